@@ -1,0 +1,37 @@
+# make demo: an environment, the package, a demonstration.   make test: an environment, lint, types, every test.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types bench clean
+
+$(BIN)/python:
+	$(PYTHON) -c "import sys; sys.exit('combgame needs Python 3.11 or newer; try make PYTHON=python3.12') if sys.version_info < (3, 11) else None"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.tested: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,frames]"
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	$(BIN)/combgame demo
+
+test: lint types
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+bench: $(VENV)/.tested
+	$(BIN)/python benchmarks/rounds.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

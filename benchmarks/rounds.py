@@ -1,0 +1,95 @@
+"""Microseconds per round of every learner, compiled and interpreted: python benchmarks/rounds.py
+
+k = 3, the paper's means. Compiled: rounds 20,000 to 24,000 of a run that does not stop (the end of a doubling epoch, when LLOO's
+support is largest), in windows interleaved between the learners; the best one counts. Interpreted: the same source, earlier and
+fewer rounds. The learners on the simplex start with a covering here, so that no time goes into their full initialisation.
+Timings on shared machines are noisy: look at ratios.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from instances import means
+from tqdm import tqdm
+
+import combgame as cg
+from combgame.simulate import Run
+from combgame.thresholds import NEVER
+
+RULES = {
+    "uniform": cg.Uniform(),
+    "hedge": cg.CombGame(cg.Hedge(), start="covering"),
+    "adahedge": cg.CombGame(cg.AdaHedge(), start="covering"),
+    "ofw": cg.CombGame(cg.OFW()),
+    "lloo": cg.CombGame(cg.LLOO()),
+    "ofw, no sparsification": cg.CombGame(cg.OFW(sparsify=False)),
+    "lloo, no sparsification": cg.CombGame(cg.LLOO(sparsify=False)),
+}
+
+
+def start(rule: cg.Uniform | cg.CombGame, d: int, engine: str) -> Run:
+    problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
+    return Run(problem, rule.setup(problem), NEVER, np.array(means(d)), 1, 0, 0, engine)
+
+
+def window(run: Run, rounds: int) -> float:
+    last = int(run.seen.clock[0]) + rounds
+    begin = time.perf_counter()
+    run.advance(last)
+    return (time.perf_counter() - begin) / rounds * 1e6
+
+
+def support(run: Run) -> int:
+    return int(run.rule.mixture.size[0]) if hasattr(run.rule, "mixture") else 0
+
+
+def measure(d: int, warm: int, windows: int, bar: tqdm) -> list[dict[str, object]]:
+    runs = {name: start(rule, d, "compiled") for name, rule in RULES.items()}
+    simplex = {name for name, rule in RULES.items() if isinstance(rule, cg.CombGame) and rule.learner.on_simplex}
+    fast = dict.fromkeys(runs, float("inf"))
+    for name, run in runs.items():
+        run.advance(warm if d < 50 or name not in simplex else 200)
+        bar.update()
+    for _ in range(windows):
+        for name, run in runs.items():
+            fast[name] = min(fast[name], window(run, 4000 // windows if d < 50 or name not in simplex else 200))
+        bar.update()
+    rows = []
+    for name, rule in RULES.items():
+        slow = start(rule, d, "python")
+        heavy = name in simplex and d >= 20
+        slow.advance(17 + (3 if heavy else 200))
+        interpreted = min(window(slow, 2 if heavy else 100) for _ in range(3))
+        rows.append({"d": d, "rule": name, "compiled": fast[name], "interpreted": interpreted, "support": support(runs[name])})
+        bar.update()
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 50])
+    parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
+    options = parser.parse_args()
+    rows: list[dict[str, object]] = []
+    with tqdm(total=len(options.sizes) * (2 * len(RULES) + 2), desc="rounds", file=sys.stderr) as bar:
+        for d in options.sizes:
+            rows += measure(d, 20_000, 2, bar)
+    at = {(row["d"], row["rule"]): row for row in rows}
+    lines = ["| d | rule | compiled, us/round | interpreted, us/round | ratio | support of w_t | compiled, against d = 10 |",
+             "| ---: | --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for row in rows:
+        base = at.get((10, row["rule"]))
+        against = f"{row['compiled'] / base['compiled']:.2f}x" if base else ""
+        lines.append(f"| {row['d']} | {row['rule']} | {row['compiled']:.2f} | {row['interpreted']:,.0f} | "
+                     f"{row['interpreted'] / row['compiled']:,.0f}x | {row['support'] or ''} | {against} |")  # fmt: skip
+    text = "\n".join(lines)
+    print(text)
+    if options.out:
+        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`, Python {sys.version.split()[0]}, two cores.\n\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()

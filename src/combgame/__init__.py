@@ -1,0 +1,21 @@
+"""combgame: find the best answer by playing sets of arms, with probability 1 - delta, in as few plays as possible."""
+
+from .bonuses import theory_bonus
+from .complexity import Complexity, complexity
+from .errors import CombGameError, EngineError, InputError, OracleError, TieError, TooManySetsError, UnknownNameError
+from .evidence import Evidence, evidence
+from .learners import LLOO, OFW, AdaHedge, Hedge
+from .problem import Problem
+from .rewards import Bernoulli, Bounded, Gaussian
+from .rules import CombGame, Uniform
+from .simulate import Comparison, Simulation, compare, simulate
+from .structures import Arms, Geometry, Listed, Oracle, Subsets
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LLOO", "OFW", "AdaHedge", "Arms", "Bernoulli", "Bounded", "CombGame", "CombGameError", "Comparison", "Complexity",
+    "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "Listed", "Oracle", "OracleError", "Problem",
+    "Simulation", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence",
+    "simulate", "theory_bonus",
+]  # fmt: skip

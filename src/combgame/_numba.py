@@ -1,0 +1,69 @@
+"""Everything this package asks of numba, in one place; imported when something is first compiled."""
+
+import functools
+import hashlib
+import inspect
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit, types
+from numba.extending import overload_method, register_jitable
+
+from ._marks import FUNCTIONS, PARTS
+
+_TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
+_REGISTERED: set[Any] = set()
+
+
+def compiled(function: Callable[..., Any], cache: bool) -> Callable[..., Any]:
+    """Compile `function`; with `cache`, on disk until any file of the package changes.
+
+    Only the package's own parts are cached: the key knows nothing of a user's sources.
+    """
+    teach()
+    body, sources = register_jitable(function), digest()
+
+    @njit(nogil=True, error_model="numpy", cache=cache)
+    def entry(*args):  # type: ignore[no-untyped-def]
+        sources  # noqa: B018  (a closure variable is part of numba's key; other files are not)
+        return body(*args)
+
+    return entry  # type: ignore[no-any-return]
+
+
+def teach() -> None:
+    """Let compiled code call marked functions, and the verbs of marked protocols on NamedTuples."""
+    for function in FUNCTIONS:
+        if function not in _REGISTERED:
+            _REGISTERED.add(function)
+            register_jitable(function)
+    for part in PARTS:
+        for name, method in vars(part).items():
+            if inspect.isfunction(method) and not name.startswith("_"):
+                _teach_verb(name, inspect.signature(method))
+
+
+def _teach_verb(name: str, signature: inspect.Signature) -> None:
+    words = list(signature.parameters)
+    if name in _TAUGHT:
+        if _TAUGHT[name] != words:
+            raise TypeError(f"the verb {name!r} is declared twice with different parameters: {_TAUGHT[name]} and {words}")
+        return
+    _TAUGHT[name] = words
+    for kind in (types.NamedTuple, types.NamedUniTuple):
+
+        def resolve(self, *args):  # type: ignore[no-untyped-def]
+            return getattr(self.instance_class, name, None)
+
+        resolve.__signature__ = signature  # type: ignore[attr-defined]
+        overload_method(kind, name)(resolve)
+
+
+@functools.cache
+def digest() -> str:
+    """Hash of the package's sources: numba itself only looks at the file of the entry point."""
+    root, found = pathlib.Path(__file__).parent, hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()

@@ -1,0 +1,64 @@
+"""One source, two engines: the round interpreted, or compiled by numba."""
+
+import functools
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._marks import PARTS
+from .errors import EngineError, UnknownNameError
+from .round import play
+
+ENGINES = ("auto", "compiled", "python")
+
+
+def choose_engine(engine: str, parts: tuple[Any, ...]) -> Callable[..., int]:
+    """`play` for these parts: compiled where every one of them is a NamedTuple of numbers, arrays and such."""
+    if engine not in ENGINES:
+        raise UnknownNameError(f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}.")
+    if engine == "python":
+        return play
+    foreign = next((found for part in parts if (found := _foreign(part)) is not None), None)
+    hidden = next((found for part in parts if (found := _hidden(part)) is not None), None)
+    if hidden is not None:
+        raise EngineError(f"the field {hidden} has the name of a verb, which compiled code cannot tell apart; rename the field.")
+    if foreign is None and importlib.util.find_spec("numba") is not None:
+        return compiled_play(all(_ours(part) for part in parts))
+    if engine == "compiled":
+        why = f"{type(foreign).__name__} is not a NamedTuple part" if foreign is not None else "numba is not installed"
+        raise EngineError(f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'.")
+    return play
+
+
+@functools.cache
+def compiled_play(ours: bool) -> Callable[..., int]:
+    from ._numba import compiled
+
+    return compiled(play, cache=ours)
+
+
+def _hidden(part: Any) -> str | None:
+    """A field that has the name of a verb: compiled code would take it for the verb."""
+    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+        return None
+    verbs = {name for marked in PARTS for name in vars(marked) if not name.startswith("_")} - {
+        field for marked in PARTS for field in getattr(marked, "_fields", ())
+    }
+    clash = next((f"{type(part).__name__}.{field}" for field in part._fields if field in verbs), None)
+    return clash or next((found for field in part if (found := _hidden(field)) is not None), None)
+
+
+def _foreign(part: Any) -> Any:
+    """The first thing inside a part that numba cannot take."""
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return next((found for field in part if (found := _foreign(field)) is not None), None)
+    return None if isinstance(part, np.ndarray | bool | int | float | np.generic) else part
+
+
+def _ours(part: Any) -> bool:
+    """Whether every class in a part is this package's: then the compiled round can be kept on disk."""
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return type(part).__module__.split(".")[0] == __package__ and all(_ours(field) for field in part)
+    return True

@@ -1,0 +1,33 @@
+"""What a learner is told when it is made."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from ..protocols import Floats, Ints, Learner
+from ..structures import StructureBase
+
+
+class Seating(NamedTuple):
+    """Where a learner starts, and how much room it has."""
+
+    actions: StructureBase
+    home: Ints  # catalogue numbers of the start's actions: w_{n_0} is uniform over them
+    centre: Floats  # w~_{n_0} = W_A w_{n_0}
+    number: int  # how many actions the catalogue holds now: all of them for a learner on the simplex
+    seats: int  # how many copies of the state: one, or one per candidate answer
+    room: int  # how large the support may grow
+
+
+@dataclass(frozen=True)
+class LearnerBase:
+    """Describes a learner; `part` makes what learns."""
+
+    on_simplex: ClassVar[bool] = False  # True: it holds a weight for every action, so the actions are enumerated
+    start: ClassVar[str] = "covering"  # the initialisation that the paper gives it
+
+    def part(self, seating: Seating) -> Learner:
+        raise NotImplementedError
+
+    def room(self, d: int, home: int) -> int:
+        """How large a support to make room for at first."""
+        return home + 1

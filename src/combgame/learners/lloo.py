@@ -1,0 +1,110 @@
+"""LLOO: online optimisation with a local linear oracle (Garber and Hazan 2015), the paper's section 3.4 and its Lemma.
+
+F_t(x) = ||x - w~_{n_0}||^2 - eta sum_{s<=t} <x, r_s>,
+w~_{t+1} = w~_t + gamma (M 1_A - w~_{t,-}), A = argmin_A <1_A, grad F_t(w~_t)>, w~_{t,-} the worst mass M of w_t (Algorithm 2).
+gamma = 1 / (3 d mu^2), eta = D / (18 mu sqrt(d T) max ||r||), M = min(mu^2 d / sqrt(T) (1 + 1 / (18 d mu^2)), 1);
+mu = psi D / phi from the polytope, T the length of the doubling epoch, max ||r|| over the epoch so far.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..protocols import Catalogue, Floats, Mixture, Structure
+from ..structures import Geometry
+from .base import LearnerBase, Seating
+from .doubling import FIRST, RATIO, Doubling, make_doubling
+from .support import Support, make_support, support_limit, support_room
+
+
+class Parameters(NamedTuple):
+    """LLOO's constants for a horizon of T: M = min(mass / sqrt(T), 1), eta = rate / (sqrt(T) max ||r||)."""
+
+    gamma: float
+    rate: float
+    mass: float
+
+
+def parameters(d: int, geometry: Geometry) -> Parameters:
+    mu2 = geometry.mu**2
+    if mu2 == 0.0:  # a single action: nothing to learn
+        return Parameters(1.0, 0.0, 1.0)
+    return Parameters(
+        gamma=min(1.0 / (3.0 * d * mu2), 1.0),
+        rate=geometry.diameter / (18.0 * geometry.mu * math.sqrt(d)),
+        mass=mu2 * d * (1.0 + 1.0 / (18.0 * d * mu2)),
+    )
+
+
+class LLOOPart(NamedTuple):
+    support: Support
+    doubling: Doubling
+    centre: Floats  # w~_{n_0}
+    parameters: Parameters
+    total: Floats  # float64[seats, d]: sum_s r_s over the epoch
+    largest: Floats  # float64[seats]: max_s ||r_s|| over the epoch
+    score: Floats  # scratch
+    vertex: Floats
+
+    def act(self, seat: int, mixture: Mixture) -> None:
+        self.support.show(seat, mixture)
+
+    def feed(self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats) -> None:
+        total, norm, top = self.total[seat], 0.0, 0.0
+        for a in range(reward.size):
+            top = max(top, abs(reward[a]))
+        for a in range(reward.size):
+            total[a] += reward[a]
+            if top > 0.0:
+                norm += (reward[a] / top) * (reward[a] / top)
+        self.largest[seat] = max(self.largest[seat], top * math.sqrt(norm))
+        root, eta = math.sqrt(self.doubling.horizon[seat]), 0.0
+        if self.largest[seat] > 0.0:
+            eta = self.parameters.rate / (root * self.largest[seat])
+        for a in range(reward.size):
+            self.score[a] = eta * total[a] - 2.0 * (mixture.arms[a] - self.centre[a])  # -grad F_t(w~_t)
+        actions.argmax(self.score, self.vertex)
+        number = catalogue.find(self.vertex)
+        mass = min(self.parameters.mass / root, 1.0)
+        self.support.reduce(seat, catalogue, self.score, mass, self.parameters.gamma)
+        self.support.fill(seat, number)
+        self.support.thin(seat, catalogue)
+        if self.doubling.tick(seat):
+            self.largest[seat] = 0.0
+            self.support.reset(seat)
+            for a in range(reward.size):
+                total[a] = 0.0
+
+    def full(self) -> bool:
+        return self.support.full()
+
+
+@dataclass(frozen=True)
+class LLOO(LearnerBase):
+    """LLOO in doubling epochs floor(first * ratio^i); `sparsify` keeps the support of order d.
+
+    `geometry` overrides what the structure says of its polytope.
+    """
+
+    sparsify: bool = True
+    geometry: Geometry | None = None
+    first: float = FIRST
+    ratio: float = RATIO
+
+    def room(self, d: int, home: int) -> int:
+        return support_room(d, home, self.sparsify)
+
+    def part(self, seating: Seating) -> LLOOPart:
+        d, seats = seating.centre.size, seating.seats
+        return LLOOPart(
+            make_support(d, seating.home, seats, seating.room, support_limit(d, self.sparsify)),
+            make_doubling(seats, self.first, self.ratio),
+            seating.centre.copy(),
+            parameters(d, self.geometry or seating.actions.geometry()),
+            np.zeros((seats, d)),
+            np.zeros(seats),
+            np.zeros(d),
+            np.zeros(d),
+        )

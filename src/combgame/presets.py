@@ -1,0 +1,33 @@
+"""A name from the literature -> its parts: the index to the papers.
+
+hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
+uniform                      a random action every round
+"""
+
+from .errors import UnknownNameError
+from .learners import LLOO, OFW, AdaHedge, Hedge
+from .rules import CombGame, RuleBase, Uniform
+
+PRESETS: dict[str, RuleBase] = {
+    "hedge": CombGame(Hedge()),
+    "adahedge": CombGame(AdaHedge()),
+    "ofw": CombGame(OFW()),
+    "lloo": CombGame(LLOO()),
+    "uniform": Uniform(),
+}
+
+
+def make_rule(rule: "str | RuleBase") -> RuleBase:
+    """The rule of a name; a rule is returned as it is.
+
+    >>> make_rule("ofw").tracking
+    'C'
+    """
+    if isinstance(rule, str):
+        if rule not in PRESETS:
+            known = ", ".join(map(repr, PRESETS))
+            raise UnknownNameError(f"rule = {rule!r} is not known; use one of {known}, or an object such as CombGame().")
+        return PRESETS[rule]
+    if not hasattr(rule, "setup"):
+        raise UnknownNameError(f"rule = {rule!r} is not a rule; use a name such as 'lloo' or an object such as CombGame().")
+    return rule

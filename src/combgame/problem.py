@@ -1,0 +1,157 @@
+"""Problem = actions + answers + rewards (+ names, + bounds on the means): validated once, with sentences."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import InputError, UnknownNameError
+from .protocols import Floats, Game
+from .rewards.base import RewardsBase
+from .structures import StructureBase
+
+Bounds = tuple[float, float] | Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, init=False)
+class Problem:
+    """What may be played, what is asked, what a pull returns.
+
+    answers=None asks for the best action. names: one per arm. bounds: what is known of the means before any data, (low, high)
+    for all arms or one pair per arm: the set M of the paper, a box.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(actions=cg.Subsets(4, 2), answers=cg.Arms(4), rewards=cg.Gaussian(0.1), names=["a", "b", "c", "d"])
+    >>> problem.label((2,))
+    'c'
+    """
+
+    actions: StructureBase
+    answers: StructureBase
+    rewards: RewardsBase
+    names: tuple[str, ...] | None
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __init__(
+        self,
+        actions: StructureBase,
+        answers: StructureBase | None = None,
+        rewards: RewardsBase | None = None,
+        names: Sequence[str] | None = None,
+        bounds: Bounds | None = None,
+    ) -> None:
+        if not isinstance(actions, StructureBase):
+            raise InputError(f"Problem: actions = {actions!r} must be a structure, such as Subsets(10, 3).")
+        if rewards is None or not isinstance(rewards, RewardsBase):
+            raise InputError(f"Problem: rewards = {rewards!r} must be given, such as Gaussian(0.1) or Bernoulli().")
+        answers = actions if answers is None else answers
+        if not isinstance(answers, StructureBase):
+            raise InputError(f"Problem: answers = {answers!r} must be a structure, such as Arms(10), or None.")
+        d = actions.d
+        if answers.d != d:
+            raise InputError(f"Problem: the actions have {d} arms but the answers have {answers.d}; they must agree.")
+        answers.answers()
+        if answers.size() == 1:
+            raise InputError(f"Problem: {answers!r} has a single answer, so there is nothing to find; give at least two.")
+        unseen = sorted(answers.deciding() - actions.observable())
+        if unseen:
+            raise InputError(
+                f"Problem: no action observes the arms {unseen[:10]}, in which answers differ; add actions that contain them."
+            )
+        rewards.check(d)
+        low, high = _box(rewards, d, bounds)
+        for name, value in (("actions", actions), ("answers", answers), ("rewards", rewards),
+                            ("names", _names(names, d)), ("low", low), ("high", high)):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def d(self) -> int:
+        """The number of arms."""
+        return self.actions.d
+
+    def game(self) -> Game:
+        """Fresh parts for a run."""
+        return Game(self.actions.part(), self.answers.part(), self.rewards.part(np.array(self.low), np.array(self.high)))
+
+    def label(self, arms: Iterable[int]) -> str:
+        """A set of arms as people call it."""
+        return ", ".join(self.names[a] if self.names else str(a) for a in arms)
+
+    def arm(self, name: str | int) -> int:
+        """The index of an arm, from its name or its index."""
+        if isinstance(name, str):
+            if self.names is None or name not in self.names:
+                raise UnknownNameError(f"the arm {name!r} is not known; the arms are {self.label(range(min(self.d, 20)))}.")
+            return self.names.index(name)
+        if isinstance(name, bool) or not isinstance(name, int | np.integer) or not 0 <= name < self.d:
+            raise UnknownNameError(f"the arm {name!r} is not known; arms are 0 to {self.d - 1}.")
+        return int(name)
+
+    def vector(self, values: Iterable[float], what: str) -> Floats:
+        """One finite number per arm, or a sentence."""
+        try:
+            found = np.asarray(list(values), dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"{what} must be {self.d} numbers, one per arm; got {values!r}.") from None
+        if found.shape != (self.d,):
+            raise InputError(f"{what} must be {self.d} numbers, one per arm; got shape {found.shape}.")
+        if not np.all(np.isfinite(found)):
+            bad = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise InputError(f"{what}: arm {self.label([bad])} has the value {found[bad]}; every value must be finite.")
+        return found
+
+    def means(self, values: Iterable[float], what: str = "means") -> Floats:
+        """True means: finite, and possible for these rewards and bounds."""
+        found = self.vector(values, what)
+        outside = np.flatnonzero((found < np.array(self.low)) | (found > np.array(self.high)))
+        if outside.size:
+            a = int(outside[0])
+            raise InputError(
+                f"{what}: arm {self.label([a])} has the mean {found[a]}, outside [{self.low[a]}, {self.high[a]}]; "
+                "change the mean, or the bounds of the problem."
+            )
+        return found
+
+
+def _box(rewards: RewardsBase, d: int, bounds: Bounds | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    low, high = rewards.range(d)
+    if bounds is not None:
+        try:
+            box = np.asarray(bounds, dtype=float)
+        except (TypeError, ValueError):
+            box = np.zeros(0)
+        if box.shape == (2,):
+            box = np.tile(box, (d, 1))
+        if box.shape != (d, 2):
+            raise InputError(f"Problem: bounds = {bounds!r} must be (low, high), or {d} such pairs, one per arm.")
+        if np.isnan(box).any() or (box[:, 0] >= box[:, 1]).any():
+            raise InputError(f"Problem: bounds = {bounds!r}: each low must be below its high, and neither may be NaN.")
+        low, high = np.maximum(low, box[:, 0]), np.minimum(high, box[:, 1])
+        if (low >= high).any():
+            raise InputError(f"Problem: bounds = {bounds!r} leave no mean that {rewards!r} can have; widen them.")
+    return tuple(low.tolist()), tuple(high.tolist())
+
+
+def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    found = tuple(names)
+    if isinstance(names, str) or len(found) != d or not all(isinstance(n, str) and n.strip() for n in found):
+        raise InputError(f"Problem: names must be {d} non-empty texts, one per arm; got {len(found)}: {list(found)[:10]}.")
+    if len(set(found)) < d:
+        twice = next(n for k, n in enumerate(found) if n in found[:k])
+        raise InputError(f"Problem: the name {twice!r} is used for two arms; names must differ.")
+    return found
+
+
+def check_deltas(delta: float | Sequence[float]) -> list[float]:
+    """One or more confidence parameters strictly between 0 and 1."""
+    try:
+        found = [float(x) for x in np.atleast_1d(np.asarray(delta, dtype=float)).tolist()]
+    except (TypeError, ValueError):
+        found = [math.nan]
+    if not found or any(not 0.0 < x < 1.0 for x in found):
+        raise InputError(f"delta = {delta!r} must be strictly between 0 and 1: the probability of a wrong answer, such as 0.05.")
+    return found

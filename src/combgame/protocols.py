@@ -1,0 +1,158 @@
+"""The verbs of every part: what the round calls, what is read, what is written.
+
+A *part* is a NamedTuple whose fields are numbers, arrays or other parts, with plain methods. The same methods run
+interpreted, or compiled by numba (`_numba.py` resolves each verb below to the method of the NamedTuple's own class).
+Any other Python object with the same verbs runs interpreted.
+
+Rules that compiling imposes: fixed positional signatures with these parameter names; a mutable number lives in an
+array of one element; loops, not array expressions; no verb or field called `count` or `index`.
+
+Shapes: `d` arms; a set is a 0/1 vector float64[d]; what a verb writes comes last.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._marks import compilable, jitable
+from .catalogue import Catalogue, Mixture
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Random = np.random.Generator
+
+__all__ = [
+    "Bonus", "Catalogue", "Floats", "Game", "Ints", "Learner", "Mixture", "Random", "Rewards", "Rule", "Seen", "Structure",
+    "Threshold", "Tracker", "View", "compilable", "jitable",
+]  # fmt: skip
+
+
+@compilable
+class Rewards(Protocol):
+    """What a pull returns; the geometry of telling two means apart. `arm` selects the arm's own parameters."""
+
+    def divergence(self, x: float, y: float, arm: int) -> float:
+        """d_KL(x, y): how unlike a mean of y is data with mean x."""
+
+    def lower(self, x: float, level: float, arm: int) -> float:
+        """The smallest y with d_KL(x, y) <= level: alpha in the paper."""
+
+    def upper(self, x: float, level: float, arm: int) -> float:
+        """The largest y with d_KL(x, y) <= level: beta in the paper."""
+
+    def project(self, x: float, arm: int) -> float:
+        """The point of M, the means that are possible, nearest to x."""
+
+    def move(self, x: float, weight: float, slope: float, arm: int) -> float:
+        """The y in M with weight * d/dy d_KL(x, y) = slope, or the end of M in that direction."""
+
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
+        """One noisy value of an arm whose true mean is `mean` (simulation)."""
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        """The arm j, not `taken`, that can overtake arm i at the least cost: ties by index.
+
+        value[0] becomes that cost, the min of weight_i d(mean_i, y_i) + weight_j d(mean_j, y_j) over y in M with y_j >= y_i.
+        (One call for all j: in compiled code a call on a part costs as much as ten pairs.)
+        """
+
+    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+        """min of sum_a weight_a d(mean_a, y_a) over y in M with sum_a sign_a y_a >= 0, a in arms[:n].
+
+        The minimiser goes to alternative[arms[:n]].
+        """
+
+
+@compilable
+class Structure(Protocol):
+    """A collection of sets of arms: actions are played, answers are asked about."""
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        """The set with the largest sum of scores (any real scores), ties by index."""
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """A random set; uniform over the structure unless its documentation says otherwise."""
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """The nearest alternative, exactly: min over J != best and y with <1_J - 1_best, y> >= 0 of <weight, d(mean, y)>.
+
+        Writes J to `rival` and y to `alternative`. With weight = counts it is the generalised likelihood ratio.
+        """
+
+
+@compilable
+class Learner(Protocol):
+    """The A-player. It has one row of state per seat: one seat, or one per candidate answer."""
+
+    def act(self, seat: int, mixture: Mixture) -> None:
+        """Write w_t: mixture.ids, mixture.weight and mixture.size. (`mixture.arms` is filled by the rule.)"""
+
+    def feed(self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats) -> None:
+        """Learn from the reward r_t of the arms; `mixture` is what `act` wrote this round."""
+
+    def full(self) -> bool:
+        """True when the next `feed` might not fit into the arrays."""
+
+
+@compilable
+class Tracker(Protocol):
+    """Turns the weights w_t into one action."""
+
+    def track(self, catalogue: Catalogue, mixture: Mixture, rng: Random) -> int:
+        """The id of the action to play."""
+
+
+@compilable
+class Threshold(Protocol):
+    """The stopping threshold, for each of the deltas it was made for."""
+
+    def level(self, t: int, which: int) -> float:
+        """beta(t, delta[which]) after t rounds."""
+
+
+@compilable
+class Bonus(Protocol):
+    """The exploration bonus."""
+
+    def explore(self, t: int) -> float:
+        """f(t)."""
+
+
+class Game(NamedTuple):
+    """The parts of a problem."""
+
+    actions: Structure
+    answers: Structure
+    rewards: Rewards
+
+
+class Seen(NamedTuple):
+    """What has been observed."""
+
+    counts: Floats  # N~_{t-1}: values seen per arm
+    sums: Floats  # their sums
+    mean: Floats  # mu_{t-1}
+    feasible: Floats  # mu~_{t-1}: its projection on M
+    clock: Ints  # int64[1]: t - 1, the rounds played
+
+
+class View(NamedTuple):
+    """What is thought of it, and what to do next."""
+
+    best: Floats  # I_t
+    rival: Floats  # J: the closest answer
+    alternative: Floats  # lambda: the closest means with another answer
+    evidence: Floats  # float64[1]: the generalised likelihood ratio at the counts
+    action: Floats  # A_t
+
+
+@compilable
+class Rule(Protocol):
+    """Chooses the next action."""
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        """Write the next action to view.action. view.rival and view.alternative are free to be overwritten."""
+
+    def full(self) -> bool:
+        """True when the next `choose` might not fit into the rule's arrays."""

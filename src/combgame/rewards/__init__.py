@@ -1,0 +1,7 @@
+"""What a pull of an arm returns."""
+
+from .bernoulli import Bernoulli
+from .bounded import Bounded
+from .gaussian import Gaussian
+
+__all__ = ["Bernoulli", "Bounded", "Gaussian"]

@@ -1,0 +1,73 @@
+"""Rewards in [low, high], of any shape: Gaussian formulas with sigma = (high - low) / 2 (Hoeffding's lemma).
+
+A sub-Gaussian surrogate: the divergence (x - y)^2 / (2 sigma^2) is at most the true one, so evidence is never overstated.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ..protocols import Floats, Ints, Random
+from .base import RewardsBase, check_bounds
+from .gaussian import GaussianPart, gaussian_part
+
+
+class BoundedPart(NamedTuple):
+    floor: float
+    ceiling: float
+    surrogate: GaussianPart
+
+    def divergence(self, x: float, y: float, arm: int) -> float:
+        return self.surrogate.divergence(x, y, arm)
+
+    def lower(self, x: float, level: float, arm: int) -> float:
+        return max(self.surrogate.lower(x, level, arm), self.floor)
+
+    def upper(self, x: float, level: float, arm: int) -> float:
+        return min(self.surrogate.upper(x, level, arm), self.ceiling)
+
+    def project(self, x: float, arm: int) -> float:
+        return self.surrogate.project(x, arm)
+
+    def move(self, x: float, weight: float, slope: float, arm: int) -> float:
+        return self.surrogate.move(x, weight, slope, arm)
+
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
+        """Only the two ends: of all rewards in [low, high] with this mean, the one with the largest variance."""
+        return self.ceiling if rng.random() * (self.ceiling - self.floor) < mean - self.floor else self.floor
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        return self.surrogate.closest(mean, weight, i, taken, value)
+
+    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+        return self.surrogate.distance(mean, weight, arms, sign, n, alternative)
+
+
+@dataclass(frozen=True)
+class Bounded(RewardsBase):
+    """Values somewhere in [low, high].
+
+    >>> Bounded(0, 10).sigma
+    5.0
+    """
+
+    low: float
+    high: float
+    family: ClassVar[str] = "bounded"
+
+    def __post_init__(self) -> None:
+        check_bounds("Bounded", self.low, self.high)
+
+    @property
+    def sigma(self) -> float:
+        return (self.high - self.low) / 2
+
+    def range(self, d: int) -> tuple[Floats, Floats]:
+        return np.full(d, float(self.low)), np.full(d, float(self.high))
+
+    def values(self, d: int) -> tuple[float, float]:
+        return float(self.low), float(self.high)
+
+    def part(self, low: Floats, high: Floats) -> BoundedPart:
+        return BoundedPart(float(self.low), float(self.high), gaussian_part(np.full(low.size, self.sigma), low, high))

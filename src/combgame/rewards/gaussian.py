@@ -1,0 +1,124 @@
+"""Gaussian rewards with known standard deviations: d_KL(x, y) = (x - y)^2 / (2 sigma^2).
+
+The paper's case (b); the closed forms are its Lemmas on the optimistic reward and on explicit solutions.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..protocols import Floats, Ints, Random
+from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, scratch
+
+
+class GaussianPart(NamedTuple):
+    sigma: Floats
+    low: Floats  # M, per arm
+    high: Floats
+    free: bool  # M is all of R^d
+    arms: Ints  # scratch
+    sign: Floats
+    spare: Floats
+
+    def divergence(self, x: float, y: float, arm: int) -> float:
+        z = (x - y) / self.sigma[arm]
+        return float(0.5 * z * z)
+
+    def lower(self, x: float, level: float, arm: int) -> float:
+        return float(x - self.sigma[arm] * math.sqrt(2.0 * level))
+
+    def upper(self, x: float, level: float, arm: int) -> float:
+        return float(x + self.sigma[arm] * math.sqrt(2.0 * level))
+
+    def project(self, x: float, arm: int) -> float:
+        return float(min(max(x, self.low[arm]), self.high[arm]))
+
+    def move(self, x: float, weight: float, slope: float, arm: int) -> float:
+        y = x + slope * self.sigma[arm] * self.sigma[arm] / weight
+        return float(min(max(y, self.low[arm]), self.high[arm]))
+
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
+        return float(mean + self.sigma[arm] * rng.standard_normal())
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        found, best, blur = -1, math.inf, 0.0
+        loaded = weight[i] >= WEIGHTLESS
+        if loaded:
+            blur = self.sigma[i] * self.sigma[i] / weight[i]
+        for j in range(mean.size):
+            if taken[j] < 0.5:
+                lead, cost, inside = mean[i] - mean[j], 0.0, self.free
+                if loaded and lead > 0.0 and weight[j] >= WEIGHTLESS:
+                    spread = blur + self.sigma[j] * self.sigma[j] / weight[j]
+                    cost = 0.5 * lead * lead / spread
+                    if not inside:  # two arms meet at their weighted mean, if M allows it
+                        y = mean[i] - lead * blur / spread
+                        inside = self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]
+                if not inside:
+                    cost = boxed_pair(self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare)
+                if found < 0 or cost < best:
+                    found, best = j, cost
+        value[0] = best
+        return found
+
+    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+        if not self.free:
+            return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
+        lead, spread, idle = 0.0, 0.0, -1
+        for i in range(n):
+            a = arms[i]
+            alternative[a] = mean[a]
+            lead -= sign[i] * mean[a]
+            if weight[a] < WEIGHTLESS:
+                idle = i if idle < 0 else idle
+            else:
+                spread += self.sigma[a] * self.sigma[a] / weight[a]
+        if lead <= 0.0:  # Lemma on explicit solutions, case 1: the rival is at least as good already
+            return 0.0
+        if idle >= 0:  # case 2: an arm without weight moves alone until the answers tie
+            alternative[arms[idle]] += sign[idle] * lead
+            return 0.0
+        slope = lead / spread  # case 3
+        for i in range(n):
+            a = arms[i]
+            alternative[a] += sign[i] * slope * self.sigma[a] * self.sigma[a] / weight[a]
+        return float(0.5 * lead * slope)
+
+
+@dataclass(frozen=True)
+class Gaussian(RewardsBase):
+    """Gaussian rewards; `sigma` is one standard deviation, or one per arm.
+
+    >>> Gaussian(0.1)
+    Gaussian(sigma=0.1)
+    """
+
+    sigma: float | Sequence[float]
+    family: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        sigmas = np.atleast_1d(np.asarray(self.sigma, dtype=float))
+        if sigmas.ndim != 1 or sigmas.size == 0 or not np.all(np.isfinite(sigmas)) or np.any(sigmas <= 0):
+            raise InputError(
+                f"Gaussian: sigma = {self.sigma} must be positive and finite, one number or one per arm; "
+                "for noiseless values give a small sigma, such as 1e-6."
+            )
+        if not isinstance(self.sigma, int | float):
+            object.__setattr__(self, "sigma", tuple(float(s) for s in sigmas))
+
+    def check(self, d: int) -> None:
+        if isinstance(self.sigma, tuple) and len(self.sigma) != d:
+            raise InputError(f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one per arm.")
+
+    def part(self, low: Floats, high: Floats) -> GaussianPart:
+        sigma = np.broadcast_to(np.asarray(self.sigma, dtype=float), low.shape).copy()
+        return gaussian_part(sigma, low, high)
+
+
+def gaussian_part(sigma: Floats, low: Floats, high: Floats) -> GaussianPart:
+    free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
+    return GaussianPart(sigma, low.copy(), high.copy(), free, *scratch(low.size))

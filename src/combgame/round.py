@@ -1,0 +1,68 @@
+"""THE ROUND: Algorithm 1 of the paper (Jourdan, Mutny, Kirschner, Krause, ALT 2021). Read this file first.
+
+estimate -> recommend -> stop? -> the rule chooses -> play -> observe. Every rule, baseline and engine uses it. The
+CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
+"""
+
+from ._marks import jitable
+from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View
+
+STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
+
+
+@jitable
+def recommend(game: Game, seen: Seen, view: View) -> None:
+    """The estimate, the answer it recommends, and the evidence for that answer, at the counts."""
+    for a in range(seen.mean.size):
+        seen.mean[a] = seen.sums[a] / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
+        seen.feasible[a] = game.rewards.project(seen.mean[a], a)
+    game.answers.argmax(seen.feasible, view.best)  # line 3: I_t
+    view.evidence[0] = game.answers.nearest(game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative)
+
+
+@jitable
+def settle(threshold: Threshold, t: int, view: View, stops: Ints, winners: Floats) -> bool:
+    """Note every delta whose threshold is passed for the first time; True when all have been."""
+    waiting = False
+    for which in range(stops.size):
+        if stops[which] < 0:
+            if view.evidence[0] > threshold.level(t, which):  # line 4: the stopping rule
+                stops[which] = t
+                for a in range(view.best.size):
+                    winners[which, a] = view.best[a]
+            else:
+                waiting = True
+    return not waiting
+
+
+@jitable
+def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) -> None:
+    """Line 10: a value for every arm of the action."""
+    for a in range(action.size):
+        if action[a] > 0.5:
+            seen.sums[a] += game.rewards.draw(truth[a], a, rng)
+            seen.counts[a] += 1.0
+    seen.clock[0] += 1
+
+
+@jitable
+def play(
+    game: Game, rule: Rule, threshold: Threshold, start: Floats, truth: Floats, rng: Random, last: int,
+    seen: Seen, view: View, stops: Ints, winners: Floats,
+) -> int:  # fmt: skip
+    """Play rounds until every delta has stopped or `last` rounds are played; may be called again to go on."""
+    while True:  # line 2
+        t = seen.clock[0]
+        recommend(game, seen, view)
+        if settle(threshold, t, view, stops, winners):
+            return STOPPED
+        if t >= last:
+            return CAPPED
+        if t < start.shape[0]:
+            for a in range(view.action.size):
+                view.action[a] = start[t, a]  # line 1: INIT
+        elif rule.full():
+            return FULL
+        else:
+            rule.choose(game, seen, view, rng)  # lines 5 to 9
+        observe(game, seen, view.action, truth, rng)

@@ -1,0 +1,48 @@
+"""What a rule is before a run: a description, which a problem turns into a set-up, which makes a fresh part per run."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from ..protocols import Floats, Random, Rule
+from ..thresholds import Question
+
+Part = TypeVar("Part")
+
+
+class Setup(Protocol):
+    """A rule that knows its problem."""
+
+    def fresh(self, rng: Random) -> tuple[Rule, Floats]:
+        """A rule at its beginning, and the actions of its start (one 0/1 row each)."""
+
+    def enlarge(self, rule: Any) -> Rule:
+        """The same state in larger arrays."""
+
+
+@dataclass(frozen=True)
+class RuleBase:
+    """Describes a rule; `setup` fits it to a problem."""
+
+    def setup(self, problem: Question) -> Setup:
+        raise NotImplementedError
+
+
+def copied(part: Part) -> Part:
+    """A part with arrays of its own."""
+    if isinstance(part, np.ndarray):
+        return part.copy()
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return type(part)(*(copied(field) for field in part))
+    return part
+
+
+def grown(old: Part, new: Part) -> Part:
+    """`new`, a part of the same kind with larger arrays, with the state of `old` in their leading blocks."""
+    if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
+        new[tuple(slice(0, n) for n in old.shape)] = old
+        return new
+    if isinstance(old, tuple) and hasattr(old, "_fields"):
+        return type(old)(*(grown(a, b) for a, b in zip(old, new, strict=True)))  # type: ignore[call-overload]
+    return old

@@ -1,0 +1,148 @@
+"""The CombGame rule: the game between a learner (the A-player) and nature (the lambda-player), lines 5 to 9 of Algorithm 1."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from .._marks import jitable
+from ..bonuses import make_bonus
+from ..catalogue import enlarge_catalogue, make_catalogue, make_mixture
+from ..coverings import FULL_LIMIT, STARTS, in_order, matrix, start_sets
+from ..errors import InputError, UnknownNameError
+from ..learners import LLOO, LearnerBase
+from ..learners.base import Seating
+from ..protocols import Bonus, Catalogue, Floats, Game, Ints, Learner, Mixture, Random, Rewards, Seen, Tracker, View
+from ..structures.base import vector
+from ..thresholds import Question
+from ..trackers import TRACKERS, make_tracker
+from .base import RuleBase, copied, grown
+
+
+@jitable
+def optimism(rewards: Rewards, seen: Seen, alternative: Floats, bonus: float, reward: Floats) -> None:
+    """r_a = max(f / N_a, max over phi in {alpha_a, beta_a} of d(phi, lambda_a)), [alpha, beta] = {N_a d(mu_a, .) <= f}."""
+    for a in range(reward.size):
+        level = bonus / max(seen.counts[a], 1.0)
+        low = rewards.divergence(rewards.lower(seen.mean[a], level, a), alternative[a], a)
+        high = rewards.divergence(rewards.upper(seen.mean[a], level, a), alternative[a], a)
+        reward[a] = max(level, low, high)
+
+
+class CombGamePart(NamedTuple):
+    learner: Learner
+    tracker: Tracker
+    bonus: Bonus
+    catalogue: Catalogue  # the actions met so far
+    mixture: Mixture  # w_t
+    seats: Catalogue  # the candidate answers met so far, if each has a learner of its own
+    per_answer: bool
+    reward: Floats  # r_t
+    home: Ints  # the numbers of the start's actions
+    centre: Floats  # w~_{n_0}
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        seat = self.seats.find(view.best) if self.per_answer else 0
+        self.learner.act(seat, self.mixture)  # line 5: w_t
+        self.catalogue.enter(self.mixture)  # w~_t, and sum_s w_s
+        number = self.tracker.track(self.catalogue, self.mixture, rng)  # line 6: A_t
+        game.answers.nearest(  # line 7: lambda_t
+            game.rewards, seen.mean, self.mixture.arms, view.best, view.rival, view.alternative
+        )
+        f = self.bonus.explore(seen.clock[0])
+        optimism(game.rewards, seen, view.alternative, f, self.reward)  # line 8: r_t
+        self.learner.feed(seat, self.mixture, self.catalogue, game.actions, self.reward)  # line 9
+        self.catalogue.played[number] += 1.0
+        self.catalogue.write(number, view.action)
+
+    def full(self) -> bool:
+        return self.catalogue.full() or self.learner.full() or (self.per_answer and self.seats.full())
+
+
+class CombGameSetup:
+    """CombGame on a problem: makes the parts of a run, and larger ones when a run needs them."""
+
+    def __init__(self, rule: "CombGame", problem: Question) -> None:
+        self.rule, self.problem, self.d = rule, problem, problem.actions.d
+        self.start = rule.start or rule.learner.start
+        self._every = problem.actions.sets(FULL_LIMIT) if rule.learner.on_simplex else None
+        self._template = None if self.start == "random-covering" else self._make(self._begin(None))
+
+    def fresh(self, rng: Random) -> tuple[CombGamePart, Floats]:
+        part, start = self._template or self._make(self._begin(rng))
+        return copied(part), in_order(self.start, start, rng)
+
+    def _begin(self, rng: Random | None) -> list[tuple[int, ...]]:
+        return start_sets(self.start, self.problem.actions, rng)
+
+    def _make(self, sets: list[tuple[int, ...]]) -> tuple[CombGamePart, Floats]:
+        start = matrix(sets, self.d)
+        known = self._every or sets
+        catalogue = make_catalogue(len(known) + (2 if self._every else 4 * self.d + 64), self.problem.actions.largest())
+        for chosen in known:
+            catalogue.find(vector(chosen, self.d))
+        home = np.array([catalogue.find(row) for row in start], dtype=np.int64)
+        catalogue.played[home] = catalogue.owed[home] = 1.0  # each action of the start is played once, with weight 1
+        return self._part(catalogue, home, start.mean(axis=0), 4 if self.rule.per_answer else 1, 0), start
+
+    def _part(self, catalogue: Catalogue, home: Ints, centre: Floats, seats: int, support: int) -> CombGamePart:
+        learner, number = self.rule.learner, int(catalogue.size[0])
+        support = max(support, number if learner.on_simplex else learner.room(self.d, home.size))
+        return CombGamePart(
+            learner.part(Seating(self.problem.actions, home, centre, number, seats, support)),
+            make_tracker(self.rule.tracking, catalogue.played.size),
+            make_bonus(self.rule.bonus),
+            catalogue,
+            make_mixture(support, self.d),
+            make_catalogue(seats, self.problem.answers.largest()),
+            self.rule.per_answer,
+            np.zeros(self.d),
+            home,
+            centre,
+        )
+
+    def enlarge(self, rule: CombGamePart) -> CombGamePart:
+        """Double what is full."""
+        room, seats, support = rule.catalogue.played.size, rule.seats.played.size, rule.mixture.ids.size
+        catalogue, table = rule.catalogue, rule.seats
+        if catalogue.full():
+            catalogue = enlarge_catalogue(catalogue, 4 * room)
+        if self.rule.per_answer and table.full():
+            table = enlarge_catalogue(table, 2 * seats)
+        larger = self._part(catalogue, rule.home, rule.centre, table.played.size, 2 * support if rule.learner.full() else support)
+        return larger._replace(
+            learner=grown(rule.learner, larger.learner),
+            tracker=grown(rule.tracker, larger.tracker),
+            mixture=grown(rule.mixture, larger.mixture),
+            seats=table,
+        )
+
+
+@dataclass(frozen=True)
+class CombGame(RuleBase):
+    """The paper's meta-algorithm.
+
+    learner: Hedge(), AdaHedge(), OFW(), LLOO() or one of your own; tracking: "C", "D" or "sample"; bonus: "stylised" (ln t) or
+    "theory"; per_answer: one learner per candidate answer, made when it first leads, instead of one for all;
+    start: "covering", "full" or "random-covering" (None: the one that the paper gives the learner).
+    """
+
+    learner: LearnerBase = field(default_factory=LLOO)
+    tracking: str = "C"
+    bonus: str | Bonus = "stylised"
+    per_answer: bool = False
+    start: str | None = None
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.learner, "part"):
+            raise InputError(f"CombGame: learner = {self.learner!r} must be a learner, such as LLOO() (with the brackets).")
+        if self.tracking not in TRACKERS:
+            known = ", ".join(map(repr, TRACKERS))
+            raise UnknownNameError(f"CombGame: tracking = {self.tracking!r} is not known; use one of {known}.")
+        if self.start is not None and self.start not in STARTS:
+            known = ", ".join(map(repr, STARTS))
+            raise UnknownNameError(f"CombGame: start = {self.start!r} is not known; use one of {known}.")
+        make_bonus(self.bonus)
+
+    def setup(self, problem: Question) -> CombGameSetup:
+        return CombGameSetup(self, problem)

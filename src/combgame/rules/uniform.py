@@ -1,0 +1,42 @@
+"""The baseline: after a covering, every round a random action, uniformly over the structure."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..coverings import in_order, matrix, start_sets
+from ..protocols import Floats, Game, Random, Seen, View
+from ..thresholds import Question
+from .base import RuleBase
+
+
+class UniformPart(NamedTuple):
+    d: int
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        game.actions.sample(rng, view.action)
+
+    def full(self) -> bool:
+        return False
+
+
+class UniformSetup(NamedTuple):
+    start: str
+    problem: Question
+
+    def fresh(self, rng: Random) -> tuple[UniformPart, Floats]:
+        d = self.problem.actions.d
+        rows = matrix(start_sets(self.start, self.problem.actions, rng), d)
+        return UniformPart(d), in_order(self.start, rows, rng)
+
+    def enlarge(self, rule: UniformPart) -> UniformPart:
+        return rule
+
+
+@dataclass(frozen=True)
+class Uniform(RuleBase):
+    """Uniform sampling, after a start ("covering", "full" or "random-covering")."""
+
+    start: str = "covering"
+
+    def setup(self, problem: Question) -> UniformSetup:
+        return UniformSetup(self.start, problem)

@@ -1,0 +1,297 @@
+"""simulate() and compare(): many runs of one rule, of several rules."""
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .complexity import Complexity, complexity, limit
+from .engines import choose_engine
+from .errors import InputError, TieError
+from .evidence import evidence
+from .presets import make_rule
+from .problem import Problem, check_deltas
+from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View
+from .round import FULL
+from .rules import RuleBase, Setup
+from .rules.base import copied
+from .structures.base import arms_of, whole
+from .thresholds import Validity, make_threshold, resolve, validity
+
+
+class Run:
+    """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or the workers."""
+
+    def __init__(self, problem: Problem, setup: Setup, threshold: Threshold, means: Floats, deltas: int, seed: int,
+                 number: int, engine: str) -> None:  # fmt: skip
+        d = problem.d
+        self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        self.setup, self.means, self.threshold = setup, means, copied(threshold)
+        self.game: Game = problem.game()
+        self.rule: Rule
+        self.rule, self.start = setup.fresh(self.rng)
+        self.seen = Seen(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1, np.int64))
+        self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
+        self.stops: Ints = np.full(deltas, -1, np.int64)
+        self.winners: Floats = np.zeros((deltas, d))
+        self._play: Callable[..., int] = choose_engine(engine, (self.game, self.rule, self.threshold))
+
+    def advance(self, last: int) -> int:
+        """Play until every delta has stopped or `last` rounds have been played; how it ended (`round.STOPPED`, ...)."""
+        while True:
+            ended = self._play(self.game, self.rule, self.threshold, self.start, self.means, self.rng, last,
+                               self.seen, self.view, self.stops, self.winners)  # fmt: skip
+            if ended != FULL:
+                return int(ended)
+            self.rule = self.setup.enlarge(self.rule)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The outcome of many runs of one rule. Arrays have one entry per run, or one row per run where delta was a list."""
+
+    problem: Problem
+    means: Floats
+    rule: str
+    threshold: str
+    delta: tuple[float, ...]
+    max_rounds: int
+    seed: int
+    scalar: bool  # delta was one number
+    stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
+    winners: Floats  # float64[runs, deltas, d]
+
+    def _shape(self, values: Any) -> Any:
+        return values[:, 0] if self.scalar else values
+
+    @property
+    def capped(self) -> Any:
+        """Whether a run reached max_rounds without stopping."""
+        return self._shape(self.stops < 0)
+
+    @property
+    def rounds(self) -> Any:
+        """The stopping round; max_rounds where a run was capped."""
+        return self._shape(np.where(self.stops < 0, self.max_rounds, self.stops))
+
+    @cached_property
+    def best(self) -> tuple[int, ...]:
+        """The correct answer."""
+        return evidence(self.problem, self.means, np.ones(self.problem.d)).answer
+
+    @property
+    def answers(self) -> Any:
+        """What each run answered, as arms; None where it was capped."""
+        found = [[arms_of(w) if stop >= 0 else None for w, stop in zip(ws, row, strict=True)]
+                 for ws, row in zip(self.winners, self.stops, strict=True)]  # fmt: skip
+        return [row[0] for row in found] if self.scalar else found
+
+    @property
+    def correct(self) -> Any:
+        """Whether a run stopped with the correct answer."""
+        truth = np.zeros(self.problem.d)
+        truth[list(self.best)] = 1.0
+        return self._shape((self.stops >= 0) & (self.winners == truth).all(axis=2))
+
+    @property
+    def error_rate(self) -> Any:
+        """The share of runs that stopped with a wrong answer (capped runs stopped with none)."""
+        wrong = (~self.correct & ~self.capped).mean(axis=0)
+        return float(wrong) if self.scalar else wrong
+
+    @property
+    def validity(self) -> Validity:
+        """What the threshold guarantees on this problem."""
+        return validity(self.threshold, self.problem)
+
+    @cached_property
+    def complexity(self) -> Complexity:
+        """The characteristic time 1/D_nu of the instance."""
+        return complexity(self.problem, self.means)
+
+    def limit(self, which: int = 0) -> float:
+        """The root of t = beta(t, delta) / D_nu: where an optimal rule would stop with this threshold."""
+        return limit(self.complexity.time, make_threshold(self.threshold, self.problem, self.delta), which)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per run and delta."""
+        capped, correct = self.stops < 0, np.atleast_2d(self.correct.T).T
+        rounds = np.where(capped, self.max_rounds, self.stops)
+        return [
+            {"rule": self.rule, "threshold": self.threshold, "delta": self.delta[k], "run": i, "rounds": int(rounds[i, k]),
+             "answer": None if capped[i, k] else self.problem.label(arms_of(self.winners[i, k])),
+             "correct": bool(correct[i, k]), "capped": bool(capped[i, k])}
+            for i in range(len(self.stops)) for k in range(len(self.delta))
+        ]  # fmt: skip
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per run and delta."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
+        return pandas.DataFrame(self.rows())
+
+    def report(self) -> list[dict[str, Any]]:
+        """Per delta: rounds, errors and caps, beside the lower bound and the limit of the threshold."""
+        found = []
+        for k, delta in enumerate(self.delta):
+            capped, rounds = self.stops[:, k] < 0, np.where(self.stops[:, k] < 0, self.max_rounds, self.stops[:, k])
+            low, middle, high = np.percentile(rounds, [25, 50, 75])
+            root = self.limit(k)
+            found.append({
+                "rule": self.rule, "threshold": self.threshold, "delta": delta, "runs": len(rounds),
+                "mean": float(rounds.mean()), "q25": float(low), "median": float(middle), "q75": float(high),
+                "errors": int((~np.atleast_2d(self.correct.T)[k] & ~capped).sum()), "capped": int(capped.sum()),
+                "time": self.complexity.time, "bound": max(math.log(1 / (2.4 * delta)), 0.0) * self.complexity.time,
+                "limit": root, "ratio": float(rounds.mean()) / root,
+            })  # fmt: skip
+        return found
+
+    def __str__(self) -> str:
+        return table([self])
+
+
+def table(simulations: Sequence[Simulation]) -> str:
+    """The report of some simulations as text, with the bound of the instance underneath."""
+    rows = [row for simulation in simulations for row in simulation.report()]
+    head = ["rule", "threshold", "delta", "runs", "mean", "q25", "median", "q75", "errors", "capped", "mean/limit"]
+    body = [
+        [row["rule"], row["threshold"], f"{row['delta']:g}", str(row["runs"]),
+         (">= " if row["capped"] else "") + f"{row['mean']:,.0f}", *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75")),
+         str(row["errors"]), str(row["capped"]), (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"]
+        for row in rows
+    ]  # fmt: skip
+    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
+             for line in [head, *body]]  # fmt: skip
+    c = simulations[0].complexity
+    lines.append(f"1/D_nu = {c.time:,.1f} (certified to {c.gap:.0e}).")
+    for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
+        lines.append(
+            f"delta = {row['delta']:g}: no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds "
+            f"on average; t = beta(t, delta)/D_nu at {row['limit']:,.0f} with the {row['threshold']} threshold."
+        )
+    lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
+    return "\n".join(lines)
+
+
+def simulate(
+    problem: Problem,
+    means: Iterable[float],
+    rule: str | RuleBase = "lloo",
+    delta: float | Sequence[float] = 0.1,
+    threshold: str = "proved",
+    runs: int = 100,
+    seed: int = 0,
+    jobs: int = 1,
+    max_rounds: int = 10**6,
+    engine: str = "auto",
+    ties: str = "error",
+    progress: bool | None = None,
+) -> Simulation:
+    """Run a rule many times on known means.
+
+    delta may be a list: all of them are answered from the same runs. threshold: "proved" (the proved one for the rewards),
+    "stylised", "gaussian", "sub-gaussian". ties="run" lets means with two best answers run to the cap. A progress bar appears
+    on a terminal after two seconds (progress=False: never).
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> sim = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", runs=3, engine="python")
+    >>> sim.answers
+    [(0,), (0,), (0,)]
+    """
+    truth, deltas = _check(problem, means, delta, ties), check_deltas(delta)
+    runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
+    max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
+    chosen, name = make_rule(rule), resolve(threshold, problem)
+    setup, level = chosen.setup(problem), make_threshold(name, problem, deltas)
+
+    def one(number: int) -> tuple[Ints, Floats]:
+        run = Run(problem, setup, level, truth, len(deltas), seed, number, engine)
+        run.advance(max_rounds)
+        return run.stops, run.winners
+
+    label = rule if isinstance(rule, str) else repr(rule)
+    outcomes = list(_bar(_spread(one, runs, jobs), runs, label, progress))
+    return Simulation(
+        problem, truth, label, name, tuple(deltas), max_rounds, seed, np.ndim(delta) == 0,
+        np.array([stops for stops, _ in outcomes]), np.array([winners for _, winners in outcomes]),
+    )  # fmt: skip
+
+
+def _check(problem: Problem, means: Iterable[float], delta: Any, ties: str) -> Floats:
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem = {problem!r} must be a Problem; see combgame.Problem.")
+    truth = problem.means(means)
+    if ties not in ("error", "run"):
+        raise InputError(f"ties = {ties!r} must be 'error' or 'run'.")
+    lead = evidence(problem, truth, np.ones(problem.d))
+    gap = truth[list(lead.answer)].sum() - truth[list(lead.rival)].sum()
+    if ties == "error" and gap <= 1e-12 * np.abs(truth).max():
+        raise TieError(
+            f"means: the answers ({problem.label(lead.answer)}) and ({problem.label(lead.rival)}) are equally good, so no "
+            "number of plays can tell them apart; change the means, or pass ties='run' to run to max_rounds."
+        )
+    return truth
+
+
+def _spread(one: Callable[[int], tuple[Ints, Floats]], runs: int, jobs: int) -> Iterator[tuple[Ints, Floats]]:
+    """Outcomes in the order of the runs. The first is made here, which compiles; threads do the others (numba frees the GIL)."""
+    yield one(0)
+    if jobs == 1 or runs == 1:
+        yield from map(one, range(1, runs))
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(delayed(one)(i) for i in range(1, runs))
+
+
+def _bar(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) -> Iterator[Any]:
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        return outcomes
+    from tqdm.auto import tqdm
+
+    return iter(tqdm(outcomes, total=runs, desc=label[:40], unit="run", delay=2.0))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several rules on the same instance."""
+
+    simulations: tuple[Simulation, ...]
+
+    def __getitem__(self, rule: str) -> Simulation:
+        return next(s for s in self.simulations if s.rule == rule)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per rule, run and delta."""
+        import pandas
+
+        return pandas.concat([s.to_frame() for s in self.simulations], ignore_index=True)
+
+    def report(self) -> list[dict[str, Any]]:
+        return [row for simulation in self.simulations for row in simulation.report()]
+
+    def __str__(self) -> str:
+        return table(self.simulations)
+
+
+def compare(rules: Sequence[str | RuleBase], problem: Problem, means: Iterable[float], **settings: Any) -> Comparison:
+    """Simulate several rules with the same settings and seeds; print the result to see them beside the bound.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> both = cg.compare(["ofw", "uniform"], problem, [0.5, 0.3, 0.2, 0.1], runs=3, engine="python")
+    >>> [row["errors"] for row in both.report()]
+    [0, 0]
+    """
+    if isinstance(rules, str) or not rules:
+        raise InputError(f"compare: rules = {rules!r} must be a list of at least one rule, such as ['lloo', 'uniform'].")
+    fixed = list(means)
+    return Comparison(tuple(simulate(problem, fixed, rule=rule, **settings) for rule in rules))

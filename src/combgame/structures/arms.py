@@ -1,0 +1,80 @@
+"""Single arms: the simplex itself. Playing them is the classical bandit; asking about them is best-arm identification."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..protocols import Floats, Ints, Random, Rewards
+from .base import Geometry, StructureBase, hypersimplex, whole
+from .subsets import exchange
+
+
+class ArmsPart(NamedTuple):
+    d: int
+    arms: Ints  # scratch
+    sign: Floats
+    value: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        top = 0
+        for a in range(self.d):
+            out[a] = 0.0
+            if score[a] > score[top]:
+                top = a
+        out[top] = 1.0
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        for a in range(self.d):
+            out[a] = 0.0
+        out[min(int(rng.random() * self.d), self.d - 1)] = 1.0
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        top = 0
+        for a in range(self.d):
+            if best[a] > 0.5:
+                top = a
+        found = rewards.closest(mean, weight, top, best, self.value)  # all pairs with the best arm
+        return exchange(rewards, mean, weight, best, top, found, self.arms, self.sign, rival, alternative)
+
+
+class Arms(StructureBase):
+    """The d single arms.
+
+    >>> Arms(3).sets()
+    [(0,), (1,), (2,)]
+    """
+
+    def __init__(self, d: int) -> None:
+        self.d = whole("Arms: d", d, 1)
+
+    def __repr__(self) -> str:
+        return f"Arms({self.d})"
+
+    def part(self) -> ArmsPart:
+        return ArmsPart(self.d, np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(1))
+
+    def size(self) -> int:
+        return self.d
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        return ((a,) for a in range(self.d))
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = set(arms)
+        return len(chosen) == 1 and chosen <= set(range(self.d))
+
+    def covering(self) -> list[tuple[int, ...]]:
+        return list(self.iterate())
+
+    def deciding(self) -> set[int]:
+        return set(range(self.d)) if self.d > 1 else set()
+
+    def largest(self) -> int:
+        return 1
+
+    def difference(self) -> int:
+        return 2 if self.d > 1 else 0
+
+    def geometry(self) -> Geometry:
+        return hypersimplex(self.d, 1)

@@ -1,0 +1,150 @@
+"""What a structure tells about itself before anything is played; its `part` does the work in the round."""
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError, TooManySetsError
+from ..protocols import Floats, Random, Structure
+
+
+class Geometry(NamedTuple):
+    """The polytope conv{1_A} as LLOO sees it (Garber and Hazan 2015): mu = psi * diameter / phi.
+
+    With the polytope written as {A1 x = b1, A2 x <= b2}: phi is the smallest positive slack b2 - A2 x at a vertex,
+    psi the largest spectral norm of a matrix of rank(A2) independent rows of A2.
+    """
+
+    diameter: float
+    psi: float
+    phi: float
+    exact: bool  # False: the diameter or psi come from a greedy approximation
+
+    @property
+    def mu(self) -> float:
+        return self.psi * self.diameter / self.phi
+
+
+class StructureBase:
+    """A collection of sets of the arms 0..d-1. Subclasses describe; `part` computes."""
+
+    d: int
+
+    def part(self) -> Structure:
+        """The verbs of `protocols.Structure`, with fresh scratch arrays."""
+        raise NotImplementedError
+
+    def size(self) -> int | None:
+        """The number of sets, exactly; None where it is not known."""
+        raise NotImplementedError
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        """All sets, each as ascending arms."""
+        raise NotImplementedError
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        """Whether this is one of the sets."""
+        raise NotImplementedError
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """As few sets as possible that together observe every arm that any set observes."""
+        raise NotImplementedError
+
+    def observable(self) -> set[int]:
+        """The arms that are in some set."""
+        return {a for chosen in self.covering() for a in chosen}
+
+    def deciding(self) -> set[int]:
+        """The arms in which two sets differ: those that matter when the structure is asked about."""
+        raise NotImplementedError
+
+    def largest(self) -> int:
+        """K: the size of the largest set."""
+        raise NotImplementedError
+
+    def difference(self) -> int:
+        """d_0: the largest number of arms in which two sets differ."""
+        raise NotImplementedError
+
+    def geometry(self) -> Geometry:
+        raise NotImplementedError
+
+    def answers(self) -> None:
+        """Raise, with the remedy, where the structure cannot be asked about."""
+
+    # ---- what follows from the above
+
+    def sets(self, limit: int = 100_000) -> list[tuple[int, ...]]:
+        """All sets, unless there are more than `limit`.
+
+        >>> from combgame import Subsets
+        >>> Subsets(3, 2).sets()
+        [(0, 1), (0, 2), (1, 2)]
+        """
+        number = self.size()
+        if number is None or number <= limit:
+            found = list(islice(self.iterate(), limit + 1))
+            if len(found) <= limit:
+                return found
+        raise TooManySetsError(
+            f"{self!r} has {'more than ' + format(limit, ',') if number is None else format(number, ',')} sets, "
+            f"over the limit of {limit:,}; raise the limit, or use what needs no enumeration (the learners OFW and LLOO)."
+        )
+
+    def argmax(self, scores: Iterable[float]) -> tuple[int, ...]:
+        """The set with the largest sum of scores, ties by index.
+
+        >>> from combgame import Subsets
+        >>> Subsets(4, 2).argmax([0.1, -2.0, 0.5, 0.3])
+        (2, 3)
+        """
+        score = np.asarray(list(scores), dtype=float)
+        if score.shape != (self.d,) or not np.all(np.isfinite(score)):
+            raise InputError(f"argmax: scores must be {self.d} finite numbers, one per arm; got shape {score.shape}.")
+        out = np.zeros(self.d)
+        self.part().argmax(score, out)
+        return arms_of(out)
+
+    def random_covering(self, rng: Random) -> list[tuple[int, ...]]:
+        """Random sets without replacement until every observable arm has been seen (the paper's random covering)."""
+        missing, found, part, out = self.observable(), list[tuple[int, ...]](), self.part(), np.zeros(self.d)
+        seen: set[tuple[int, ...]] = set()
+        tries = 0
+        while missing:
+            part.sample(rng, out)
+            chosen = arms_of(out)
+            tries = tries + 1 if chosen in seen else 0
+            if tries > 100_000:
+                raise InputError(f"{self!r}: random sets do not reach the arms {sorted(missing)[:10]}; use start='covering'.")
+            if chosen not in seen:
+                seen.add(chosen)
+                found.append(chosen)
+                missing -= set(chosen)
+        return found
+
+
+def arms_of(chosen: Floats) -> tuple[int, ...]:
+    """A 0/1 vector as ascending arms."""
+    return tuple(int(a) for a in np.flatnonzero(chosen > 0.5))
+
+
+def vector(arms: Iterable[int], d: int) -> Floats:
+    """Arms as a 0/1 vector."""
+    out = np.zeros(d)
+    out[list(arms)] = 1.0
+    return out
+
+
+def whole(name: str, value: object, least: int) -> int:
+    """A whole number of at least `least`, or a sentence."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
+        raise InputError(f"{name} = {value!r} must be a whole number of at least {least}.")
+    return int(value)
+
+
+def hypersimplex(d: int, size: int) -> Geometry:
+    """{0 <= x <= 1, sum x = size}: rows +-e_a, so psi = phi = 1; two sets differ in at most 2 min(size, d - size) arms."""
+    return Geometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)

@@ -1,0 +1,146 @@
+"""An explicit list of sets, of any sizes."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..protocols import Floats, Ints, Random, Rewards
+from ..rewards.base import differ
+from .base import Geometry, StructureBase, vector, whole
+from .polytope import facets, greedy_psi
+
+EXACT_COVER_SETS = 500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest
+EXACT_HULL = 9  # facets are computed up to this dimension of the hull and
+EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
+
+
+class ListedPart(NamedTuple):
+    members: Floats  # float64[n, d]
+    arms: Ints  # scratch
+    sign: Floats
+    trial: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        top, value = -1, 0.0
+        for k in range(self.members.shape[0]):
+            total = 0.0
+            for a in range(score.size):
+                if self.members[k, a] > 0.5:
+                    total += score[a]
+            if top < 0 or total > value:
+                top, value = k, total
+        for a in range(score.size):
+            out[a] = self.members[top, a]
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        n = self.members.shape[0]
+        k = min(int(rng.random() * n), n - 1)
+        for a in range(out.size):
+            out[a] = self.members[k, a]
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Every other set of the list."""
+        closest, value = -1, math.inf
+        for k in range(self.members.shape[0]):
+            n = differ(best, self.members[k], self.arms, self.sign)
+            if n > 0:
+                found = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
+                if closest < 0 or found < value:
+                    closest, value = k, found
+        for a in range(best.size):
+            rival[a] = self.members[closest, a]
+            alternative[a] = mean[a]
+        n = differ(best, rival, self.arms, self.sign)
+        return rewards.distance(mean, weight, self.arms, self.sign, n, alternative)
+
+
+class Listed(StructureBase):
+    """Exactly these sets of the arms 0..d-1.
+
+    >>> Listed([[0, 1], [1, 2], [2]], d=3).argmax([0.0, 1.0, 2.0])
+    (1, 2)
+    """
+
+    def __init__(self, sets: Sequence[Iterable[int]], d: int) -> None:
+        self.d = whole("Listed: d", d, 1)
+        found: list[tuple[int, ...]] = []
+        for number, given in enumerate(sets):
+            arms = list(given)
+            if not arms:
+                raise InputError(f"Listed: set number {number} is empty; leave it out.")
+            for a in arms:
+                if isinstance(a, bool) or not isinstance(a, int | np.integer) or not 0 <= a < d:
+                    raise InputError(f"Listed: set number {number} has the arm {a!r}; arms are 0 to {d - 1}.")
+            if len(set(arms)) < len(arms):
+                raise InputError(f"Listed: set number {number}, {arms}, repeats an arm; name each arm once.")
+            found.append(tuple(sorted(int(a) for a in arms)))
+        if not found:
+            raise InputError("Listed: the list of sets is empty; give at least one set.")
+        if len(set(found)) < len(found):
+            twice = next(s for k, s in enumerate(found) if s in found[:k])
+            raise InputError(f"Listed: the set {list(twice)} is in the list twice; leave one out.")
+        self._sets = found
+        self._known = set(found)
+        self._matrix = np.array([vector(s, self.d) for s in found])
+
+    def __repr__(self) -> str:
+        inside = str([list(s) for s in self._sets]) if len(self._sets) <= 8 else f"<{len(self._sets)} sets>"
+        return f"Listed({inside}, d={self.d})"
+
+    def part(self) -> ListedPart:
+        return ListedPart(self._matrix.copy(), np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(self.d))
+
+    def size(self) -> int:
+        return len(self._sets)
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        return iter(self._sets)
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        return tuple(sorted(arms)) in self._known
+
+    def observable(self) -> set[int]:
+        return set(np.flatnonzero(self._matrix.any(axis=0)).tolist())
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """Minimal, by integer programming, up to 500 sets; greedy above (at most ln(d) + 1 times the smallest)."""
+        if len(self._sets) <= EXACT_COVER_SETS:
+            from scipy.optimize import Bounds, LinearConstraint, milp
+
+            seen = self._matrix[:, self._matrix.any(axis=0)]
+            n = len(self._sets)
+            solved = milp(np.ones(n), integrality=np.ones(n), bounds=Bounds(0, 1),
+                          constraints=LinearConstraint(seen.T, lb=1.0), options={"time_limit": 10.0})  # fmt: skip
+            if solved.status == 0:
+                return [self._sets[k] for k in np.flatnonzero(np.asarray(solved.x) > 0.5)]
+        missing, found = self.observable(), []
+        while missing:
+            gains = [len(missing.intersection(s)) for s in self._sets]
+            found.append(self._sets[int(np.argmax(gains))])
+            missing -= set(found[-1])
+        return found
+
+    def deciding(self) -> set[int]:
+        return set(np.flatnonzero(self._matrix.min(axis=0) != self._matrix.max(axis=0)).tolist())
+
+    def largest(self) -> int:
+        return int(self._matrix.sum(axis=1).max())
+
+    def difference(self) -> int:
+        sizes = self._matrix.sum(axis=1)
+        most = 0.0
+        for k in range(len(self._sets)):
+            most = max(most, float((sizes[k] + sizes - 2 * self._matrix @ self._matrix[k]).max()))
+        return int(most)
+
+    def geometry(self) -> Geometry:
+        """psi and phi from the facets where the hull is small, else those of the cube; psi greedily, so not exact."""
+        diameter = math.sqrt(self.difference())
+        if len(self._sets) <= EXACT_HULL_SETS:
+            rows, slack = facets(self._matrix, EXACT_HULL)
+            if rows is not None and slack is not None:
+                return Geometry(diameter, greedy_psi(rows), float(slack[slack > 1e-9].min()), False)
+        return Geometry(diameter, 1.0, 1.0, False)

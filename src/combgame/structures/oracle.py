@@ -1,0 +1,136 @@
+"""Any structure for which somebody can write `scores -> best set`."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, OracleError
+from ..protocols import Floats, Random, Rewards
+from .base import Geometry, StructureBase, arms_of, vector, whole
+
+Argmax = Callable[[Floats], Iterable[int]]
+
+
+class OraclePart:
+    """Not a NamedTuple: it calls Python, so the round around it is interpreted."""
+
+    def __init__(self, owner: "Oracle") -> None:
+        self.owner = owner
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        out[:] = self.owner.ask(score)
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """The best set for random scores: every extreme set has a chance, but the chances are not equal."""
+        scores = np.array([rng.standard_normal() for _ in range(self.owner.d)])
+        out[:] = self.owner.ask(scores)
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        self.owner.answers()
+        return math.nan  # unreachable
+
+
+class Oracle(StructureBase):
+    """The sets that `argmax(scores)` can return: a function from d scores to the arms of the best set.
+
+    `contains(arms)` tells whether a set is one of the structure's; every returned set is then checked against it.
+    `covering`, a list of sets, is how to see every arm; without it one is found greedily with the oracle
+    (at most ln(d) + 1 times as many sets as needed).
+
+    >>> pairs = Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], d=4)
+    >>> pairs.argmax([1.0, 4.0, 2.0, 3.0])
+    (1, 3)
+    """
+
+    def __init__(
+        self,
+        argmax: Argmax,
+        d: int,
+        contains: Callable[[frozenset[int]], bool] | None = None,
+        covering: Sequence[Iterable[int]] | None = None,
+    ) -> None:
+        self.d = whole("Oracle: d", d, 1)
+        if not callable(argmax):
+            raise InputError(f"Oracle: argmax = {argmax!r} must be a function from {d} scores to the arms of the best set.")
+        self._argmax, self._contains = argmax, contains
+        self._covering = [self._check(chosen, "covering") for chosen in covering] if covering is not None else None
+        if self._covering is None:
+            self._covering = self._greedy_covering()
+
+    def __repr__(self) -> str:
+        return f"Oracle({getattr(self._argmax, '__name__', 'argmax')}, d={self.d})"
+
+    def _check(self, found: Any, what: str) -> tuple[int, ...]:
+        try:
+            arms = [int(a) for a in found]
+        except (TypeError, ValueError):
+            raise OracleError(f"{self!r}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2].") from None
+        if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
+            raise OracleError(
+                f"{self!r}: {what} gave {arms}; it must give a set of distinct arms from 0 to {self.d - 1}, not an empty one."
+            )
+        if self._contains is not None and not self._contains(frozenset(arms)):
+            raise OracleError(f"{self!r}: {what} gave {sorted(arms)}, which `contains` says is not one of its sets.")
+        return tuple(sorted(arms))
+
+    def ask(self, score: Floats) -> Floats:
+        """One checked call of the user's function, as a 0/1 vector."""
+        return vector(self._check(self._argmax(score.copy()), "argmax"), self.d)
+
+    def _greedy_covering(self) -> list[tuple[int, ...]]:
+        found: list[tuple[int, ...]] = []
+        missing = np.ones(self.d)
+        while missing.any():
+            chosen = arms_of(self.ask(missing))
+            if not missing[list(chosen)].any():
+                break  # no set has any of the arms that are left
+            found.append(chosen)
+            missing[list(chosen)] = 0.0
+        return found
+
+    def part(self) -> OraclePart:
+        return OraclePart(self)
+
+    def size(self) -> None:
+        return None
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        raise InputError(f"{self!r} cannot list its sets; give them with Listed, or use OFW, LLOO or uniform sampling.")
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        if self._contains is None:
+            raise InputError(f"{self!r} was made without `contains`, so membership is not known; pass contains=.")
+        return bool(self._contains(frozenset(int(a) for a in arms)))
+
+    def covering(self) -> list[tuple[int, ...]]:
+        assert self._covering is not None
+        return list(self._covering)
+
+    def deciding(self) -> set[int]:
+        return set(range(self.d))
+
+    def largest(self) -> int:
+        return int(self.ask(np.ones(self.d)).sum())
+
+    def difference(self) -> int:
+        """Greedy: from a set, the farthest one is one oracle call away (scores 1 outside, -1 inside); climb."""
+        most = 0
+        for first in self.covering()[:8]:
+            here, last = vector(first, self.d), -1
+            while True:
+                there = self.ask(1.0 - 2.0 * here)
+                apart = int(np.abs(there - here).sum())
+                if apart <= last:
+                    break
+                here, last = there, apart
+            most = max(most, last)
+        return most
+
+    def geometry(self) -> Geometry:
+        """The diameter by greedy climbing; psi and phi those of the cube."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
+
+    def answers(self) -> None:
+        raise InputError(f"{self!r} cannot be asked about yet: give answers= as Arms, Subsets or Listed.")

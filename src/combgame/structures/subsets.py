@@ -1,0 +1,133 @@
+"""All sets of a given size, the uniform matroid: batches to play, or the top m to find."""
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from .._marks import jitable
+from ..errors import InputError
+from ..heaps import rise, sink
+from ..protocols import Floats, Ints, Random, Rewards
+from ..rewards.base import differ
+from .base import Geometry, StructureBase, hypersimplex, whole
+
+
+@jitable
+def exchange(
+    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, i: int, j: int, arms: Ints, sign: Floats,
+    rival: Floats, alternative: Floats,
+) -> float:  # fmt: skip
+    """Write the rival `best - i + j` and the nearest means at which it is as good; return the distance."""
+    for a in range(best.size):
+        rival[a] = best[a]
+        alternative[a] = mean[a]
+    rival[i], rival[j] = 0.0, 1.0
+    n = differ(best, rival, arms, sign)
+    return rewards.distance(mean, weight, arms, sign, n, alternative)
+
+
+class SubsetsPart(NamedTuple):
+    d: int
+    chosen: int
+    heap: Ints  # scratch: int64[size]
+    place: Ints  # int64[d]
+    key: Floats  # float64[d]
+    arms: Ints
+    sign: Floats
+    value: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        """The `chosen` largest scores, in one pass with a heap of the best so far: O(d log size)."""
+        n, last = 0, self.d - 1
+        for a in range(self.d):
+            out[a] = 0.0
+            item = last - a  # arms are numbered backwards, so that of equal scores the first arms stay
+            self.key[item] = score[a]
+            if n < self.chosen:
+                self.heap[n] = item
+                rise(self.heap, self.place, self.key, n)
+                n += 1
+            elif score[a] > self.key[self.heap[0]]:
+                self.heap[0] = item
+                sink(self.heap, self.place, self.key, n, 0)
+        for i in range(n):
+            out[last - self.heap[i]] = 1.0
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """Floyd's algorithm: uniform, with one random number per member."""
+        for a in range(self.d):
+            out[a] = 0.0
+        for last in range(self.d - self.chosen, self.d):
+            a = min(int(rng.random() * (last + 1)), last)
+            if out[a] > 0.5:
+                a = last
+            out[a] = 1.0
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Adjacent bases differ by one exchange: size * (d - size) pairs."""
+        leaves, enters, least = -1, -1, math.inf
+        for i in range(self.d):
+            if best[i] > 0.5:
+                j = rewards.closest(mean, weight, i, best, self.value)
+                if leaves < 0 or self.value[0] < least:
+                    leaves, enters, least = i, j, self.value[0]
+        return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
+
+
+class Subsets(StructureBase):
+    """All sets of `size` of the d arms.
+
+    >>> Subsets(10, 3).size()
+    120
+    """
+
+    def __init__(self, d: int, size: int) -> None:
+        self.d = whole("Subsets: d", d, 1)
+        self.chosen = whole("Subsets: size", size, 1)
+        if self.chosen > self.d:
+            raise InputError(f"Subsets: size = {size} is more than the d = {d} arms; give a size of at most {d}.")
+
+    def __repr__(self) -> str:
+        return f"Subsets({self.d}, {self.chosen})"
+
+    def part(self) -> SubsetsPart:
+        d = self.d
+        return SubsetsPart(
+            d,
+            self.chosen,
+            np.zeros(self.chosen, np.int64),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(1),
+        )
+
+    def size(self) -> int:
+        return math.comb(self.d, self.chosen)
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        return combinations(range(self.d), self.chosen)
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = set(arms)
+        return len(chosen) == self.chosen and chosen <= set(range(self.d))
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """ceil(d / size) blocks, the last one filled up with the first arms: minimal."""
+        return [tuple(sorted((first + i) % self.d for i in range(self.chosen))) for first in range(0, self.d, self.chosen)]
+
+    def deciding(self) -> set[int]:
+        return set(range(self.d)) if self.chosen < self.d else set()
+
+    def largest(self) -> int:
+        return self.chosen
+
+    def difference(self) -> int:
+        return 2 * min(self.chosen, self.d - self.chosen)
+
+    def geometry(self) -> Geometry:
+        return hypersimplex(self.d, self.chosen)

@@ -1,0 +1,116 @@
+"""Conformance checks for parts of your own: each raises AssertionError with a sentence, or returns quietly."""
+
+from typing import Any
+
+import numpy as np
+
+from .catalogue import make_catalogue, make_mixture
+from .errors import CombGameError, EngineError
+from .learners.base import LearnerBase, Seating
+from .presets import make_rule
+from .problem import Problem
+from .rewards import Gaussian
+from .rules import CombGame, RuleBase
+from .simulate import Run
+from .structures import Arms, StructureBase, Subsets
+from .structures.base import arms_of, vector
+from .thresholds import NEVER
+
+
+def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -> None:
+    """Whether a structure's oracle, membership, covering and (if it can be listed) size agree with each other.
+
+    >>> check_structure(Subsets(6, 2))
+    """
+    rng, part, out = np.random.default_rng(seed), structure.part(), np.zeros(structure.d)
+    try:
+        sets = structure.sets(5000)
+    except CombGameError:
+        sets = []
+    if sets:
+        size = structure.size()
+        assert size is None or size == len(sets), f"size() says {size} but there are {len(sets)} sets."
+        assert len(set(sets)) == len(sets), "iterate() gives a set twice."
+    for _ in range(trials):
+        score = rng.normal(size=structure.d) * 10.0 ** rng.integers(-3, 4)
+        part.argmax(score, out)
+        assert set(np.unique(out)) <= {0.0, 1.0}, f"argmax wrote {out}, which is not a 0/1 vector."
+        assert _member(structure, out), f"argmax returned {arms_of(out)}, which contains() says is not a set."
+        if sets:
+            best = max(score[list(s)].sum() for s in sets)
+            got = score @ out
+            assert got >= best - 1e-9 * max(1.0, abs(best)), f"argmax found {got}, but {best} is possible."
+        part.sample(rng, out)
+        assert _member(structure, out), f"sample returned {arms_of(out)}, which contains() says is not a set."
+    covered = {a for s in structure.covering() for a in s}
+    assert covered == structure.observable(), "covering() does not see every observable arm."
+    for s in structure.covering():
+        assert _member(structure, vector(s, structure.d)), f"covering() has {s}, which contains() says is not a set."
+
+
+def _member(structure: StructureBase, out: Any) -> bool:
+    try:
+        return structure.contains(arms_of(out))
+    except CombGameError:
+        return True  # it cannot tell
+
+
+def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> None:
+    """Whether a learner always plays a distribution, survives extreme rewards, and agrees in both engines.
+
+    >>> from combgame import Hedge
+    >>> check_learner(Hedge(), rounds=30)
+    """
+    actions, rng = Subsets(6, 2), np.random.default_rng(seed)
+    catalogue = make_catalogue(4096, 2)
+    every = [catalogue.find(vector(s, 6)) for s in (actions.sets() if learner.on_simplex else actions.covering())]
+    home = np.array(every, dtype=np.int64)
+    room = len(every) if learner.on_simplex else learner.room(6, len(every))
+    part = learner.part(Seating(actions, home, np.full(6, 1 / 3), len(every), 2, room))
+    mixture, structure = make_mixture(room, 6), actions.part()
+    for t in range(rounds):
+        seat = t % 2
+        if part.full():
+            break
+        part.act(seat, mixture)
+        n = int(mixture.size[0])
+        weight = mixture.weight[:n]
+        assert n > 0 and np.all(weight >= 0.0) and abs(weight.sum() - 1.0) < 1e-9, (
+            f"after {t} rounds act() wrote weights {weight[:5]}... that are not a distribution."
+        )
+        assert np.all((mixture.ids[:n] >= 0) & (mixture.ids[:n] < catalogue.size[0])), "act() wrote an unknown action."
+        catalogue.enter(mixture)
+        reward = rng.exponential(size=6) * 10.0 ** rng.integers(-8, 9)
+        part.feed(seat, mixture, catalogue, structure, reward)
+    check_rule(CombGame(learner), rounds)
+
+
+def check_rule(rule: "str | RuleBase", rounds: int = 400, seed: int = 0) -> None:
+    """Whether a rule plays sets of the structure and makes the same run, bit for bit, interpreted and compiled.
+
+    >>> check_rule("uniform", rounds=50)
+    """
+    problem = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
+    means, setup = np.linspace(1.0, 0.0, 6), make_rule(rule).setup(problem)
+    runs: list[Run] = []
+    for engine in ("python", "compiled"):
+        try:
+            run = Run(problem, setup, NEVER, means, 1, seed, 0, engine)
+        except EngineError:
+            continue  # interpreted only
+        run.advance(rounds)
+        assert problem.actions.contains(arms_of(run.view.action)), f"the rule played {arms_of(run.view.action)}, not an action."
+        assert run.seen.counts.sum() == 2 * rounds, "the rule did not play one action of two arms every round."
+        runs.append(run)
+    if len(runs) == 2:
+        assert same(tuple(runs[0].seen), tuple(runs[1].seen)), "the two engines saw different things."
+        assert same(runs[0].rule, runs[1].rule), "the two engines left the rule in different states."
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two parts hold the same numbers, bit for bit."""
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return bool(a == b)

@@ -1,0 +1,227 @@
+"""Slow, obvious twins of the algorithms, written from the paper's formulas: dictionaries, enumeration, generic solvers."""
+
+import itertools
+import math
+
+import numpy as np
+from scipy.optimize import brentq, minimize
+
+
+def best_set(sets, score):
+    return max(sets, key=lambda s: (round(sum(score[a] for a in s), 12), tuple(-a for a in s)))
+
+
+def divergence(family, x, y, sigma=1.0):
+    if family == "bernoulli":
+        y = min(max(y, 1e-12), 1 - 1e-12)
+        return sum(p * math.log(p / q) for p, q in ((x, y), (1 - x, 1 - y)) if p > 0)
+    return (x - y) ** 2 / (2 * sigma**2)
+
+
+def distance(family, mean, weight, best, rival, sigma, low, high):
+    """min sum_a w_a d(mean_a, y_a) over low <= y <= high with sum_{rival} y >= sum_{best} y, by a generic convex solver."""
+    arms = sorted(set(best) ^ set(rival))
+    sign = np.array([1.0 if a in rival else -1.0 for a in arms])
+    lo = np.array([low[a] for a in arms])
+    hi = np.array([high[a] for a in arms])
+    if family == "bernoulli":
+        lo, hi = np.maximum(lo, 1e-9), np.minimum(hi, 1 - 1e-9)
+    if (sign * np.where(sign > 0, hi, lo)).sum() < 0:
+        return math.inf
+    m, w = np.array([mean[a] for a in arms]), np.array([weight[a] for a in arms])
+    s = np.array([sigma[a] for a in arms])
+    scale = max(w.max(), 1e-9)
+
+    def cost(y):
+        return sum(wi * divergence(family, mi, yi, si) for wi, mi, yi, si in zip(w / scale, m, y, s, strict=True))
+
+    def slope(y):
+        if family == "bernoulli":
+            return w / scale * (y - m) / (y * (1 - y))
+        return w / scale * (y - m) / s**2
+
+    starts = [np.clip(m, lo, hi)]
+    finite = np.where(sign > 0, np.minimum(hi, m + 10), np.maximum(lo, m - 10))
+    starts += [np.clip((m + finite) / 2, lo, hi), np.clip(np.full(len(m), m.mean()), lo, hi)]
+    best_value = math.inf
+    for start in starts:
+        solved = minimize(
+            cost,
+            start,
+            jac=slope,
+            bounds=list(zip(lo, hi, strict=True)),
+            method="SLSQP",
+            constraints={"type": "ineq", "fun": lambda y: sign @ y, "jac": lambda y: sign},
+            options={"ftol": 1e-14, "maxiter": 1000},
+        )
+        if sign @ solved.x >= -1e-9:
+            best_value = min(best_value, float(solved.fun))
+    return scale * best_value
+
+
+def nearest(family, sets, mean, weight, best, sigma, low, high):
+    values = {s: distance(family, mean, weight, best, s, sigma, low, high) for s in sets if set(s) != set(best)}
+    rival = min(values, key=values.get)
+    return values[rival], rival
+
+
+def interval(family, x, level, sigma=1.0):
+    """[alpha, beta] = {y: d(x, y) <= level} by bisection."""
+    if level == 0:
+        return x, x
+    top, bottom = (1 - 1e-12, 1e-12) if family == "bernoulli" else (x + 1e6, x - 1e6)
+
+    def f(y):
+        return divergence(family, x, y, sigma) - level
+
+    beta = top if f(top) <= 0 else brentq(f, x, top, xtol=1e-15)
+    alpha = bottom if f(bottom) <= 0 else brentq(f, bottom, x, xtol=1e-15)
+    return alpha, beta
+
+
+def optimistic(family, mean, count, level, y, sigma=1.0):
+    alpha, beta = interval(family, mean, level / count, sigma)
+    return max(level / count, divergence(family, alpha, y, sigma), divergence(family, beta, y, sigma))
+
+
+class Epochs:
+    """The doubling trick: horizon of the epoch of round t = 1, 2, ..., and whether it is the epoch's last round."""
+
+    def __init__(self):
+        self.i, self.t = 0, 0
+        self.edges = [math.floor(200 * ((3 + math.sqrt(5)) / 2) ** i) for i in range(20)]
+
+    @property
+    def horizon(self):
+        return self.edges[self.i] - (self.edges[self.i - 1] if self.i else 0)
+
+    def tick(self):
+        self.t += 1
+        if self.t == self.edges[self.i]:
+            self.i += 1
+            return True
+        return False
+
+
+class Hedge:
+    def __init__(self, sets):
+        self.sets, self.epochs = sets, Epochs()
+        self.restart()
+
+    def restart(self):
+        self.gain, self.b = dict.fromkeys(self.sets, 0.0), 0.0
+
+    def act(self):
+        eta = math.sqrt(8 * math.log(len(self.sets)) / self.epochs.horizon) / self.b if self.b else 0.0
+        top = max(self.gain.values())
+        w = {s: math.exp(eta * (g - top)) for s, g in self.gain.items()}
+        total = sum(w.values())
+        return {s: x / total for s, x in w.items()}
+
+    def feed(self, reward):
+        got = {s: sum(reward[a] for a in s) for s in self.sets}
+        self.b = max(self.b, max(got.values()) - min(got.values()))
+        for s in self.sets:
+            self.gain[s] += got[s]
+        if self.epochs.tick():
+            self.restart()
+
+
+class AdaHedge:
+    """de Rooij et al. (2014), figure 1, in losses l = -U."""
+
+    def __init__(self, sets):
+        self.sets, self.delta, self.loss = sets, 0.0, np.zeros(len(sets))
+
+    def act(self):
+        low = self.loss.min()
+        if self.delta == 0:
+            w = (self.loss == low).astype(float)
+        else:
+            w = np.exp(-math.log(len(self.sets)) / self.delta * (self.loss - low))
+        self.w = w / w.sum()
+        return dict(zip(self.sets, self.w, strict=True))
+
+    def feed(self, reward):
+        loss = -np.array([sum(reward[a] for a in s) for s in self.sets])
+        hedge = self.w @ loss
+        if self.delta == 0:
+            mix = (self.loss + loss).min() - self.loss.min()
+        else:
+            eta = math.log(len(self.sets)) / self.delta
+            shift = loss.min()
+            mix = shift - math.log(self.w @ np.exp(-eta * (loss - shift))) / eta
+        self.delta += max(0.0, hedge - mix)
+        self.loss = self.loss + loss
+
+
+class OFW:
+    def __init__(self, sets, d, home, diameter):
+        self.sets, self.d, self.diameter = sets, d, diameter
+        self.w = dict.fromkeys(home, 1 / len(home))
+        self.centre, self.rewards = marginals(self.w, d), []
+
+    def act(self):
+        return self.w
+
+    def feed(self, reward):
+        self.rewards.append(np.array(reward))
+        t, x = len(self.rewards), marginals(self.w, self.d)
+        gradient = sum(2 * s**-0.25 / self.diameter * (x - self.centre) - r for s, r in enumerate(self.rewards, 1)) / t
+        vertex = best_set(self.sets, -gradient)
+        self.w = {s: x * (1 - t**-0.25) for s, x in self.w.items()}
+        self.w[vertex] = self.w.get(vertex, 0.0) + t**-0.25
+
+
+class LLOO:
+    def __init__(self, sets, d, home, diameter, psi=1.0, phi=1.0):
+        self.sets, self.d, self.diameter, self.mu = sets, d, diameter, psi * diameter / phi
+        self.home, self.epochs = home, Epochs()
+        self.restart()
+        self.centre = marginals(self.w, d)
+
+    def restart(self):
+        self.w, self.total, self.largest = dict.fromkeys(self.home, 1 / len(self.home)), np.zeros(self.d), 0.0
+
+    def act(self):
+        return self.w
+
+    def feed(self, reward):
+        d, mu, T = self.d, self.mu, self.epochs.horizon
+        self.total = self.total + reward
+        self.largest = max(self.largest, float(np.linalg.norm(reward)))
+        gamma = 1 / (3 * d * mu**2)
+        eta = self.diameter / (18 * mu * math.sqrt(d * T) * self.largest)
+        M = min(mu**2 * d / math.sqrt(T) * (1 + 1 / (18 * d * mu**2)), 1)
+        gradient = 2 * (marginals(self.w, d) - self.centre) - eta * self.total
+        vertex = best_set(self.sets, -gradient)
+        minus = reduce(self.w, M, gradient)
+        w = {s: x - gamma * minus.get(s, 0.0) for s, x in self.w.items()}
+        w[vertex] = w.get(vertex, 0.0) + gamma * M
+        self.w = w
+        if self.epochs.tick():
+            self.restart()
+
+
+def reduce(w, M, c):
+    """Algorithm 2 of the paper."""
+    order = sorted(w, key=lambda s: -sum(c[a] for a in s))
+    minus, left = {}, M
+    for s in order:
+        minus[s] = min(w[s], left)
+        left -= minus[s]
+        if left <= 0:
+            break
+    return minus
+
+
+def marginals(w, d):
+    x = np.zeros(d)
+    for s, weight in w.items():
+        x[list(s)] += weight
+    return x
+
+
+def smallest_cover(sets, d):
+    seen = set().union(*map(set, sets))
+    return next(n for n in range(1, d + 1) for c in itertools.combinations(sets, n) if set().union(*map(set, c)) == seen)

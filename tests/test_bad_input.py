@@ -1,0 +1,127 @@
+"""Bad input gets one sentence that names the argument, the value and the remedy: the cases of design section 6."""
+
+import math
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.problem import check_deltas
+
+GOOD = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=["w", "x", "y", "z"])
+MEANS = [0.4, 0.3, 0.2, 0.1]
+
+
+def problem(**changes):
+    return cg.Problem(**{"actions": cg.Subsets(4, 2), "answers": cg.Arms(4), "rewards": cg.Gaussian(0.1), **changes})
+
+
+CASES = {
+    "sigma 0": (lambda: cg.Gaussian(0.0), "sigma = 0.0 must be positive"),
+    "sigma below 0": (lambda: cg.Gaussian([0.1, -1.0]), "must be positive and finite"),
+    "sigma nan": (lambda: cg.Gaussian(math.nan), "must be positive and finite"),
+    "sigma of another length": (lambda: problem(rewards=cg.Gaussian([0.1, 0.2])), "2 values but there are 4 arms"),
+    "bounded upside down": (lambda: cg.Bounded(1.0, 0.0), "low below high"),
+    "bounded infinite": (lambda: cg.Bounded(0.0, math.inf), "must be finite"),
+    "no arms": (lambda: cg.Arms(0), "d = 0 must be a whole number of at least 1"),
+    "half an arm": (lambda: cg.Arms(2.5), "d = 2.5 must be a whole number"),
+    "too large a subset": (lambda: cg.Subsets(3, 4), "size = 4 is more than the d = 3 arms"),
+    "empty subset": (lambda: cg.Subsets(3, 0), "size = 0 must be a whole number of at least 1"),
+    "empty list": (lambda: cg.Listed([], 3), "the list of sets is empty"),
+    "empty set": (lambda: cg.Listed([[0], []], 3), "set number 1 is empty"),
+    "unknown arm": (lambda: cg.Listed([[0, 3]], 3), "has the arm 3; arms are 0 to 2"),
+    "repeated arm": (lambda: cg.Listed([[0, 1, 1]], 3), "repeats an arm"),
+    "repeated set": (lambda: cg.Listed([[0, 1], [1, 0]], 3), r"the set \[0, 1\] is in the list twice"),
+    "actions missing": (lambda: cg.Problem(None, cg.Arms(3), cg.Gaussian(1)), "actions = None must be a structure"),
+    "rewards missing": (lambda: cg.Problem(cg.Arms(3)), "rewards = None must be given"),
+    "answers of another kind": (lambda: problem(answers=[0, 1]), "must be a structure, such as Arms"),
+    "other number of arms": (lambda: problem(answers=cg.Arms(5)), "actions have 4 arms but the answers have 5"),
+    "one answer": (lambda: problem(answers=cg.Subsets(4, 4)), "single answer, so there is nothing to find"),
+    "one arm": (lambda: cg.Problem(cg.Arms(1), None, cg.Gaussian(1)), "single answer"),
+    "unobserved arm": (lambda: problem(actions=cg.Listed([[0, 1], [1, 2]], 4)), r"no action observes the arms \[3\]"),
+    "oracle as answers": (lambda: problem(answers=cg.Oracle(lambda s: [0, 1, 2, 3], 4)), "cannot be asked about yet"),
+    "names too few": (lambda: problem(names=["a", "b"]), "names must be 4 non-empty texts"),
+    "names twice": (lambda: problem(names=["a", "b", "a", "c"]), "the name 'a' is used for two arms"),
+    "names empty": (lambda: problem(names=["a", "b", "", "c"]), "non-empty texts"),
+    "bounds upside down": (lambda: problem(bounds=(1.0, 0.0)), "each low must be below its high"),
+    "bounds nan": (lambda: problem(bounds=(math.nan, 1.0)), "neither may be NaN"),
+    "bounds of another shape": (lambda: problem(bounds=[(0, 1), (0, 1)]), "or 4 such pairs"),
+    "bounds out of reach": (lambda: problem(rewards=cg.Bernoulli(), bounds=(2.0, 3.0)), "leave no mean that Bernoulli"),
+    "means nan": (lambda: cg.simulate(GOOD, [0.1, math.nan, 0, 0]), "arm x has the value nan"),
+    "means infinite": (lambda: cg.simulate(GOOD, [0.1, math.inf, 0, 0]), "arm x has the value inf"),
+    "means too few": (lambda: cg.simulate(GOOD, [0.1]), r"means must be 4 numbers, one per arm; got shape \(1,\)"),
+    "means as text": (lambda: cg.simulate(GOOD, ["a", "b", "c", "d"]), "means must be 4 numbers"),
+    "means out of range": (lambda: cg.simulate(problem(rewards=cg.Bernoulli()), [1.4, 0, 0, 0]), r"outside \[0.0, 1.0\]"),
+    "means with a tie": (lambda: cg.simulate(GOOD, [0.3, 0.3, 0, 0]), r"\(w\) and \(x\) are equally good"),
+    "delta 0": (lambda: cg.simulate(GOOD, MEANS, delta=0.0), "delta = 0.0 must be strictly between 0 and 1"),
+    "delta 1": (lambda: cg.simulate(GOOD, MEANS, delta=1.0), "delta = 1.0 must be strictly between 0 and 1"),
+    "delta nan": (lambda: cg.simulate(GOOD, MEANS, delta=[0.1, math.nan]), "strictly between 0 and 1"),
+    "delta none": (lambda: check_deltas([]), "strictly between 0 and 1"),
+    "no runs": (lambda: cg.simulate(GOOD, MEANS, runs=0), "runs = 0 must be a whole number of at least 1"),
+    "no rounds": (lambda: cg.simulate(GOOD, MEANS, max_rounds=0), "max_rounds = 0 must be"),
+    "negative seed": (lambda: cg.simulate(GOOD, MEANS, seed=-1), "seed = -1 must be"),
+    "ties": (lambda: cg.simulate(GOOD, MEANS, ties="ignore"), "ties = 'ignore' must be"),
+    "not a problem": (lambda: cg.simulate("p", MEANS), "must be a Problem"),
+    "unknown rule": (lambda: cg.simulate(GOOD, MEANS, rule="best"), "rule = 'best' is not known; use one of 'hedge'"),
+    "no rule": (lambda: cg.simulate(GOOD, MEANS, rule=3), "rule = 3 is not a rule"),
+    "learner as rule": (lambda: cg.simulate(GOOD, MEANS, rule=cg.LLOO()), "is not a rule"),
+    "learner class": (lambda: cg.CombGame(learner="lloo"), r"such as LLOO\(\)"),
+    "unknown threshold": (lambda: cg.simulate(GOOD, MEANS, threshold="sure"), "threshold = 'sure' is not known"),
+    "unknown tracking": (lambda: cg.CombGame(tracking="E"), "tracking = 'E' is not known"),
+    "unknown start": (lambda: cg.CombGame(start="some"), "start = 'some' is not known"),
+    "unknown start of uniform": (lambda: cg.simulate(GOOD, MEANS, rule=cg.Uniform(start="some")), "start = 'some' is not known"),
+    "unknown engine": (lambda: cg.simulate(GOOD, MEANS, engine="gpu"), "engine = 'gpu' is not known"),
+    "rules empty": (lambda: cg.compare([], GOOD, MEANS), "must be a list of at least one rule"),
+    "too many actions": (
+        lambda: cg.simulate(cg.Problem(cg.Subsets(60, 6), cg.Arms(60), cg.Gaussian(1)), range(60), rule="hedge"),
+        "has 50,063,860 sets, over the limit of 250,000",
+    ),
+    "hedge on an oracle": (
+        lambda: cg.simulate(cg.Problem(cg.Oracle(lambda s: [0, 1], 2), cg.Arms(2), cg.Gaussian(1)), [1, 0], rule="hedge"),
+        "cannot list its sets",
+    ),
+    "argmax nan": (lambda: cg.Subsets(3, 1).argmax([0, math.nan, 1]), "3 finite numbers"),
+    "argmax shape": (lambda: cg.Subsets(3, 1).argmax([0, 1]), "one per arm"),
+    "negative count": (lambda: cg.evidence(GOOD, MEANS, [1, 1, -1, 1]), "is negative"),
+    "estimate out of range": (
+        lambda: cg.evidence(problem(rewards=cg.Bernoulli()), [1.2, 0, 0, 0], [1] * 4),
+        r"lie in \[0.0, 1.0\]",
+    ),
+    "complexity of a tie": (lambda: cg.complexity(GOOD, [0.3, 0.3, 0.1, 0.1]), "equally good"),
+    "unknown arm name": (lambda: GOOD.arm("q"), "the arm 'q' is not known; the arms are w, x, y, z"),
+    "unknown arm number": (lambda: GOOD.arm(4), "arms are 0 to 3"),
+    "bonus": (lambda: cg.theory_bonus(b=-1.0), "must be positive"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_gets_its_own_sentence(case):
+    call, words = CASES[case]
+    with pytest.raises(cg.CombGameError, match=words) as caught:
+        call()
+    sentence = str(caught.value)
+    assert sentence.endswith((".", ")")) and "\n" not in sentence and len(sentence) < 400
+
+
+def test_every_error_is_also_the_fitting_built_in():
+    assert issubclass(cg.InputError, ValueError) and issubclass(cg.UnknownNameError, LookupError)
+    assert issubclass(cg.TieError, cg.InputError) and issubclass(cg.OracleError, RuntimeError)
+
+
+def test_an_oracle_that_goes_astray_in_the_middle_of_a_run_is_stopped():
+    calls = []
+
+    def argmax(scores):
+        calls.append(1)
+        return [0, 1] if len(calls) < 40 else [0, 1, 2]
+
+    structure = cg.Oracle(argmax, 3, contains=lambda s: len(s) == 2, covering=[(0, 1), (1, 2)])
+    with pytest.raises(cg.OracleError, match="`contains` says is not one of its sets"):
+        cg.simulate(cg.Problem(structure, cg.Arms(3), cg.Gaussian(1.0)), [0.5, 0.4, 0.3], runs=1)
+
+
+def test_numpy_inputs_are_as_good_as_lists():
+    sim = cg.simulate(
+        GOOD, np.array(MEANS), delta=np.array([0.1, 0.2]), runs=np.int64(2), rule="ofw", engine="python", max_rounds=50
+    )
+    assert sim.rounds.shape == (2, 2)

@@ -1,0 +1,140 @@
+"""One source, two engines: the same run, bit for bit. And what is compiled is kept on disk, and only as long as it is right."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.simulate import Run
+from combgame.testing import check_learner, check_rule, same
+from combgame.thresholds import NEVER
+
+ROUNDS = 5000
+rng = np.random.default_rng(11)
+
+
+def subsets(d):
+    return cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1)), np.linspace(0.3, 0.2, d)
+
+
+def listed():
+    sets = [[0, 1], [1, 2, 3], [2], [0, 3, 4], [4, 5], [1, 5], [0, 2, 5], [3], [1, 4]]
+    return cg.Problem(cg.Listed(sets, 6), None, cg.Gaussian([0.2, 0.3, 0.2, 0.4, 0.3, 0.2])), rng.uniform(0.1, 0.3, 6)
+
+
+def both(problem, means, rule, rounds, number=3):
+    runs = []
+    for engine in ("python", "compiled"):
+        run = Run(problem, rule.setup(problem), NEVER, np.asarray(means), 1, 42, number, engine)
+        run.advance(rounds // 3)  # in two pieces, so that going on is tested too
+        run.advance(rounds)
+        runs.append(run)
+    a, b = runs
+    assert a.seen.clock[0] == rounds
+    assert same(tuple(a.seen), tuple(b.seen)), "counts and estimates"
+    assert same(tuple(a.view), tuple(b.view)), "answer, rival, evidence, action"
+    assert same(a.rule, b.rule), "learner, tracker and catalogue"
+    assert a.rng.bit_generator.state == b.rng.bit_generator.state, "random stream"
+
+
+@pytest.mark.parametrize("tracking", ["C", "D", "sample"])
+@pytest.mark.parametrize("learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("problem", ["subsets", "listed"])
+def test_both_engines_make_the_same_run_bit_for_bit(problem, learner, tracking):
+    instance = listed() if problem == "listed" else subsets(7 if learner.on_simplex else 20)
+    both(*instance, cg.CombGame(learner, tracking=tracking), ROUNDS)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        cg.Uniform(),
+        cg.CombGame(cg.LLOO(), per_answer=True),
+        cg.CombGame(cg.AdaHedge(), per_answer=True, bonus="theory"),
+        cg.CombGame(cg.LLOO(sparsify=False), start="random-covering"),
+        cg.CombGame(cg.OFW(), start="full"),
+    ],
+    ids=["uniform", "lloo-per-answer", "adahedge-per-answer-theory", "lloo-plain-random-covering", "ofw-full"],
+)
+@pytest.mark.parametrize("rewards", ["bernoulli", "bounded", "boxed gaussian"])
+def test_the_other_options_and_rewards_too(rewards, rule):
+    kinds = {"bernoulli": cg.Bernoulli(), "bounded": cg.Bounded(-1, 2), "boxed gaussian": cg.Gaussian(0.4)}
+    bounds = (0.2, 0.6) if rewards == "boxed gaussian" else None
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), kinds[rewards], bounds=bounds)
+    both(problem, [0.5, 0.48, 0.45, 0.4, 0.33, 0.25], rule, 400)
+
+
+def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
+    pairs = cg.Oracle(lambda s: np.argsort(-s, kind="stable")[:2], 6, covering=[(0, 1), (2, 3), (4, 5)])
+    asked = cg.Problem(pairs, cg.Arms(6), cg.Gaussian(0.3))
+    geometry = cg.Subsets(6, 2).geometry()
+    means = np.linspace(1, 0, 6)
+    runs = [Run(p, cg.CombGame(cg.LLOO(geometry=geometry)).setup(p), NEVER, means, 1, 0, 0, e)
+            for p, e in ((problem, "compiled"), (asked, "auto"))]  # fmt: skip
+    for run in runs:
+        run.advance(1000)
+    assert same(tuple(runs[0].seen), tuple(runs[1].seen))
+    with pytest.raises(cg.EngineError, match="OraclePart is not a NamedTuple"):
+        cg.simulate(asked, means, engine="compiled", runs=1)
+    with pytest.raises(cg.UnknownNameError, match="engine = 'fast'"):
+        cg.simulate(problem, means, engine="fast", runs=1)
+
+
+class Clash(NamedTuple):
+    choose: int  # has the name of a verb
+    d: int
+
+    def full(self) -> bool:
+        return False
+
+
+def test_a_field_with_the_name_of_a_verb_is_said():
+    from combgame.engines import choose_engine
+
+    with pytest.raises(cg.EngineError, match=r"Clash\.choose has the name of a verb"):
+        choose_engine("auto", (Clash(1, 2),))
+
+
+def test_conformance_checks_pass_for_our_own_parts():
+    for learner in (cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()):
+        check_learner(learner, rounds=250)
+    check_rule(cg.CombGame(cg.OFW(), tracking="sample"))
+
+
+SCRIPT = """
+import combgame as cg
+from combgame.engines import compiled_play
+problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
+sim = cg.simulate(problem, [0.3, 0.25, 0.2], rule="ofw", runs=2, threshold="stylised", engine="compiled")
+stats = compiled_play(True).stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), sim.rounds.tolist())
+"""
+
+
+def test_compilation_is_cached_until_any_source_changes_and_the_cache_does_not_grow(tmp_path):
+    package = tmp_path / "combgame"
+    shutil.copytree(Path(cg.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run():
+        out = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        hits, misses, rounds = out.stdout.split(maxsplit=2)
+        return int(hits), int(misses), rounds.strip(), len([p for p in (tmp_path / "cache").rglob("*") if p.is_file()])
+
+    hits, misses, rounds, files = run()
+    assert (hits, misses) == (0, 1)
+    assert run() == (1, 0, rounds, files)  # a second process reuses it
+    assert run() == (1, 0, rounds, files)  # and it does not grow
+    bonus = package / "bonuses.py"  # not the file of the entry point, which is all that numba looks at
+    bonus.write_text(bonus.read_text().replace("self.scale * math.log(max(t, 1))", "9.0 * math.log(max(t, 1))"))
+    hits, misses, changed, _ = run()
+    assert (hits, misses) == (0, 1) and changed != rounds

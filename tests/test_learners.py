@@ -1,0 +1,213 @@
+"""The learners against their naive twins; the sparse representation against the point it stands for."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import combgame as cg
+from combgame._numba import compiled
+from combgame.catalogue import enlarge_catalogue, make_catalogue, make_mixture
+from combgame.learners.base import Seating
+from combgame.learners.support import make_support
+from combgame.structures.base import vector
+
+from . import naive
+
+LEARNERS = [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()]
+PLAIN = [cg.Hedge(), cg.AdaHedge(), cg.OFW(sparsify=False), cg.LLOO(sparsify=False)]
+D, K = 5, 2
+ACTIONS = cg.Subsets(D, K)
+
+
+def NAME(learner):
+    return type(learner).__name__
+
+
+def seat(learner, actions=ACTIONS, room=2000, seats=1):
+    """A learner at its beginning: its part, a catalogue, a mixture, the start's sets."""
+    d = actions.d
+    catalogue = make_catalogue(20_000, actions.largest())
+    sets = actions.sets() if learner.on_simplex else actions.covering()
+    home = np.array([catalogue.find(vector(s, d)) for s in sets], dtype=np.int64)
+    centre = np.mean([vector(s, d) for s in sets], axis=0)
+    part = learner.part(Seating(actions, home, centre, len(sets), seats, room))
+    return part, catalogue, make_mixture(room, d), sets
+
+
+def played(part, catalogue, mixture):
+    """What act() says, as a dictionary from sets to weights."""
+    part.act(0, mixture)
+    catalogue.enter(mixture)
+    found = {}
+    for i in range(mixture.size[0]):
+        number = mixture.ids[i]
+        found[tuple(catalogue.members[number, : catalogue.length[number]].tolist())] = mixture.weight[i]
+    return found
+
+
+def twin(learner, sets):
+    geometry = ACTIONS.geometry()
+    return {
+        "Hedge": lambda: naive.Hedge(sets),
+        "AdaHedge": lambda: naive.AdaHedge(sets),
+        "OFW": lambda: naive.OFW(ACTIONS.sets(), D, sets, geometry.diameter),
+        "LLOO": lambda: naive.LLOO(ACTIONS.sets(), D, sets, geometry.diameter),
+    }[type(learner).__name__]()
+
+
+@pytest.mark.parametrize(
+    "learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(sparsify=False), cg.LLOO(sparsify=False)], ids=lambda x: type(x).__name__
+)
+@pytest.mark.parametrize("rewards", ["steady", "random", "adversarial"])
+def test_learners_play_what_their_naive_twins_play(learner, rewards):
+    part, catalogue, mixture, sets = seat(learner)
+    other, rng, structure = twin(learner, sets), np.random.default_rng(7), ACTIONS.part()
+    for t in range(900):  # three doubling epochs
+        mine, theirs = played(part, catalogue, mixture), other.act()
+        for s in set(mine) | set(theirs):
+            assert mine.get(s, 0.0) == pytest.approx(theirs.get(s, 0.0), abs=1e-9), (t, s)
+        assert np.allclose(mixture.arms, naive.marginals(theirs, D), atol=1e-9)
+        reward = {
+            "steady": np.array([0.5, 0.4, 0.31, 0.22, 0.13]) + 1e-3 * rng.random(D),
+            "random": rng.exponential(size=D) * math.log(t + 2),
+            "adversarial": 1.0 - mixture.arms + 0.01 * rng.random(D),
+        }[rewards]
+        part.feed(0, mixture, catalogue, structure, reward)
+        other.feed(reward)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=NAME)
+def test_two_seats_do_not_touch_each_other(learner):
+    part, catalogue, mixture, _ = seat(learner, seats=2)
+    alone, its_catalogue, its_mixture, _ = seat(learner)
+    rng, structure = np.random.default_rng(3), ACTIONS.part()
+    for _ in range(300):
+        reward = rng.exponential(size=D)
+        part.act(1, mixture)
+        catalogue.enter(mixture)
+        part.feed(1, mixture, catalogue, structure, rng.exponential(size=D))
+        part.act(0, mixture)
+        catalogue.enter(mixture)
+        alone.act(0, its_mixture)
+        its_catalogue.enter(its_mixture)
+        assert np.allclose(mixture.arms, its_mixture.arms, atol=1e-9)
+        part.feed(0, mixture, catalogue, structure, reward)
+        alone.feed(0, its_mixture, its_catalogue, structure, reward)
+
+
+def test_adahedge_keeps_the_regret_of_its_lemma():
+    part, catalogue, mixture, sets = seat(cg.AdaHedge())
+    rng, structure = np.random.default_rng(0), ACTIONS.part()
+    gains, mine, spans = np.zeros(len(sets)), 0.0, []
+    for _ in range(3000):
+        part.act(0, mixture)
+        catalogue.enter(mixture)
+        reward = rng.random(D) * np.array([1.0, 1.01, 1.0, 1.0, 0.99])
+        got = np.array([reward[list(s)].sum() for s in sets])
+        mine += float(mixture.arms @ reward)
+        gains += got
+        spans.append(np.ptp(got))
+        part.feed(0, mixture, catalogue, structure, reward)
+    n = math.log(len(sets))
+    bound = math.sqrt(sum(b * b for b in spans) * n) + (4 / 3 * n + 2) * max(spans)
+    assert 0 < gains.max() - mine <= bound
+
+
+@given(data=st.data())
+@settings(max_examples=80)
+def test_thinning_keeps_the_point_and_leaves_at_most_d_plus_one_actions(data):
+    d = data.draw(st.integers(2, 8))
+    sets = sorted(data.draw(st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)), key=sorted)
+    raw = data.draw(st.lists(st.floats(1e-6, 1.0), min_size=len(sets), max_size=len(sets)))
+    weight = np.array(raw) / sum(raw)
+    catalogue = make_catalogue(64, d)
+    ids = np.array([catalogue.find(vector(sorted(s), d)) for s in sets], dtype=np.int64)
+    support = make_support(d, ids[:1], 1, 64, 1)
+    support.ids[0, : len(ids)], support.weight[0, : len(ids)], support.used[0] = ids, weight, len(ids)
+    before, after = make_mixture(64, d), make_mixture(64, d)
+    support.show(0, before)
+    catalogue.enter(before)
+    support.thin(0, catalogue)
+    support.show(0, after)
+    catalogue.enter(after)
+    assert np.allclose(before.arms, after.arms, atol=1e-9)
+    assert support.used[0] <= d + 1 and np.all(support.weight[0, : support.used[0]] > 0)
+    assert support.weight[0, : support.used[0]].sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@given(data=st.data())
+@settings(max_examples=80)
+def test_reduce_is_algorithm_two_and_conserves_mass(data):
+    n = data.draw(st.integers(2, 10))
+    sets = ACTIONS.sets()[:n]
+    raw = data.draw(st.lists(st.floats(0.01, 1.0), min_size=n, max_size=n))
+    weight = np.array(raw) / sum(raw)
+    score = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=D, max_size=D)))
+    score += np.arange(D) * 1e-7  # no ties: which of two equal actions gives way is arbitrary
+    mass, step = data.draw(st.floats(0.01, 1.0)), data.draw(st.floats(0.01, 1.0))
+    catalogue = make_catalogue(64, K)
+    ids = np.array([catalogue.find(vector(s, D)) for s in sets], dtype=np.int64)
+    support = make_support(D, ids[:1], 1, 64, 0)
+    support.ids[0, :n], support.weight[0, :n], support.used[0] = ids, weight, n
+    support.reduce(0, catalogue, score, mass, step)
+    minus = naive.reduce(dict(zip(sets, weight, strict=True)), mass, -score)
+    expected = [w - step * minus.get(s, 0.0) for s, w in zip(sets, weight, strict=True)]
+    assert support.weight[0, :n] == pytest.approx(expected, abs=1e-12)
+    assert support.weight[0, :n].sum() == pytest.approx(1.0 - step * mass, abs=1e-12)
+    support.fill(0, int(ids[0]))
+    assert support.weight[0, : support.used[0]].sum() == pytest.approx(1.0, abs=1e-14)
+
+
+def rounds_with(part, catalogue, mixture, structure, rewards, worst):
+    for t in range(rewards.shape[0]):
+        part.act(0, mixture)
+        catalogue.enter(mixture)
+        total = 0.0
+        for i in range(mixture.size[0]):
+            total += mixture.weight[i]
+            worst[0] = min(worst[0], mixture.weight[i])
+        worst[1] = max(worst[1], abs(total - 1.0))
+        arms = 0.0
+        for a in range(mixture.arms.size):
+            arms += mixture.arms[a]
+            worst[2] = max(worst[2], mixture.arms[a])
+            worst[3] = min(worst[3], mixture.arms[a])
+        worst[4] = max(worst[4], arms)
+        worst[5] = min(worst[5], arms)
+        worst[6] = max(worst[6], mixture.size[0])
+        if catalogue.full():
+            return t
+        part.feed(0, mixture, catalogue, structure, rewards[t])
+    return rewards.shape[0]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=NAME)
+def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(learner):
+    d, k, rounds = 12, 3, 100_000
+    actions, rng = cg.Subsets(d, k), np.random.default_rng(5)
+    part, catalogue, mixture, _ = seat(learner, actions)
+    rewards = rng.exponential(size=(rounds, d)) * 10.0 ** rng.uniform(-12, 12, size=(rounds, 1))
+    rewards[::7] = 0.0
+    rewards[5::11, 0] = 1e15
+    worst = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1e9, 0.0])
+    done = compiled(rounds_with, cache=False)(part, catalogue, mixture, actions.part(), rewards, worst)
+    assert done == rounds
+    assert worst[0] >= 0 and worst[1] < 1e-9  # a distribution
+    assert worst[2] <= 1 + 1e-9 and worst[3] >= -1e-12  # 0 <= w~ <= 1
+    assert worst[4] == pytest.approx(k, abs=1e-8) and worst[5] == pytest.approx(k, abs=1e-8)  # sum w~ = k
+    if not learner.on_simplex:
+        assert worst[6] <= 2 * (d + 1) + 1  # the support stays of order d
+
+
+def test_a_catalogue_finds_what_it_knows_and_survives_growth():
+    rng, catalogue = np.random.default_rng(0), make_catalogue(300, 5)
+    sets = list({tuple(sorted(rng.choice(12, rng.integers(1, 6), replace=False).tolist())) for _ in range(250)})
+    numbers = [catalogue.find(vector(s, 12)) for s in sets]
+    assert numbers == list(range(len(sets))) and [catalogue.find(vector(s, 12)) for s in sets] == numbers
+    catalogue.played[:3] = [3, 1, 2]
+    larger = enlarge_catalogue(catalogue, 900)
+    assert [larger.find(vector(s, 12)) for s in sets] == numbers and larger.played[:3].tolist() == [3, 1, 2]
+    assert larger.find(vector([0, 1, 2, 3, 11], 12)) in (len(sets), *numbers)

@@ -1,0 +1,170 @@
+"""The package as a whole: what importing it costs, which way imports point, whether the documentation runs."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import combgame
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "combgame"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_importing_loads_neither_numba_nor_plots_nor_servers_nor_the_heavy_rest():
+    heavy = ("numba", "matplotlib", "scipy", "pandas", "joblib", "fastapi", "uvicorn", "sqlalchemy", "dask", "typer", "rich")
+    loaded = json.loads(python("import sys, json, combgame; print(json.dumps(sorted(sys.modules)))"))
+    assert not [name for name in heavy if name in loaded]
+
+
+def test_importing_costs_no_more_than_numpy_and_a_hundred_milliseconds():
+    """The time spent inside combgame's own modules and what they load besides NumPy: a share of one run, not a wall clock."""
+
+    def seconds(module):
+        code = f"import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
+        return min(float(python(code)) for _ in range(5))
+
+    assert seconds("combgame") <= seconds("numpy") + 0.1
+
+
+LAYERS = [
+    "_marks",
+    "errors",
+    "catalogue",
+    "protocols",
+    "heaps",
+    "rewards",
+    "structures",
+    "bonuses",
+    "thresholds",
+    "trackers",
+    "coverings",
+    "learners",
+    "rules",
+    "presets",
+    "problem",
+    "evidence",
+    "complexity",
+    "round",
+    "_numba",
+    "engines",
+    "simulate",
+    "testing",
+    "demo",
+    "cli",
+]
+
+
+def test_imports_point_one_way():
+    files = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py" or path.parent != SOURCE]
+    for path in files:
+        own = path.relative_to(SOURCE).with_suffix("").parts[0]
+        package = list(path.relative_to(SOURCE).with_suffix("").parts[:-1])
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = package[: len(package) - (node.level - 1)] + (node.module or "").split(".")
+                target = next((word for word in base if word), None)
+                names = [target] if target else [alias.name for alias in node.names]
+                for name in names:
+                    if name in LAYERS:
+                        assert LAYERS.index(name) <= LAYERS.index(own), f"{path.name} imports {name}"
+
+
+def test_every_module_is_in_the_layers():
+    assert {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")} - {"__init__"} == set(LAYERS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_in_the_documentation_runs(page, capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.S | re.M)
+    if page.name in ("README.md", "new-part.md", "problems.md"):
+        assert blocks
+    names = {"__name__": "page"}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)
+
+
+def test_the_readme_prints_what_it_says(capsys):
+    text = (ROOT / "README.md").read_text()
+    exec(compile(re.search(r"^```python\n(.*?)^```", text, re.S | re.M).group(1), "README", "exec"), {})
+    told = re.search(r"^```text\n(.*?)^```", text, re.S | re.M).group(1)
+    number = re.compile(r"\d[\d,.]*(?:e-?\d+)?")
+    printed = capsys.readouterr().out
+    printed = printed[printed.index("rule  ") : printed.index("Evidence(")]
+    assert number.sub("#", told).split() == number.sub("#", printed).split()
+    for a, b in zip(number.findall(told), number.findall(printed), strict=True):  # another libm may move a last digit
+        assert float(a.replace(",", "").rstrip(".")) == pytest.approx(float(b.replace(",", "").rstrip(".")), rel=0.05, abs=0.01)
+
+
+def test_the_readme_has_exactly_two_set_up_commands():
+    block = re.search(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M).group(1)
+    assert [line.split("#")[0].strip() for line in block.strip().splitlines()] == ["make demo", "make test"]
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_links_in_the_documentation_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def test_the_code_quoted_in_the_walk_through_is_the_code():
+    """docs/round.md quotes lines of the source: each quoted call must still be there."""
+    text, sources = (ROOT / "docs" / "round.md").read_text(), "".join(p.read_text() for p in SOURCE.rglob("*.py"))
+
+    def squeeze(text):
+        return re.sub(r"#.*|\s+", "", text)
+
+    for block in re.findall(r"^```python notest\n(.*?)^```", text, re.S | re.M):
+        for line in block.strip().splitlines():
+            if "..." not in line:
+                assert squeeze(line) in squeeze(sources), line
+
+
+def test_the_demo_ends_with_one_plain_sentence(capsys):
+    from typer.testing import CliRunner
+
+    from combgame.cli import app
+
+    result = CliRunner().invoke(app, ["demo"])
+    assert result.exit_code == 0, result.output
+    last = " ".join(result.output.split("\n\n")[-1].split())
+    for words in ("A12G", "confidence 95%", "closest rival was", "plates of 3", "uniform sampling needs"):
+        assert words in last
+    found = json.loads(CliRunner().invoke(app, ["demo", "--json", "--seed", "3"]).output)
+    assert found["answer"] == "A12G" and found["evidence"] > found["threshold"] and found["rounds"] < found["uniform_rounds"]
+
+
+def test_errors_on_the_command_line_are_one_sentence(monkeypatch, capsys):
+    from combgame import cli
+
+    def fail():
+        raise combgame.InputError("seed = -1 must be a whole number.")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2 and capsys.readouterr().err == "combgame: seed = -1 must be a whole number.\n"
+
+
+def test_no_machine_path_is_in_the_repository():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.splitlines() if listed.returncode == 0 else []
+    words = [os.sep + "work" + os.sep, os.sep + "root" + os.sep, "pypi" + "." + "org"]
+    for name in names:
+        text = (ROOT / name).read_text(errors="ignore") if (ROOT / name).exists() else ""
+        assert not [word for word in words if word in text], name
+
+
+def test_the_version_is_one():
+    assert re.match(r"\d+\.\d+\.\d+", combgame.__version__)
