@@ -16,6 +16,7 @@ REFERENCE = {
     10: {"uniform": 5400, "adahedge": 3200, "hedge": 3250, "ofw": 3700, "lloo": 3500},
 }
 VARIANTS = {
+    "lloo": cg.CombGame(cg.LLOO()),
     "lloo, D-tracking": cg.CombGame(cg.LLOO(), tracking="D"),
     "lloo, one learner per answer": cg.CombGame(cg.LLOO(), per_answer=True),
     "lloo, no sparsification": cg.CombGame(cg.LLOO(sparsify=False)),

@@ -95,11 +95,20 @@ class Clash(NamedTuple):
         return False
 
 
-def test_a_field_with_the_name_of_a_verb_is_said():
+class Stranger(NamedTuple):
+    d: int
+
+    def choose(self, game, seen):
+        pass
+
+
+def test_a_part_that_does_not_fit_the_verbs_is_said():
     from combgame.engines import choose_engine
 
     with pytest.raises(cg.EngineError, match=r"Clash\.choose has the name of a verb"):
         choose_engine("auto", (Clash(1, 2),))
+    with pytest.raises(cg.EngineError, match=r"Stranger\.choose must have the parameters \(self, game, seen, view, rng\)"):
+        choose_engine("auto", (Stranger(1),))
 
 
 def test_conformance_checks_pass_for_our_own_parts():

@@ -5,6 +5,7 @@ import hashlib
 import inspect
 import pathlib
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from numba import njit, types
@@ -51,13 +52,20 @@ def _teach_verb(name: str, signature: inspect.Signature) -> None:
             raise TypeError(f"the verb {name!r} is declared twice with different parameters: {_TAUGHT[name]} and {words}")
         return
     _TAUGHT[name] = words
+    bare = inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()])
     for kind in (types.NamedTuple, types.NamedUniTuple):
 
         def resolve(self, *args):  # type: ignore[no-untyped-def]
-            return getattr(self.instance_class, name, None)
+            method = getattr(self.instance_class, name, None)
+            return None if method is None else _bare(method)
 
-        resolve.__signature__ = signature  # type: ignore[attr-defined]
+        resolve.__signature__ = bare  # type: ignore[attr-defined]
         overload_method(kind, name)(resolve)
+
+
+def _bare(method: FunctionType) -> FunctionType:
+    """The method without its annotations: numba compares those too, and a user's need not be ours."""
+    return FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +22,9 @@ def choose_engine(engine: str, parts: tuple[Any, ...]) -> Callable[..., int]:
     if engine == "python":
         return play
     foreign = next((found for part in parts if (found := _foreign(part)) is not None), None)
-    hidden = next((found for part in parts if (found := _hidden(part)) is not None), None)
-    if hidden is not None:
-        raise EngineError(f"the field {hidden} has the name of a verb, which compiled code cannot tell apart; rename the field.")
+    misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
+    if misfit is not None:
+        raise EngineError(misfit + ".")
     if foreign is None and importlib.util.find_spec("numba") is not None:
         return compiled_play(all(_ours(part) for part in parts))
     if engine == "compiled":
@@ -39,15 +40,30 @@ def compiled_play(ours: bool) -> Callable[..., int]:
     return compiled(play, cache=ours)
 
 
-def _hidden(part: Any) -> str | None:
-    """A field that has the name of a verb: compiled code would take it for the verb."""
+@functools.cache
+def _verbs(marked: int) -> dict[str, list[str]]:
+    """Every verb and its parameters."""
+    return {
+        name: list(inspect.signature(method).parameters)
+        for part in PARTS[:marked]
+        for name, method in vars(part).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+
+
+def _misfit(part: Any) -> str | None:
+    """Why compiled code would not find a verb of a part: a field that hides it, or other parameters."""
     if not (isinstance(part, tuple) and hasattr(part, "_fields")):
         return None
-    verbs = {name for marked in PARTS for name in vars(marked) if not name.startswith("_")} - {
-        field for marked in PARTS for field in getattr(marked, "_fields", ())
-    }
-    clash = next((f"{type(part).__name__}.{field}" for field in part._fields if field in verbs), None)
-    return clash or next((found for field in part if (found := _hidden(field)) is not None), None)
+    kind, verbs = type(part), _verbs(len(PARTS))
+    for field in part._fields:
+        if field in verbs:
+            return f"the field {kind.__name__}.{field} has the name of a verb, so compiled code cannot tell them apart; rename it"
+    for name, words in verbs.items():
+        method = getattr(kind, name, None)
+        if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
+            return f"the method {kind.__name__}.{name} must have the parameters ({', '.join(words)})"
+    return next((found for field in part if (found := _misfit(field)) is not None), None)
 
 
 def _foreign(part: Any) -> Any:
