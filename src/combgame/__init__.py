@@ -9,13 +9,27 @@ from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian
 from .rules import CombGame, Uniform
 from .simulate import Comparison, Simulation, compare, simulate
-from .structures import Arms, Geometry, Listed, Oracle, Subsets
+from .structures import (
+    AlmostAllSets,
+    Arms,
+    Geometry,
+    IntegerProgram,
+    Listed,
+    Matchings,
+    Oracle,
+    Partition,
+    Paths,
+    SpanningTrees,
+    Subsets,
+    grid_network,
+    line_network,
+)  # fmt: skip
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "LLOO", "OFW", "AdaHedge", "Arms", "Bernoulli", "Bounded", "CombGame", "CombGameError", "Comparison", "Complexity",
-    "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "Listed", "Oracle", "OracleError", "Problem",
-    "Simulation", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence",
-    "simulate", "theory_bonus",
+    "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "CombGame", "CombGameError", "Comparison", "Complexity",
+    "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "IntegerProgram", "Listed", "Matchings", "Oracle",
+    "OracleError", "Partition", "Paths", "Problem", "Simulation", "SpanningTrees", "Subsets", "TieError", "TooManySetsError", "Uniform",
+    "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network", "simulate", "theory_bonus",
 ]  # fmt: skip

@@ -52,7 +52,6 @@ class Problem:
         d = actions.d
         if answers.d != d:
             raise InputError(f"Problem: the actions have {d} arms but the answers have {answers.d}; they must agree.")
-        answers.answers()
         if answers.size() == 1:
             raise InputError(f"Problem: {answers!r} has a single answer, so there is nothing to find; give at least two.")
         unseen = sorted(answers.deciding() - actions.observable())
@@ -62,8 +61,9 @@ class Problem:
             )
         rewards.check(d)
         low, high = _box(rewards, d, bounds)
-        for name, value in (("actions", actions), ("answers", answers), ("rewards", rewards),
-                            ("names", _names(names, d)), ("low", low), ("high", high)):  # fmt: skip
+        labels = _names(names if names is not None else _own_names(actions, answers), d)
+        for name, value in (("actions", actions), ("answers", answers), ("rewards", rewards), ("names", labels),
+                            ("low", low), ("high", high)):  # fmt: skip
             object.__setattr__(self, name, value)
 
     @property
@@ -73,7 +73,7 @@ class Problem:
 
     def game(self) -> Game:
         """Fresh parts for a run."""
-        return Game(self.actions.part(), self.answers.part(), self.rewards.part(np.array(self.low), np.array(self.high)))
+        return Game(self.actions.part(), self.answers.answer_part(), self.rewards.part(np.array(self.low), np.array(self.high)))
 
     def label(self, arms: Iterable[int]) -> str:
         """A set of arms as people call it."""
@@ -132,6 +132,12 @@ def _box(rewards: RewardsBase, d: int, bounds: Bounds | None) -> tuple[tuple[flo
         if (low >= high).any():
             raise InputError(f"Problem: bounds = {bounds!r} leave no mean that {rewards!r} can have; widen them.")
     return tuple(low.tolist()), tuple(high.tolist())
+
+
+def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:
+    """The names that a graph brought with it."""
+    found: Sequence[str] | None = getattr(actions, "names", None) or getattr(answers, "names", None)
+    return found
 
 
 def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:

@@ -47,6 +47,12 @@ class Rewards(Protocol):
     def move(self, x: float, weight: float, slope: float, arm: int) -> float:
         """The y in M with weight * d/dy d_KL(x, y) = slope, or the end of M in that direction."""
 
+    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
+        """min over y in M of weight * d_KL(x, y) - slope * y: what an arm adds to the Lagrangian of `distance`."""
+
+    def blur(self, weight: float, arm: int) -> float:
+        """sigma^2 / weight where distances have the closed form Delta^2 / (2 sum of blurs); -1 where they do not."""
+
     def draw(self, mean: float, arm: int, rng: Random) -> float:
         """One noisy value of an arm whose true mean is `mean` (simulation)."""
 

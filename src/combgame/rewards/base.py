@@ -52,6 +52,13 @@ def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
 
 
 @jitable
+def priced(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
+    """`Rewards.price` for any family: at the stationary point."""
+    y = rewards.move(x, weight, slope, arm)
+    return weight * rewards.divergence(x, y, arm) - slope * y
+
+
+@jitable
 def slack(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, slope: float,
           alternative: Floats) -> float:  # fmt: skip
     """Move every arm that has weight to its stationary point for a multiplier; return by how much `best` still leads."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._marks import jitable
 from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, scratch
+from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch
 
 EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps the price finite
 
@@ -77,6 +77,12 @@ class BernoulliPart(NamedTuple):
         elif slope > 0.0:
             y = 1.0 - toward_zero(1.0 - x, weight, push)
         return float(min(max(y, self.low[arm]), self.high[arm]))
+
+    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
+        return priced(self, x, weight, slope, arm)
+
+    def blur(self, weight: float, arm: int) -> float:
+        return -1.0
 
     def draw(self, mean: float, arm: int, rng: Random) -> float:
         return 1.0 if rng.random() < mean else 0.0

@@ -33,6 +33,12 @@ class BoundedPart(NamedTuple):
     def move(self, x: float, weight: float, slope: float, arm: int) -> float:
         return self.surrogate.move(x, weight, slope, arm)
 
+    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
+        return self.surrogate.price(x, weight, slope, arm)
+
+    def blur(self, weight: float, arm: int) -> float:
+        return self.surrogate.blur(weight, arm)
+
     def draw(self, mean: float, arm: int, rng: Random) -> float:
         """Only the two ends: of all rewards in [low, high] with this mean, the one with the largest variance."""
         return self.ceiling if rng.random() * (self.ceiling - self.floor) < mean - self.floor else self.floor

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, scratch
+from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch
 
 
 class GaussianPart(NamedTuple):
@@ -40,6 +40,12 @@ class GaussianPart(NamedTuple):
     def move(self, x: float, weight: float, slope: float, arm: int) -> float:
         y = x + slope * self.sigma[arm] * self.sigma[arm] / weight
         return float(min(max(y, self.low[arm]), self.high[arm]))
+
+    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
+        return priced(self, x, weight, slope, arm)
+
+    def blur(self, weight: float, arm: int) -> float:
+        return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
 
     def draw(self, mean: float, arm: int, rng: Random) -> float:
         return float(mean + self.sigma[arm] * rng.standard_normal())

@@ -1,9 +1,19 @@
 """Collections of sets of arms, one per file."""
 
+from .almost_all import AlmostAllSets
 from .arms import Arms
 from .base import Geometry, StructureBase
+from .integer import IntegerProgram
 from .listed import Listed
+from .matchings import Matchings
+from .networks import grid_network, line_network
 from .oracle import Oracle
+from .partition import Partition
+from .paths import Paths
 from .subsets import Subsets
+from .trees import SpanningTrees
 
-__all__ = ["Arms", "Geometry", "Listed", "Oracle", "StructureBase", "Subsets"]
+__all__ = [
+    "AlmostAllSets", "Arms", "Geometry", "IntegerProgram", "Listed", "Matchings", "Oracle", "Partition", "Paths", "SpanningTrees",
+    "StructureBase", "Subsets", "grid_network", "line_network",
+]  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase, hypersimplex, whole
-from .subsets import exchange
+from .rivals import exchange
 
 
 class ArmsPart(NamedTuple):

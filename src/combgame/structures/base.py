@@ -72,8 +72,18 @@ class StructureBase:
     def geometry(self) -> Geometry:
         raise NotImplementedError
 
-    def answers(self) -> None:
-        """Raise, with the remedy, where the structure cannot be asked about."""
+    def answer_part(self) -> Structure:
+        """The part that is used when the structure is asked about; the same one unless the two need different things."""
+        return self.part()
+
+    def size_bound(self) -> int:
+        """At least the number of sets: what a proved threshold needs to know."""
+        number = self.size()
+        return 2**self.d if number is None else number
+
+    def difference_bound(self) -> int:
+        """At least d_0: what a proved threshold needs to know."""
+        return self.difference()
 
     # ---- what follows from the above
 
@@ -148,3 +158,31 @@ def whole(name: str, value: object, least: int) -> int:
 def hypersimplex(d: int, size: int) -> Geometry:
     """{0 <= x <= 1, sum x = size}: rows +-e_a, so psi = phi = 1; two sets differ in at most 2 min(size, d - size) arms."""
     return Geometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)
+
+
+def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
+    """Again and again the set with the most arms that are still missing: at most ln(d) + 1 times as many as needed."""
+    part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
+    found = []
+    while missing.any():
+        part.argmax(missing, out)
+        if not (out * missing).any():
+            break  # no set has any of the arms that are left
+        found.append(arms_of(out))
+        missing[out > 0.5] = 0.0
+    return found
+
+
+def farthest(structure: StructureBase) -> int:
+    """A lower estimate of d_0 by climbing: from a set, the farthest one is one oracle call away (scores 1 outside, -1 inside)."""
+    part, most, there = structure.part(), 0, np.zeros(structure.d)
+    for start in structure.covering()[:8]:
+        here, last = vector(start, structure.d), -1
+        while True:
+            part.argmax(1.0 - 2.0 * here, there)
+            apart = int(np.abs(there - here).sum())
+            if apart <= last:
+                break
+            here, last = there.copy(), apart
+        most = max(most, last)
+    return most

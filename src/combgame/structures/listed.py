@@ -11,6 +11,7 @@ from ..protocols import Floats, Ints, Random, Rewards
 from ..rewards.base import differ
 from .base import Geometry, StructureBase, vector, whole
 from .polytope import facets, greedy_psi
+from .rivals import against
 
 EXACT_COVER_SETS = 500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest
 EXACT_HULL = 9  # facets are computed up to this dimension of the hull and
@@ -52,9 +53,7 @@ class ListedPart(NamedTuple):
                     closest, value = k, found
         for a in range(best.size):
             rival[a] = self.members[closest, a]
-            alternative[a] = mean[a]
-        n = differ(best, rival, self.arms, self.sign)
-        return rewards.distance(mean, weight, self.arms, self.sign, n, alternative)
+        return against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
 
 
 class Listed(StructureBase):

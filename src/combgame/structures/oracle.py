@@ -8,7 +8,8 @@ import numpy as np
 
 from ..errors import InputError, OracleError
 from ..protocols import Floats, Random, Rewards
-from .base import Geometry, StructureBase, arms_of, vector, whole
+from .base import Geometry, StructureBase, farthest, greedy_covering, vector, whole
+from .bracket import BracketPart
 
 Argmax = Callable[[Floats], Iterable[int]]
 
@@ -28,8 +29,7 @@ class OraclePart:
         out[:] = self.owner.ask(scores)
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        self.owner.answers()
-        return math.nan  # unreachable
+        return math.nan  # asked about through `answer_part`
 
 
 class Oracle(StructureBase):
@@ -37,7 +37,8 @@ class Oracle(StructureBase):
 
     `contains(arms)` tells whether a set is one of the structure's; every returned set is then checked against it.
     `covering`, a list of sets, is how to see every arm; without it one is found greedily with the oracle
-    (at most ln(d) + 1 times as many sets as needed).
+    (at most ln(d) + 1 times as many sets as needed). As answers: a certified bracket around the nearest alternative, of which
+    stopping uses the lower end; exact=True closes it by enumeration.
 
     >>> pairs = Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], d=4)
     >>> pairs.argmax([1.0, 4.0, 2.0, 3.0])
@@ -50,14 +51,14 @@ class Oracle(StructureBase):
         d: int,
         contains: Callable[[frozenset[int]], bool] | None = None,
         covering: Sequence[Iterable[int]] | None = None,
+        exact: bool = False,
     ) -> None:
         self.d = whole("Oracle: d", d, 1)
         if not callable(argmax):
             raise InputError(f"Oracle: argmax = {argmax!r} must be a function from {d} scores to the arms of the best set.")
-        self._argmax, self._contains = argmax, contains
+        self._argmax, self._contains, self.exact = argmax, contains, exact
         self._covering = [self._check(chosen, "covering") for chosen in covering] if covering is not None else None
-        if self._covering is None:
-            self._covering = self._greedy_covering()
+        self._covering = self._covering if self._covering is not None else greedy_covering(self)
 
     def __repr__(self) -> str:
         return f"Oracle({getattr(self._argmax, '__name__', 'argmax')}, d={self.d})"
@@ -79,17 +80,6 @@ class Oracle(StructureBase):
         """One checked call of the user's function, as a 0/1 vector."""
         return vector(self._check(self._argmax(score.copy()), "argmax"), self.d)
 
-    def _greedy_covering(self) -> list[tuple[int, ...]]:
-        found: list[tuple[int, ...]] = []
-        missing = np.ones(self.d)
-        while missing.any():
-            chosen = arms_of(self.ask(missing))
-            if not missing[list(chosen)].any():
-                break  # no set has any of the arms that are left
-            found.append(chosen)
-            missing[list(chosen)] = 0.0
-        return found
-
     def part(self) -> OraclePart:
         return OraclePart(self)
 
@@ -109,28 +99,22 @@ class Oracle(StructureBase):
         return list(self._covering)
 
     def deciding(self) -> set[int]:
-        return set(range(self.d))
+        """The arms that are in some set but not in every one: those without which the oracle can do, and those that it has."""
+        without = [a for a in self.observable() if not self.ask(-vector([a], self.d))[a]]
+        return set(without)
 
     def largest(self) -> int:
         return int(self.ask(np.ones(self.d)).sum())
 
     def difference(self) -> int:
-        """Greedy: from a set, the farthest one is one oracle call away (scores 1 outside, -1 inside); climb."""
-        most = 0
-        for first in self.covering()[:8]:
-            here, last = vector(first, self.d), -1
-            while True:
-                there = self.ask(1.0 - 2.0 * here)
-                apart = int(np.abs(there - here).sum())
-                if apart <= last:
-                    break
-                here, last = there, apart
-            most = max(most, last)
-        return most
+        return farthest(self)
+
+    def difference_bound(self) -> int:
+        return min(self.d, 2 * self.largest())
 
     def geometry(self) -> Geometry:
         """The diameter by greedy climbing; psi and phi those of the cube."""
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
 
-    def answers(self) -> None:
-        raise InputError(f"{self!r} cannot be asked about yet: give answers= as Arms, Subsets or Listed.")
+    def answer_part(self) -> BracketPart:
+        return BracketPart(self, exact=self.exact)

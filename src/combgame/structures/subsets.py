@@ -7,26 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._marks import jitable
 from ..errors import InputError
 from ..heaps import rise, sink
 from ..protocols import Floats, Ints, Random, Rewards
-from ..rewards.base import differ
 from .base import Geometry, StructureBase, hypersimplex, whole
-
-
-@jitable
-def exchange(
-    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, i: int, j: int, arms: Ints, sign: Floats,
-    rival: Floats, alternative: Floats,
-) -> float:  # fmt: skip
-    """Write the rival `best - i + j` and the nearest means at which it is as good; return the distance."""
-    for a in range(best.size):
-        rival[a] = best[a]
-        alternative[a] = mean[a]
-    rival[i], rival[j] = 0.0, 1.0
-    n = differ(best, rival, arms, sign)
-    return rewards.distance(mean, weight, arms, sign, n, alternative)
+from .rivals import exchange
 
 
 class SubsetsPart(NamedTuple):

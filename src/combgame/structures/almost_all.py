@@ -1,0 +1,127 @@
+"""The paper's needle in a haystack: every non-empty set that does not contain the needle, and the needle itself."""
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..protocols import Floats, Random, Rewards, Structure
+from .base import Geometry, StructureBase, whole
+from .bracket import BracketPart
+
+
+class AlmostAllSetsPart(NamedTuple):
+    needle: Floats  # 0/1
+    size: int  # of the needle
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        """All positive scores; if that contains the needle, without the needle's least arm, or the needle alone."""
+        d, total, pin, weakest, held, top = score.size, 0.0, 0.0, -1, 0, -1
+        for a in range(d):
+            out[a] = 1.0 if score[a] > 0.0 else 0.0
+            total += max(score[a], 0.0)
+            if self.needle[a] > 0.5:
+                pin += score[a]
+                if score[a] > 0.0:
+                    held += 1
+                if weakest < 0 or score[a] < score[weakest]:
+                    weakest = a
+            if (self.needle[a] < 0.5 or self.size > 1) and (top < 0 or score[a] > score[top]):
+                top = a  # the best single arm that is not the needle
+        some = total > 0.0
+        if held == self.size:  # the positive ones contain the needle
+            out[weakest] = 0.0
+            total -= score[weakest]
+            some = False
+            for a in range(d):
+                some = some or out[a] > 0.5
+        if not some:
+            total = -math.inf
+            if top >= 0:
+                for a in range(d):
+                    out[a] = 0.0
+                out[top] = 1.0
+                total = score[top]
+        if pin > total:
+            for a in range(d):
+                out[a] = self.needle[a]
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """Uniform: fair coins, again if they show no set of the structure."""
+        while True:
+            held, others = 0, 0
+            for a in range(out.size):
+                out[a] = 1.0 if rng.random() < 0.5 else 0.0
+                if out[a] > 0.5:
+                    if self.needle[a] > 0.5:
+                        held += 1
+                    else:
+                        others += 1
+            if (held < self.size and held + others > 0) or (held == self.size and others == 0):
+                return
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        return math.nan  # asked about through `answer_part`
+
+
+class AlmostAllSets(StructureBase):
+    """Every non-empty set of d arms that does not contain the needle (an arm or a set of arms), and the needle.
+
+    >>> AlmostAllSets(7, needle=0).size()
+    64
+    """
+
+    def __init__(self, d: int, needle: int | Iterable[int] = 0) -> None:
+        self.d = whole("AlmostAllSets: d", d, 2)
+        pins = [needle] if isinstance(needle, int | np.integer) else list(needle)
+        if not pins or len(set(pins)) < len(pins) or not all(isinstance(a, int | np.integer) and 0 <= a < d for a in pins):
+            raise InputError(f"AlmostAllSets: needle = {needle!r} must be an arm from 0 to {d - 1}, or a set of such arms.")
+        self.needle = tuple(sorted(int(a) for a in pins))
+
+    def __repr__(self) -> str:
+        return f"AlmostAllSets({self.d}, needle={list(self.needle)})"
+
+    def part(self) -> AlmostAllSetsPart:
+        needle = np.zeros(self.d)
+        needle[list(self.needle)] = 1.0
+        return AlmostAllSetsPart(needle, len(self.needle))
+
+    def answer_part(self) -> Structure:
+        return BracketPart(self, exact=True)
+
+    def size(self) -> int:
+        return (1 << self.d) - (1 << (self.d - len(self.needle)))
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        for n in range(1, self.d + 1):
+            for chosen in combinations(range(self.d), n):
+                if not set(self.needle) <= set(chosen) or chosen == self.needle:
+                    yield chosen
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = tuple(sorted(arms))
+        inside = len(set(chosen)) == len(chosen) > 0 and set(chosen) <= set(range(self.d))
+        return inside and (chosen == self.needle or not set(self.needle) <= set(chosen))
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """Two sets: all but one arm of the needle, and the needle."""
+        if len(self.needle) == self.d:
+            return [self.needle]
+        return [tuple(a for a in range(self.d) if a != self.needle[0]), self.needle]
+
+    def deciding(self) -> set[int]:
+        return set(range(self.d))
+
+    def largest(self) -> int:
+        return max(self.d - 1, len(self.needle))
+
+    def difference(self) -> int:
+        """The needle against all the others."""
+        return self.d
+
+    def geometry(self) -> Geometry:
+        """Nearly the cube: psi = phi = 1."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

@@ -1,0 +1,145 @@
+"""The nearest alternative for any linear oracle: a certified bracket, closed by enumeration where that is asked for.
+
+For a multiplier alpha >= 0, g(J, alpha) = sum over J xor I of `Rewards.price` is a lower bound of the distance f_J, equal to it at the
+best alpha; and since it is a sum over the arms of J xor I, min over J of g is found by the oracle (Lawler: J differs from I first
+at one of the arms). So max over alpha of min over J is a lower bound on the nearest distance: *that* is what stopping uses. The
+nearest J met on the way gives an upper bound, and nature's answer. Enumerating J by growing g until it passes the upper bound (Lawler's
+k best) makes the two meet.
+"""
+
+import heapq
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import OracleError
+from ..protocols import Floats, Random, Rewards
+from .rivals import against, lightest
+
+if TYPE_CHECKING:
+    from .base import StructureBase
+
+
+class BracketPart:
+    """Asks an oracle. Interpreted; `last` is the multiplier of the last call, where the next search begins."""
+
+    def __init__(self, structure: "StructureBase", exact: bool, limit: int = 20_000) -> None:
+        self.structure, self.exact, self.limit = structure, exact, limit
+        self.oracle, d = structure.part(), structure.d
+        self.arms, self.sign, self.trial = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
+        self.deciding = sorted(structure.deciding())
+        self.last = {True: 0.0, False: 0.0}
+        self.lower = self.upper = 0.0
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        self.oracle.argmax(score, out)
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        self.oracle.sample(rng, out)
+
+    def solve(self, score: Floats, inside: Floats, outside: Floats) -> Floats | None:
+        """The best set with some arms forced in and some out; None if there is none."""
+        big, out = 4.0 * (np.abs(score).sum() + 1.0), np.zeros(score.size)
+        self.oracle.argmax(score + big * inside - big * outside, out)
+        return out if not (outside * out).any() and (inside * (1.0 - out)).sum() == 0.0 else None
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        light, found = lightest(weight), _Found(self, rewards, mean, weight, best)
+        counts = bool(weight.max() > 1.0)
+        slope = self.last[counts] or found.guess(light)
+        bound, children = found.bound(slope, light)
+        for factor in (2.0, 0.5, 1.3, 0.77):  # climb: the bound is concave in the multiplier, and holds at each
+            while slope < 1e15:
+                trial, those = found.bound(slope * factor, light)
+                if trial <= bound:
+                    break
+                bound, children, slope = trial, those, slope * factor
+        self.last[counts] = slope
+        if self.exact:
+            bound = found.close(bound, children, slope, light)
+        if found.set is None:
+            raise OracleError(f"{self.structure!r}: the oracle finds no second set, so there is nothing to compare; give two.")
+        rival[:] = found.set
+        against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+        if weight[self.deciding].min() < light:  # prices at a raised weight are no lower bounds
+            bound = 0.0
+        self.lower, self.upper = max(min(bound, found.value), 0.0), found.value
+        return self.lower
+
+
+class _Found:
+    """One search: the nearest set met, and bounds on all of them."""
+
+    def __init__(self, part: BracketPart, rewards: Rewards, mean: Floats, weight: Floats, best: Floats) -> None:
+        self.part, self.rewards, self.mean, self.weight, self.best = part, rewards, mean, weight, best
+        self.set: Floats | None = None
+        self.value = np.inf
+        self.calls = 0
+
+    def visit(self, other: Floats) -> None:
+        part = self.part
+        value = against(self.rewards, self.mean, self.weight, self.best, part.arms, part.sign, other, part.trial)
+        if self.set is None or value < self.value:
+            self.set, self.value = other.copy(), value
+
+    def guess(self, light: float) -> float:
+        """A multiplier to begin with: the one that closes a typical lead over a typical variance."""
+        spread = np.median([1.0 / max(w, light) for w in self.weight])
+        return float(max(np.abs(self.mean).mean(), 1e-12) / max(spread, 1e-300))
+
+    def costs(self, slope: float, light: float) -> Floats:
+        """What flipping each arm adds to g."""
+        return np.array([
+            self.rewards.price(self.mean[a], max(self.weight[a], light), -slope if self.best[a] > 0.5 else slope, a)
+            for a in range(self.best.size)
+        ])  # fmt: skip
+
+    def bound(self, slope: float, light: float) -> tuple[float, list[tuple[float, Floats, Floats, Floats]]]:
+        """min over J != I of g(J, slope), and the sets that it was taken over: (g, J, forced in, forced out)."""
+        cost = self.costs(slope, light)
+        children = self.split(cost, self.best, np.zeros(cost.size), np.zeros(cost.size))
+        return (children[0][0] if children else np.inf), children
+
+    def split(self, cost: Floats, centre: Floats, inside: Floats, outside: Floats) -> list[tuple[float, Floats, Floats, Floats]]:
+        """Lawler: the best set other than `centre` in each of the cells in which it differs first at a given arm."""
+        score = np.where(self.best > 0.5, cost, -cost)  # g(J) = sum of costs over flipped arms: maximise its negative
+        inside, outside, found = inside.copy(), outside.copy(), []
+        for a in np.argsort(
+            -centre, kind="stable"
+        ):  # arms of the centre first: of sets of one size, the others cannot come first
+            if inside[a] or outside[a]:
+                continue
+            forced = inside if centre[a] < 0.5 else outside
+            forced[a] = 1.0
+            self.calls += 1
+            other = self.part.solve(score, inside, outside)
+            if other is not None:
+                self.visit(other)
+                found.append((float(cost[other != self.best].sum()), other, inside.copy(), outside.copy()))
+            forced[a] = 0.0
+            (outside if centre[a] < 0.5 else inside)[a] = 1.0
+            if self.only(inside, outside, centre):
+                break
+        return sorted(found, key=lambda child: child[0])
+
+    def only(self, inside: Floats, outside: Floats, centre: Floats) -> bool:
+        """Whether all arms of the centre are forced in and no larger set has them: then no cell is left."""
+        if (inside * (1 - centre)).any() or not np.all(inside >= centre):
+            return False
+        self.calls += 1
+        larger = self.part.solve(np.ones(centre.size), inside, outside)
+        return larger is None or bool(np.array_equal(larger, centre))
+
+    def close(self, bound: float, children: list[tuple[float, Floats, Floats, Floats]], slope: float, light: float) -> float:
+        """Enumerate J by growing g until no unseen one can be nearer; what is then certain."""
+        cost, order = self.costs(slope, light), itertools.count()
+        queue = [(child[0], next(order), child) for child in children]
+        heapq.heapify(queue)
+        while queue and queue[0][0] < self.value:
+            if self.calls > self.part.limit:
+                return max(bound, queue[0][0])
+            _, _, (_, other, inside, outside) = heapq.heappop(queue)
+            for child in self.split(cost, other, inside, outside):
+                heapq.heappush(queue, (child[0], next(order), child))
+        return float(self.value)

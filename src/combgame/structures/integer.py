@@ -1,0 +1,156 @@
+"""The 0/1 points of linear constraints, by HiGHS through SciPy."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, OracleError
+from ..protocols import Floats, Random, Rewards
+from .base import Geometry, StructureBase, arms_of, farthest, greedy_covering, whole
+from .bracket import BracketPart
+
+
+class IntegerProgramPart:
+    """Not a NamedTuple: it calls a solver, so the round around it is interpreted."""
+
+    def __init__(self, owner: "IntegerProgram") -> None:
+        self.owner = owner
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        out[:] = self.owner.solve(score)
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """The best set for random scores: every extreme set has a chance, but the chances are not equal."""
+        out[:] = self.owner.solve(np.array([rng.standard_normal() for _ in range(self.owner.d)]))
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        return math.nan  # asked about through `answer_part`
+
+
+class IntegerProgram(StructureBase):
+    """The non-empty sets x in {0, 1}^d with lower <= matrix x <= upper.
+
+    `constraints`: one (matrix, lower, upper), or a list of them; -inf and inf are allowed. An infeasible programme is an error when it
+    is made; a solver that runs into `time_limit` (seconds per call) is an error, never a wrong set.
+
+    >>> budget = IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], 0.0, 4.0), d=4)
+    >>> budget.argmax([0.5, 0.4, 0.3, 0.2])
+    (0, 3)
+    """
+
+    def __init__(self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0) -> None:
+        self.d, self.exact, self.time_limit = whole("IntegerProgram: d", d, 1), exact, time_limit
+        several = constraints if isinstance(constraints, list) else [constraints]
+        self._rows = [self._row(one) for one in several]
+        self._rows.append((np.ones((1, self.d)), np.ones(1), np.full(1, np.inf)))  # not empty
+        self._covering = self._checked_covering()
+
+    def _row(self, one: Any) -> tuple[Floats, Floats, Floats]:
+        try:
+            matrix, lower, upper = one
+            rows = np.atleast_2d(np.asarray(matrix, dtype=float))
+            low = np.broadcast_to(np.asarray(lower, dtype=float), (len(rows),)).copy()
+            high = np.broadcast_to(np.asarray(upper, dtype=float), (len(rows),)).copy()
+        except (TypeError, ValueError):
+            raise InputError(
+                f"IntegerProgram: a constraint must be (matrix, lower, upper) with {self.d} columns; got {one!r}."
+            ) from None
+        if rows.shape[1] != self.d or not np.all(np.isfinite(rows)) or np.isnan(low).any() or np.isnan(high).any():
+            raise InputError(
+                f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite columns, and bounds without NaN."
+            )
+        return rows, low, high
+
+    def _checked_covering(self) -> list[tuple[int, ...]]:
+        try:
+            return greedy_covering(self)
+        except OracleError as error:
+            if "no set" in str(error):
+                raise InputError(str(error)) from None
+            raise
+
+    def __repr__(self) -> str:
+        return f"IntegerProgram(<{sum(len(r) for r, _, _ in self._rows) - 1} constraints>, d={self.d})"
+
+    def solve(self, score: Floats) -> Floats:
+        """The best set, or a sentence."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        scale = float(np.abs(score).max()) or 1.0
+        solved = milp(
+            -score / scale, integrality=np.ones(self.d), bounds=Bounds(0, 1),
+            constraints=[LinearConstraint(*row) for row in self._rows],
+            options={"time_limit": self.time_limit, "mip_rel_gap": 0.0},
+        )  # fmt: skip
+        if solved.status == 2:
+            raise OracleError(f"{self!r}: no set satisfies the constraints (infeasible); relax them.")
+        if solved.status != 0 or solved.x is None:
+            raise OracleError(f"{self!r}: the solver did not finish ({solved.message}); raise time_limit = {self.time_limit}.")
+        out = np.round(solved.x)
+        if not self._feasible(out):
+            raise OracleError(f"{self!r}: the solver returned {arms_of(out)}, which breaks a constraint; scale the constraints.")
+        return np.asarray(out, dtype=float)
+
+    def _feasible(self, x: Floats) -> bool:
+        return all(bool(np.all(rows @ x >= low - 1e-6) and np.all(rows @ x <= high + 1e-6)) for rows, low, high in self._rows)
+
+    def part(self) -> IntegerProgramPart:
+        return IntegerProgramPart(self)
+
+    def answer_part(self) -> BracketPart:
+        return BracketPart(self, exact=self.exact)
+
+    def size(self) -> None:
+        return None
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        """All of them, arm by arm, each branch checked by the solver."""
+
+        def grow(fixed: Sequence[float]) -> Iterator[tuple[int, ...]]:
+            wish = np.array([1.0 if x else -1.0 for x in fixed] + [0.0] * (self.d - len(fixed)))
+            found = self.solve(wish)
+            if list(found[: len(fixed)]) != list(fixed):
+                return
+            if len(fixed) == self.d:
+                yield arms_of(found)
+                return
+            for bit in (1.0, 0.0):
+                yield from grow([*fixed, bit])
+
+        return grow([])
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = list(arms)
+        if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(self.d)):
+            return False
+        x = np.zeros(self.d)
+        x[chosen] = 1.0
+        return self._feasible(x)
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """Greedy: at most ln(d) + 1 times as many as needed."""
+        return list(self._covering)
+
+    def deciding(self) -> set[int]:
+        found = set()
+        for a in self.observable():
+            wish = np.zeros(self.d)
+            wish[a] = -1.0
+            if self.solve(wish)[a] < 0.5:
+                found.add(a)
+        return found
+
+    def largest(self) -> int:
+        return int(self.solve(np.ones(self.d)).sum())
+
+    def difference(self) -> int:
+        return farthest(self)
+
+    def difference_bound(self) -> int:
+        return min(self.d, 2 * self.largest())
+
+    def geometry(self) -> Geometry:
+        """The diameter by greedy climbing; psi and phi those of the cube."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

@@ -1,0 +1,194 @@
+"""Matchings of a bipartite graph: as many pairs as the smaller side has, or `size` of them; the arms are the pairs."""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..protocols import Floats, Ints, Random, Rewards
+from .base import Geometry, StructureBase, farthest, greedy_covering, whole
+from .cycles import search
+from .hungarian import assign
+from .rivals import against
+
+
+class MatchingsPart(NamedTuple):
+    """The assignment problem of `rows + columns - size` on a side: rows without a pair go to spare columns and vice versa."""
+
+    rows: int
+    columns: int
+    row: Ints  # of an arm
+    column: Ints
+    arm: Ints  # int64[rows, columns]: -1 where the pair is forbidden
+    cost: Floats  # scratch: float64[side, side]
+    chosen: Ints  # scratch: int64[side + 1]: the row of a column
+    arms: Ints
+    sign: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        side, total = self.cost.shape[0], 1.0
+        for a in range(score.size):
+            out[a] = 0.0
+            total += abs(score[a])
+        for r in range(side):
+            for c in range(side):
+                if r < self.rows and c < self.columns:
+                    a = self.arm[r, c]
+                    self.cost[r, c] = -score[a] if a >= 0 else 4.0 * total
+                else:  # a spare row or column; two spare ones may not meet
+                    self.cost[r, c] = 0.0 if r < self.rows or c < self.columns else 4.0 * total
+        assign(self.cost, self.chosen)
+        for c in range(self.columns):
+            r = self.chosen[c + 1] - 1
+            if r < self.rows:
+                out[self.arm[r, c]] = 1.0
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """The best matching for random scores: every matching has a chance, but the chances are not equal."""
+        for a in range(self.sign.size):
+            self.sign[a] = rng.standard_normal()
+        self.argmax(self.sign, out)
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Adjacent matchings differ by one alternating cycle or path: a search pruned by a certified bound."""
+        search(rewards, self.arm, self.row, self.column, mean, weight, best, self.arms, self.sign, alternative, rival)
+        return against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+
+
+class Matchings(StructureBase):
+    """Matchings between rows and columns (numbers, or lists of names). `forbidden`: pairs (row, column) that may not be used.
+
+    >>> teams = Matchings(["ann", "bob"], ["x", "y", "z"])
+    >>> teams.size(), [teams.names[a] for a in teams.argmax([1.0, 2.0, 0.0, 1.0, 3.0, 0.0])]
+    (6, ['ann-x', 'bob-y'])
+    """
+
+    def __init__(
+        self,
+        rows: int | Sequence[Hashable],
+        columns: int | Sequence[Hashable],
+        size: int | None = None,
+        forbidden: Iterable[tuple[Hashable, Hashable]] = (),
+    ) -> None:
+        self.rows, self.columns = (
+            list(range(whole(f"Matchings: {what}", side, 1))) if isinstance(side, int | np.integer) else list(side)
+            for what, side in (("rows", rows), ("columns", columns))
+        )
+        n, m = len(self.rows), len(self.columns)
+        if min(n, m) == 0 or len(set(self.rows)) < n or len(set(self.columns)) < m:
+            raise InputError("Matchings: rows and columns must be non-empty, each name once.")
+        self.pairs = whole("Matchings: size", min(n, m) if size is None else size, 1)
+        if self.pairs > min(n, m):
+            raise InputError(f"Matchings: size = {size} is more than the {min(n, m)} of the smaller side.")
+        barred = set(forbidden)
+        unknown = [p for p in barred if p[0] not in self.rows or p[1] not in self.columns]
+        if unknown:
+            raise InputError(f"Matchings: the forbidden pair {unknown[0]} is not a (row, column); check its names.")
+        self._arm = np.full((n, m), -1, dtype=np.int64)
+        self.where: list[tuple[int, int]] = []
+        for i, r in enumerate(self.rows):
+            for j, c in enumerate(self.columns):
+                if (r, c) not in barred:
+                    self._arm[i, j] = len(self.where)
+                    self.where.append((i, j))
+        self.d = len(self.where)
+        self.names = [f"{self.rows[i]}-{self.columns[j]}" for i, j in self.where]
+        from scipy.optimize import linear_sum_assignment
+
+        allowed = (self._arm >= 0).astype(float)
+        rows_used, columns_used = linear_sum_assignment(-allowed)
+        if allowed[rows_used, columns_used].sum() < self.pairs:
+            raise InputError(
+                f"Matchings: no {self.pairs} pairs can be matched with these forbidden pairs; allow more, or lower size."
+            )
+
+    def __repr__(self) -> str:
+        return f"Matchings({len(self.rows)} x {len(self.columns)}, size={self.pairs}, {self.d} pairs allowed)"
+
+    def part(self) -> MatchingsPart:
+        side = len(self.rows) + len(self.columns) - self.pairs
+        row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
+        return MatchingsPart(
+            len(self.rows), len(self.columns), row, column, self._arm.copy(), np.zeros((side, side)),
+            np.zeros(side + 1, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d),
+        )  # fmt: skip
+
+    @property
+    def complete(self) -> bool:
+        return self.d == len(self.rows) * len(self.columns)
+
+    def size(self) -> int | None:
+        """Closed form if every pair is allowed; else by dynamic programming over sets of columns, up to 18 of them."""
+        n, m, k = len(self.rows), len(self.columns), self.pairs
+        if self.complete:
+            return math.comb(n, k) * math.comb(m, k) * math.factorial(k)
+        arm = self._arm if m <= n else self._arm.T
+        if arm.shape[1] > 18:
+            return None
+        ways = {0: 1}
+        for i in range(arm.shape[0]):
+            new = dict(ways)
+            for used, count in ways.items():
+                for j in range(arm.shape[1]):
+                    if arm[i, j] >= 0 and not used >> j & 1:
+                        new[used | 1 << j] = new.get(used | 1 << j, 0) + count
+            ways = new
+        return sum(count for used, count in ways.items() if used.bit_count() == k)
+
+    def size_bound(self) -> int:
+        n, m, k = len(self.rows), len(self.columns), self.pairs
+        return self.size() or math.comb(n, k) * math.comb(m, k) * math.factorial(k)
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        for chosen in combinations(range(len(self.rows)), self.pairs):
+            for order in permutations(range(len(self.columns)), self.pairs):
+                arms = [int(self._arm[i, j]) for i, j in zip(chosen, order, strict=True)]
+                if min(arms) >= 0:
+                    yield tuple(sorted(arms))
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = list(arms)
+        if not all(0 <= a < self.d for a in chosen) or len(set(chosen)) != len(chosen) or len(chosen) != self.pairs:
+            return False
+        return all(len({self.where[a][k] for a in chosen}) == self.pairs for k in (0, 1))
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """Minimal if every pair is allowed and the smaller side is matched (cyclic shifts); else greedy."""
+        n, m = len(self.rows), len(self.columns)
+        if self.complete and self.pairs == min(n, m):
+            if n <= m:
+                return [tuple(sorted(int(self._arm[i, (i + s) % m]) for i in range(n))) for s in range(m)]
+            return [tuple(sorted(int(self._arm[(j + s) % n, j]) for j in range(m))) for s in range(n)]
+        return greedy_covering(self)
+
+    def deciding(self) -> set[int]:
+        """The pairs that are in some matching but not in every one."""
+        part, out, found = self.part(), np.zeros(self.d), set()
+        for a in self.observable():
+            score = np.zeros(self.d)
+            score[a] = -1.0
+            part.argmax(score, out)
+            if out[a] < 0.5:
+                found.add(a)
+        return found
+
+    def largest(self) -> int:
+        return self.pairs
+
+    def difference(self) -> int:
+        """Exact if every pair is allowed and the sides have room; else by climbing."""
+        if self.complete and max(len(self.rows), len(self.columns)) > 1:
+            return 2 * self.pairs
+        return farthest(self)
+
+    def difference_bound(self) -> int:
+        return min(2 * self.pairs, self.d)
+
+    def geometry(self) -> Geometry:
+        """{x >= 0, row and column sums at most 1 (or equal)}: the inequality rows of the cube if the smaller side is matched."""
+        return Geometry(
+            math.sqrt(self.difference()), 1.0, 1.0, self.complete and len(self.rows) == len(self.columns) == self.pairs
+        )

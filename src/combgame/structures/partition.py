@@ -1,0 +1,149 @@
+"""So many arms from each group: the partition matroid."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..heaps import rise, sink
+from ..protocols import Floats, Ints, Random, Rewards
+from .base import Geometry, StructureBase, whole
+from .rivals import exchange
+
+
+class PartitionPart(NamedTuple):
+    members: Ints  # arms, group after group
+    first: Ints  # int64[groups + 1]: where each group begins in `members`
+    sizes: Ints  # how many are taken of each
+    group: Ints  # the group of an arm
+    heap: Ints  # scratch
+    place: Ints
+    key: Floats
+    taken: Floats
+    arms: Ints
+    sign: Floats
+    value: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        """Per group the largest scores, with a heap of the best so far."""
+        last = score.size - 1
+        for a in range(score.size):
+            out[a] = 0.0
+            self.key[last - a] = score[a]  # arms are numbered backwards, so that of equal scores the first arms stay
+        for g in range(self.sizes.size):
+            n = 0
+            for k in range(self.first[g], self.first[g + 1]):
+                item = last - self.members[k]
+                if n < self.sizes[g]:
+                    self.heap[n] = item
+                    rise(self.heap, self.place, self.key, n)
+                    n += 1
+                elif self.key[item] > self.key[self.heap[0]]:
+                    self.heap[0] = item
+                    sink(self.heap, self.place, self.key, n, 0)
+            for i in range(n):
+                out[last - self.heap[i]] = 1.0
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """Floyd's algorithm in every group."""
+        for a in range(out.size):
+            out[a] = 0.0
+        for g in range(self.sizes.size):
+            begin, number = self.first[g], self.first[g + 1] - self.first[g]
+            for last in range(number - self.sizes[g], number):
+                k = min(int(rng.random() * (last + 1)), last)
+                if out[self.members[begin + k]] > 0.5:
+                    k = last
+                out[self.members[begin + k]] = 1.0
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Adjacent bases differ by one exchange inside a group."""
+        leaves, enters, least = -1, -1, math.inf
+        for i in range(best.size):
+            if best[i] > 0.5:
+                g = self.group[i]
+                for a in range(best.size):
+                    self.taken[a] = 1.0
+                for k in range(self.first[g], self.first[g + 1]):
+                    self.taken[self.members[k]] = best[self.members[k]]
+                j = rewards.closest(mean, weight, i, self.taken, self.value)
+                if j >= 0 and (leaves < 0 or self.value[0] < least):
+                    leaves, enters, least = i, j, self.value[0]
+        return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
+
+
+class Partition(StructureBase):
+    """From each group of arms, as many as its size says. The groups must contain every arm 0..d-1 once.
+
+    >>> Partition([[0, 1, 2], [3, 4]], sizes=[2, 1]).argmax([0.1, 0.5, 0.3, -1.0, -2.0])
+    (1, 2, 3)
+    """
+
+    def __init__(self, groups: Sequence[Iterable[int]], sizes: int | Sequence[int]) -> None:
+        self.groups = [sorted(int(a) for a in group) for group in groups]
+        every = sorted(a for group in self.groups for a in group)
+        if not every or every != list(range(len(every))):
+            raise InputError(
+                f"Partition: the groups must contain each of the arms 0, 1, ... exactly once; together they have {every[:12]}."
+            )
+        given = [sizes] * len(self.groups) if isinstance(sizes, int | np.integer) else list(sizes)
+        if len(given) != len(self.groups):
+            raise InputError(f"Partition: {len(given)} sizes for {len(self.groups)} groups; give one size per group.")
+        self.sizes = [whole("Partition: a size", size, 0) for size in given]
+        for group, size in zip(self.groups, self.sizes, strict=True):
+            if size > len(group):
+                raise InputError(f"Partition: the size {size} is more than the {len(group)} arms of its group {group[:12]}.")
+        if sum(self.sizes) == 0:
+            raise InputError("Partition: all sizes are 0, so the only set is empty; give some group a size of at least 1.")
+        self.d = len(every)
+
+    def __repr__(self) -> str:
+        return f"Partition({[len(g) for g in self.groups]} arms, sizes={self.sizes})"
+
+    def part(self) -> PartitionPart:
+        d = self.d
+        group = np.zeros(d, np.int64)
+        for g, some in enumerate(self.groups):
+            group[some] = g
+        first = np.cumsum([0, *(len(g) for g in self.groups)]).astype(np.int64)
+        members = np.array([a for g in self.groups for a in g], dtype=np.int64)
+        return PartitionPart(
+            members, first, np.array(self.sizes, dtype=np.int64), group, np.zeros(max(self.sizes), np.int64),
+            np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
+        )  # fmt: skip
+
+    def size(self) -> int:
+        return math.prod(math.comb(len(g), k) for g, k in zip(self.groups, self.sizes, strict=True))
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        for chosen in product(*(combinations(g, k) for g, k in zip(self.groups, self.sizes, strict=True))):
+            yield tuple(sorted(a for some in chosen for a in some))
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = list(arms)
+        counts = [len(set(chosen) & set(g)) for g in self.groups]
+        return counts == self.sizes and len(chosen) == sum(self.sizes)
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """max over groups of ceil(group / size) sets: minimal."""
+        rounds = max(math.ceil(len(g) / k) for g, k in zip(self.groups, self.sizes, strict=True) if k)
+        return [
+            tuple(sorted(g[(t * k + i) % len(g)] for g, k in zip(self.groups, self.sizes, strict=True) for i in range(k)))
+            for t in range(rounds)
+        ]
+
+    def deciding(self) -> set[int]:
+        return {a for g, k in zip(self.groups, self.sizes, strict=True) if 0 < k < len(g) for a in g}
+
+    def largest(self) -> int:
+        return sum(self.sizes)
+
+    def difference(self) -> int:
+        return 2 * sum(min(k, len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True))
+
+    def geometry(self) -> Geometry:
+        """{0 <= x <= 1, sum over each group = size}: rows +-e_a, so psi = phi = 1."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, True)

@@ -1,0 +1,239 @@
+"""Source-sink paths of a directed acyclic graph; the arms are its edges."""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError, UnknownNameError
+from ..protocols import Floats, Ints, Random, Rewards
+from .base import Geometry, StructureBase
+from .detours import labels, search
+from .graphs import read_graph
+from .rivals import against
+
+
+class PathsPart(NamedTuple):
+    """Nodes are numbered in topological order, source first, sink last; only edges that lie on some path are kept."""
+
+    first: Ints  # int64[nodes + 1]: where the edges that leave a node begin
+    arm: Ints  # int64[edges]: by tail, then by arm
+    head: Ints  # int64[edges]
+    share: Floats  # float64[edges]: the chance that a uniformly random path takes it, given that it is at the tail
+    value: Floats  # scratch: float64[nodes]
+    take: Ints  # scratch: int64[nodes]
+    arms: Ints  # scratch: int64[d]
+    sign: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        """The best way from each node to the sink, backwards."""
+        nodes = self.first.size - 1
+        for a in range(out.size):
+            out[a] = 0.0
+        self.value[nodes - 1] = 0.0
+        for v in range(nodes - 2, -1, -1):
+            top = -1
+            for k in range(self.first[v], self.first[v + 1]):
+                found = score[self.arm[k]] + self.value[self.head[k]]
+                if top < 0 or found > self.value[v]:
+                    top = k
+                    self.value[v] = found
+            self.take[v] = top
+        v = 0
+        while v < nodes - 1:
+            out[self.arm[self.take[v]]] = 1.0
+            v = self.head[self.take[v]]
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """Uniform over paths: each edge with the share of paths that go through it."""
+        for a in range(out.size):
+            out[a] = 0.0
+        v = 0
+        while v < self.first.size - 2:
+            left, k = rng.random(), self.first[v]
+            while k < self.first[v + 1] - 1 and left >= self.share[k]:
+                left -= self.share[k]
+                k += 1
+            out[self.arm[k]] = 1.0
+            v = self.head[k]
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Adjacent paths differ by one detour: the label programme for Gaussian rewards, a pruned search for others."""
+        if rewards.blur(1.0, 0) > 0.0:
+            labels(rewards, self.first, self.arm, self.head, mean, weight, best, rival)
+        else:
+            search(rewards, self.first, self.arm, self.head, mean, weight, best, self.arms, self.sign, alternative, rival)
+        return against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+
+
+class Paths(StructureBase):
+    """The paths from source to sink. `edges`: a list of (tail, head) or (tail, head, name), or a networkx, rustworkx or
+    sparse graph; parallel edges are allowed.
+
+    >>> net = Paths([("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("s", "t")], source="s", sink="t")
+    >>> net.argmax([1.0, 1.0, 0.5, 0.7, 1.6])
+    (1, 3)
+    >>> net.size(), net.names[4]
+    (3, 's->t')
+    """
+
+    def __init__(self, edges: Any, source: Hashable, sink: Hashable) -> None:
+        graph = read_graph(edges, "Paths", directed=True)
+        self.d, self.names, self.nodes = len(graph.tails), graph.names, graph.nodes
+        self.source, self.sink = source, sink
+        for what, node in (("source", source), ("sink", sink)):
+            if node not in graph.nodes:
+                raise UnknownNameError(f"Paths: {what} = {node!r} is not a node; the nodes are {graph.nodes[:10]}.")
+        if source == sink:
+            raise InputError(f"Paths: source and sink are both {source!r}; they must differ.")
+        start, end = graph.nodes.index(source), graph.nodes.index(sink)
+        order = _topological(len(graph.nodes), graph.tails, graph.heads, graph.nodes)
+        leaving: dict[int, list[int]] = {v: [] for v in order}
+        for a, u in enumerate(graph.tails):
+            leaving[u].append(a)
+        self._ways = dict.fromkeys(order, 0)  # to the sink: exact integers
+        self._ways[end] = 1
+        for v in reversed(order):
+            if v != end:
+                self._ways[v] = sum(self._ways[graph.heads[a]] for a in leaving[v])
+        if not self._ways[start]:
+            raise InputError(f"Paths: the sink {sink!r} cannot be reached from the source {source!r}; check the edges.")
+        reached = {start}
+        for v in order:
+            if v in reached:
+                reached |= {graph.heads[a] for a in leaving[v] if self._ways[graph.heads[a]]}
+        kept = [v for v in order if v in reached and self._ways[v]]  # source first, sink last
+        number = {v: i for i, v in enumerate(kept)}
+        self._leaving = [[a for a in leaving[v] if graph.heads[a] in number] if v != end else [] for v in kept]
+        self._head = [number.get(h, -1) for h in graph.heads]
+        self._tail = [number.get(t, -1) for t in graph.tails]
+        self._counts = [self._ways[v] for v in kept]
+
+    def __repr__(self) -> str:
+        return f"Paths(<{self.d} edges>, {self.source!r} -> {self.sink!r})"
+
+    def part(self) -> PathsPart:
+        nodes = len(self._leaving)
+        arms = [a for out in self._leaving for a in out]
+        share = [self._counts[self._head[a]] / self._counts[v] for v, out in enumerate(self._leaving) for a in out]
+        first = np.cumsum([0, *(len(out) for out in self._leaving)]).astype(np.int64)
+        return PathsPart(
+            first, np.array(arms, dtype=np.int64), np.array([self._head[a] for a in arms], dtype=np.int64), np.array(share),
+            np.zeros(nodes), np.zeros(nodes, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d),
+        )  # fmt: skip
+
+    def size(self) -> int:
+        return self._counts[0]
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        last = len(self._leaving) - 1
+
+        def walk(v: int, taken: list[int]) -> Iterator[tuple[int, ...]]:
+            if v == last:
+                yield tuple(sorted(taken))
+                return
+            for a in self._leaving[v]:
+                yield from walk(self._head[a], [*taken, a])
+
+        return walk(0, [])
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        left, v = set(arms), 0
+        while v < len(self._leaving) - 1:
+            step = [a for a in self._leaving[v] if a in left]
+            if len(step) != 1:
+                return False
+            left.remove(step[0])
+            v = self._head[step[0]]
+        return not left
+
+    def observable(self) -> set[int]:
+        return {a for out in self._leaving for a in out}
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """Minimal: the smallest flow with at least 1 on every edge (a linear programme with integer corners), as paths."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix
+
+        arms = sorted(self.observable())
+        column = {a: k for k, a in enumerate(arms)}
+        rows, columns, signs = [], [], []
+        for a in arms:
+            for node, sign in ((self._tail[a], 1.0), (self._head[a], -1.0)):
+                if 0 < node < len(self._leaving) - 1:
+                    rows.append(node - 1)
+                    columns.append(column[a])
+                    signs.append(sign)
+        inner = len(self._leaving) - 2
+        balance = csr_matrix((signs, (rows, columns)), shape=(inner, len(arms))) if inner else None
+        cost = [1.0 if self._tail[a] == 0 else 0.0 for a in arms]
+        solved = linprog(cost, A_eq=balance, b_eq=np.zeros(inner) if inner else None, bounds=(1, None), method="highs-ds")
+        flow = {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
+        found = []
+        while any(flow[a] for a in self._leaving[0]):
+            v, taken = 0, []
+            while v < len(self._leaving) - 1:
+                a = max(self._leaving[v], key=lambda arm: flow[arm])
+                flow[a] -= 1
+                taken.append(a)
+                v = self._head[a]
+            found.append(tuple(sorted(taken)))
+        return found
+
+    def deciding(self) -> set[int]:
+        ways = [1] + [0] * (len(self._leaving) - 1)  # from the source
+        for v, out in enumerate(self._leaving):
+            for a in out:
+                ways[self._head[a]] += ways[v]
+        return {a for a in self.observable() if ways[self._tail[a]] * self._counts[self._head[a]] < self.size()}
+
+    def largest(self) -> int:
+        return len(self.argmax(np.ones(self.d)))
+
+    def difference(self) -> int:
+        """The two paths that differ most: a dynamic programme over pairs of nodes."""
+        n = len(self._leaving)
+        most = {(n - 1, n - 1): 0}
+        for u in range(n - 1, -1, -1):  # the pair's earlier node moves on; from a shared node, both may take the same edge
+            for v in range(n - 1, u - 1, -1):
+                if u == v == n - 1:
+                    continue
+                options = []
+                if u == v:
+                    for a in self._leaving[u]:
+                        options.append(most[_pair(self._head[a], self._head[a])])
+                        options += [2 + most[_pair(self._head[a], self._head[b])] for b in self._leaving[u] if b > a]
+                else:
+                    options = [1 + most[_pair(self._head[a], v)] for a in self._leaving[u]]
+                most[u, v] = max(options)
+        return most[0, 0]
+
+    def geometry(self) -> Geometry:
+        """The flow polytope {x >= 0, flow conservation}: rows -e_a, so psi = phi = 1."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, True)
+
+
+def _pair(u: int, v: int) -> tuple[int, int]:
+    return (u, v) if u <= v else (v, u)
+
+
+def _topological(n: int, tails: list[int], heads: list[int], names: list[Hashable]) -> list[int]:
+    """Kahn's algorithm; a cycle is named."""
+    entering = [0] * n
+    leaving: list[list[int]] = [[] for _ in range(n)]
+    for u, v in zip(tails, heads, strict=True):
+        entering[v] += 1
+        leaving[u].append(v)
+    ready, order = [v for v in range(n) if not entering[v]], []
+    while ready:
+        v = ready.pop(0)
+        order.append(v)
+        for head in leaving[v]:
+            entering[head] -= 1
+            if not entering[head]:
+                ready.append(head)
+    if len(order) < n:
+        stuck = [names[v] for v in range(n) if entering[v]]
+        raise InputError(f"Paths: the graph has a cycle among the nodes {stuck[:10]}; only acyclic graphs have a path oracle.")
+    return order

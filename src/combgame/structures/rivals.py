@@ -1,0 +1,40 @@
+"""The last step of every nearest alternative: the means at which a given rival is as good, and how far away they are."""
+
+from .._marks import jitable
+from ..protocols import Floats, Ints, Rewards
+from ..rewards.base import differ
+
+LIGHT = 1e-9  # while rivals are searched, an arm weighs at least this share of the heaviest
+
+
+@jitable
+def against(
+    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, arms: Ints, sign: Floats, rival: Floats,
+    alternative: Floats,
+) -> float:  # fmt: skip
+    """The distance to `rival`, exactly; the nearest means go to `alternative`."""
+    for a in range(best.size):
+        alternative[a] = mean[a]
+    n = differ(best, rival, arms, sign)
+    return rewards.distance(mean, weight, arms, sign, n, alternative)
+
+
+@jitable
+def exchange(
+    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, i: int, j: int, arms: Ints, sign: Floats,
+    rival: Floats, alternative: Floats,
+) -> float:  # fmt: skip
+    """Write the rival `best - i + j`; the distance to it."""
+    for a in range(best.size):
+        rival[a] = best[a]
+    rival[i], rival[j] = 0.0, 1.0
+    return against(rewards, mean, weight, best, arms, sign, rival, alternative)
+
+
+@jitable
+def lightest(weight: Floats) -> float:
+    """The least weight that a search gives an arm: with none at all, multipliers and variances would be infinite."""
+    top = 0.0
+    for a in range(weight.size):
+        top = max(top, weight[a])
+    return LIGHT * top if top > 0.0 else 1.0

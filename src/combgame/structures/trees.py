@@ -1,0 +1,228 @@
+"""Spanning trees of a connected multigraph, the graphic matroid; the arms are its edges."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._marks import jitable
+from ..errors import InputError
+from ..heaps import drop, sink
+from ..protocols import Floats, Ints, Random, Rewards
+from .base import Geometry, StructureBase, greedy_covering
+from .forests import forests
+from .graphs import read_graph
+from .rivals import exchange
+
+EXACT_FORESTS = 150  # up to this many edges coverings and differences are exact (matroid partition)
+
+
+@jitable
+def find(parent: Ints, v: int) -> int:
+    """The root of a node, halving the way there."""
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+class SpanningTreesPart(NamedTuple):
+    nodes: int
+    tail: Ints
+    head: Ints
+    first: Ints  # int64[nodes + 1]: incident edges of a node begin here
+    incident: Ints  # int64[2 d]
+    parent: Ints  # scratch
+    heap: Ints
+    place: Ints
+    key: Floats
+    taken: Floats
+    arms: Ints
+    sign: Floats
+    value: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        """Kruskal, with a heap instead of a sort: most edges are never looked at."""
+        d, joined = score.size, 1
+        for a in range(d):
+            out[a] = 0.0
+            self.key[a], self.heap[a], self.place[a] = -score[a], a, a + 1
+        for v in range(self.nodes):
+            self.parent[v] = v
+        for at in range(d // 2, -1, -1):
+            if at < d:
+                sink(self.heap, self.place, self.key, d, at)
+        n = d
+        while joined < self.nodes:
+            a = self.heap[0]
+            n = drop(self.heap, self.place, self.key, n, 0)
+            u, v = find(self.parent, self.tail[a]), find(self.parent, self.head[a])
+            if u != v:
+                self.parent[u] = v
+                out[a] = 1.0
+                joined += 1
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        """Uniform: the edges by which a random walk first enters each node (Aldous 1990, Broder 1989)."""
+        for a in range(out.size):
+            out[a] = 0.0
+        for v in range(self.nodes):
+            self.parent[v] = 0
+        v, seen = 0, 1
+        self.parent[0] = 1
+        while seen < self.nodes:
+            degree = self.first[v + 1] - self.first[v]
+            a = self.incident[self.first[v] + min(int(rng.random() * degree), degree - 1)]
+            v = self.tail[a] + self.head[a] - v
+            if self.parent[v] == 0:
+                self.parent[v] = 1
+                out[a] = 1.0
+                seen += 1
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Adjacent trees differ by one exchange: for each edge of the tree, the edges that cross the cut it leaves."""
+        leaves, enters, least = -1, -1, math.inf
+        for i in range(best.size):
+            if best[i] > 0.5:
+                for v in range(self.nodes):
+                    self.parent[v] = v
+                for a in range(best.size):
+                    if best[a] > 0.5 and a != i:
+                        self.parent[find(self.parent, self.tail[a])] = find(self.parent, self.head[a])
+                crossing = False
+                for a in range(best.size):
+                    apart = best[a] < 0.5 and find(self.parent, self.tail[a]) != find(self.parent, self.head[a])
+                    self.taken[a] = 0.0 if apart else 1.0
+                    crossing = crossing or apart
+                if crossing:
+                    j = rewards.closest(mean, weight, i, self.taken, self.value)
+                    if leaves < 0 or self.value[0] < least:
+                        leaves, enters, least = i, j, self.value[0]
+        return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
+
+
+class SpanningTrees(StructureBase):
+    """The spanning trees of a connected graph; parallel edges are different arms.
+
+    >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    >>> square.size(), square.argmax([0.1, 0.4, 0.3, 0.2])
+    (4, (1, 2, 3))
+    """
+
+    def __init__(self, edges: Any) -> None:
+        graph = read_graph(edges, "SpanningTrees", directed=False)
+        self.d, self.names, self.nodes = len(graph.tails), graph.names, graph.nodes
+        self.tails, self.heads = graph.tails, graph.heads
+        loops = [a for a in range(self.d) if self.tails[a] == self.heads[a]]
+        if loops:
+            raise InputError(f"SpanningTrees: the edge {self.names[loops[0]]} joins a node to itself; leave such edges out.")
+        if len(self._tree(range(self.d))) < len(self.nodes) - 1:
+            raise InputError("SpanningTrees: the graph is not connected, so it has no spanning tree; add edges or drop nodes.")
+
+    def __repr__(self) -> str:
+        return f"SpanningTrees(<{len(self.nodes)} nodes, {self.d} edges>)"
+
+    def _tree(self, arms: Iterable[int]) -> list[int]:
+        """The first forest among some edges."""
+        parent, found = np.arange(len(self.nodes)), []
+        for a in arms:
+            u, v = find(parent, self.tails[a]), find(parent, self.heads[a])
+            if u != v:
+                parent[u] = v
+                found.append(a)
+        return found
+
+    def part(self) -> SpanningTreesPart:
+        d, n = self.d, len(self.nodes)
+        at: list[list[int]] = [[] for _ in range(n)]
+        for a in range(d):
+            at[self.tails[a]].append(a)
+            at[self.heads[a]].append(a)
+        first = np.cumsum([0, *(len(some) for some in at)]).astype(np.int64)
+        return SpanningTreesPart(
+            n, np.array(self.tails, dtype=np.int64), np.array(self.heads, dtype=np.int64), first,
+            np.array([a for some in at for a in some], dtype=np.int64), np.zeros(n, np.int64), np.zeros(d, np.int64),
+            np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
+        )  # fmt: skip
+
+    def size(self) -> int:
+        """Kirchhoff's determinant, in whole numbers (Bareiss)."""
+        n = len(self.nodes) - 1
+        m = [[0] * n for _ in range(n)]
+        for u, v in zip(self.tails, self.heads, strict=True):
+            for x, y in ((u, v), (v, u)):
+                if x < n:
+                    m[x][x] += 1
+                    if y < n:
+                        m[x][y] -= 1
+        before = 1
+        for k in range(n - 1):  # the minors of a connected graph's Laplacian are positive: no pivoting
+            for i in range(k + 1, n):
+                for j in range(k + 1, n):
+                    m[i][j] = (m[i][j] * m[k][k] - m[i][k] * m[k][j]) // before
+            before = m[k][k]
+        return m[n - 1][n - 1]
+
+    def iterate(self) -> Iterator[tuple[int, ...]]:
+        """Take or leave the edges one after the other, as long as a tree is possible."""
+        need = len(self.nodes) - 1
+
+        def grow(a: int, taken: list[int]) -> Iterator[tuple[int, ...]]:
+            if len(taken) == need:
+                yield tuple(taken)
+                return
+            if len(self._tree([*taken, *range(a, self.d)])) < need:
+                return
+            if len(self._tree([*taken, a])) > len(taken):
+                yield from grow(a + 1, [*taken, a])
+            yield from grow(a + 1, taken)
+
+        return grow(0, [])
+
+    def contains(self, arms: Iterable[int]) -> bool:
+        chosen = list(arms)
+        inside = all(0 <= a < self.d for a in chosen)
+        return inside and len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
+
+    def covering(self) -> list[tuple[int, ...]]:
+        """Minimal up to 150 edges (matroid partition into forests); greedy above: at most ln(d) + 1 times as many."""
+        if self.d > EXACT_FORESTS:
+            return greedy_covering(self)
+        need = len(self.nodes) - 1
+        k = math.ceil(self.d / need)
+        while True:
+            found = forests(len(self.nodes), self.tails, self.heads, k)
+            if sum(map(len, found)) == self.d:
+                return [tuple(sorted(self._tree([*some, *range(self.d)]))) for some in found]
+            k += 1
+
+    def observable(self) -> set[int]:
+        return set(range(self.d))
+
+    def deciding(self) -> set[int]:
+        """All edges but the bridges."""
+        tree = self._tree(range(self.d))
+        out = set(range(self.d)) - set(tree)
+        for i in tree:
+            parent = np.arange(len(self.nodes))
+            for a in tree:
+                if a != i:
+                    parent[find(parent, self.tails[a])] = find(parent, self.heads[a])
+            if any(find(parent, self.tails[a]) != find(parent, self.heads[a]) for a in set(range(self.d)) - set(tree)):
+                out.add(i)
+        return out
+
+    def largest(self) -> int:
+        return len(self.nodes) - 1
+
+    def difference(self) -> int:
+        """Two trees as disjoint as can be: exact up to 150 edges (matroid union), above an upper bound."""
+        need = len(self.nodes) - 1
+        if self.d > EXACT_FORESTS:
+            return 2 * min(need, self.d - need)
+        return 2 * (sum(map(len, forests(len(self.nodes), self.tails, self.heads, 2))) - need)
+
+    def geometry(self) -> Geometry:
+        """The diameter from `difference`; psi and phi those of the cube (the polytope has a facet per set of nodes)."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
