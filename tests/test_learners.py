@@ -193,7 +193,7 @@ def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(lea
     rewards[::7] = 0.0
     rewards[5::11, 0] = 1e15
     worst = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1e9, 0.0])
-    done = compiled(rounds_with, cache=False)(part, catalogue, mixture, actions.part(), rewards, worst)
+    done = compiled(rounds_with, ours=False)(part, catalogue, mixture, actions.part(), rewards, worst)
     assert done == rounds
     assert worst[0] >= 0 and worst[1] < 1e-9  # a distribution
     assert worst[2] <= 1 + 1e-9 and worst[3] >= -1e-12  # 0 <= w~ <= 1

@@ -17,15 +17,15 @@ _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
 
 
-def compiled(function: Callable[..., Any], cache: bool) -> Callable[..., Any]:
-    """Compile `function`; with `cache`, on disk until any file of the package changes.
+def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
+    """Compile `function`; for our own parts, kept on disk until any file of the package changes.
 
-    Only the package's own parts are cached: the key knows nothing of a user's sources.
+    A user's parts are not kept, because the key knows nothing of their sources, and are compiled with checks of array bounds.
     """
     teach()
     body, sources = register_jitable(function), digest()
 
-    @njit(nogil=True, error_model="numpy", cache=cache)
+    @njit(nogil=True, error_model="numpy", cache=ours, boundscheck=not ours)
     def entry(*args):  # type: ignore[no-untyped-def]
         sources  # noqa: B018  (a closure variable is part of numba's key; other files are not)
         return body(*args)

@@ -50,13 +50,15 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
     23.897
     """
-    if not (b > 0 and c > 0 and math.isfinite(b) and math.isfinite(c)):
-        raise InputError(f"theory bonus: b = {b} and c = {c} must be positive and finite.")
+    if not all(isinstance(x, int | float) and x > 0 and math.isfinite(x) for x in (b, c)):
+        raise InputError(f"theory bonus: b = {b!r} and c = {c!r} must be positive and finite.")
     return TheoryBonus((1.0 + c) * (1.0 + b))
 
 
 def make_bonus(bonus: str | Bonus) -> Bonus:
     if not isinstance(bonus, str):
+        if isinstance(bonus, type) or not hasattr(bonus, "explore"):
+            raise InputError(f"bonus = {bonus!r} must be 'stylised', 'theory', or a part with the verb explore(t).")
         return bonus
     if bonus == "stylised":
         return StylisedBonus(1.0)

@@ -104,20 +104,35 @@ def make_mixture(room: int, d: int) -> Mixture:
     return Mixture(np.zeros(room, np.int64), np.zeros(room), np.zeros(d), np.zeros(1, np.int64))
 
 
+def fill_catalogue(sets: list[tuple[int, ...]], room: int, largest: int) -> Catalogue:
+    """A catalogue of different sets of ascending arms, numbered in their order: `find` for all of them at once."""
+    new, n = make_catalogue(room, largest), len(sets)
+    new.length[:n] = [len(chosen) for chosen in sets]
+    for row, chosen in zip(new.members, sets, strict=False):
+        row[: len(chosen)] = chosen
+    _index(new, n)
+    return new
+
+
 def enlarge_catalogue(old: Catalogue, room: int) -> Catalogue:
-    """The same catalogue with more room; numbers stay. The sets are known to differ, so nothing has to be compared."""
-    new, n = make_catalogue(room, old.members.shape[1]), int(old.size[0])
+    """The same catalogue with more room; numbers stay."""
+    new = make_catalogue(room, old.members.shape[1])
     for before, after in zip(old[:4], new[:4], strict=True):
         after[: len(before)] = before
+    _index(new, int(old.size[0]))
+    return new
+
+
+def _index(new: Catalogue, n: int) -> None:
+    """Make the hash table of the first n sets. They are known to differ, so nothing has to be compared."""
     new.size[0] = n
     keys = np.full(n, 7, np.int64)
-    for j in range(old.members.shape[1]):
-        longer = old.length[:n] > j
-        keys[longer] = (keys[longer] * 1000003 + old.members[:n][longer, j] + 1) % 2147483647
+    for j in range(new.members.shape[1]):
+        longer = new.length[:n] > j
+        keys[longer] = (keys[longer] * 1000003 + new.members[:n][longer, j] + 1) % 2147483647
     slots = [0] * new.slots.size
     for number, place in enumerate((keys % new.slots.size).tolist()):
         while slots[place]:
             place = (place + 1) % len(slots)
         slots[place] = number + 1
     new.slots[:] = slots
-    return new

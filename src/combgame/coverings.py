@@ -3,9 +3,8 @@
 import numpy as np
 
 from .errors import UnknownNameError
-from .protocols import Floats, Random
+from .protocols import Ints, Random
 from .structures import StructureBase
-from .structures.base import vector
 
 STARTS = ("covering", "full", "random-covering")
 FULL_LIMIT = 250_000
@@ -22,11 +21,14 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
     raise UnknownNameError(f"start = {start!r} is not known; use one of {', '.join(map(repr, STARTS))}.")
 
 
-def matrix(sets: list[tuple[int, ...]], d: int) -> Floats:
-    """One 0/1 row per set."""
-    return np.array([vector(chosen, d) for chosen in sets]).reshape(len(sets), d)
+def table(sets: list[tuple[int, ...]]) -> Ints:
+    """One row of arms per set, filled up with -1: linear in the number of arms, which 0/1 rows would not be."""
+    rows = np.full((len(sets), max(map(len, sets))), -1, dtype=np.int64)
+    for row, chosen in zip(rows, sets, strict=True):
+        row[: len(chosen)] = chosen
+    return rows
 
 
-def in_order(start: str, rows: Floats, rng: Random) -> Floats:
+def in_order(start: str, rows: Ints, rng: Random) -> Ints:
     """A full start goes through the actions in random order: the order of a listing would favour the first arms."""
     return rows[rng.permutation(len(rows))] if start == "full" else rows

@@ -3,7 +3,8 @@
 import functools
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,33 +12,50 @@ import numpy as np
 from ._marks import PARTS
 from .errors import EngineError, UnknownNameError
 from .round import play
+from .structures.callback import SIGNATURE
 
 ENGINES = ("auto", "compiled", "python")
 
 
 def choose_engine(engine: str, parts: tuple[Any, ...]) -> Callable[..., int]:
-    """`play` for these parts: compiled where every one of them is a NamedTuple of numbers, arrays and such."""
+    """`play` for these parts: compiled where every one of them is a NamedTuple of numbers, arrays and such.
+
+    A Python oracle can be called from compiled code, but that is compiled anew in every process: only if asked for.
+    """
     if engine not in ENGINES:
         raise UnknownNameError(f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}.")
     if engine == "python":
         return play
-    foreign = next((found for part in parts if (found := _foreign(part)) is not None), None)
     misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
     if misfit is not None:
         raise EngineError(misfit + ".")
-    if foreign is None and importlib.util.find_spec("numba") is not None:
-        return compiled_play(all(_ours(part) for part in parts))
+    leaves = [leaf for part in parts for leaf in _leaves(part)]
+    foreign = next((x for x in leaves if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)), None)
+    callback = any(isinstance(x, SIGNATURE) for x in leaves)
+    if foreign is None and importlib.util.find_spec("numba") is not None and (engine == "compiled" or not callback):
+        return compiled_play(not callback and all(_ours(part) for part in parts))
     if engine == "compiled":
         why = f"{type(foreign).__name__} is not a NamedTuple part" if foreign is not None else "numba is not installed"
         raise EngineError(f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'.")
     return play
 
 
+@contextmanager
+def own_bounds() -> Iterator[None]:
+    """A part that writes outside its arrays is said in a sentence (a user's parts are compiled with that check)."""
+    try:
+        yield
+    except IndexError as error:
+        raise EngineError(
+            f"a part wrote outside its arrays ({error}); a learner's mixture has room for `LearnerBase.room(d, home)` actions: override it."
+        ) from error
+
+
 @functools.cache
 def compiled_play(ours: bool) -> Callable[..., int]:
     from ._numba import compiled
 
-    return compiled(play, cache=ours)
+    return compiled(play, ours)
 
 
 @functools.cache
@@ -66,11 +84,11 @@ def _misfit(part: Any) -> str | None:
     return next((found for field in part if (found := _misfit(field)) is not None), None)
 
 
-def _foreign(part: Any) -> Any:
-    """The first thing inside a part that numba cannot take."""
+def _leaves(part: Any) -> list[Any]:
+    """The numbers, arrays and other things that a part is made of."""
     if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return next((found for field in part if (found := _foreign(field)) is not None), None)
-    return None if isinstance(part, np.ndarray | bool | int | float | np.generic) else part
+        return [leaf for field in part for leaf in _leaves(field)]
+    return [part]
 
 
 def _ours(part: Any) -> bool:

@@ -28,6 +28,8 @@ def make_rule(rule: "str | RuleBase") -> RuleBase:
             known = ", ".join(map(repr, PRESETS))
             raise UnknownNameError(f"rule = {rule!r} is not known; use one of {known}, or an object such as CombGame().")
         return PRESETS[rule]
-    if not hasattr(rule, "setup"):
-        raise UnknownNameError(f"rule = {rule!r} is not a rule; use a name such as 'lloo' or an object such as CombGame().")
+    if isinstance(rule, type) or not hasattr(rule, "setup"):
+        raise UnknownNameError(
+            f"rule = {rule!r} is not a rule; use a name such as 'lloo' or an object such as CombGame(learner=LLOO())."
+        )
     return rule

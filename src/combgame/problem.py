@@ -1,8 +1,8 @@
 """Problem = actions + answers + rewards (+ names, + bounds on the means): validated once, with sentences."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +44,10 @@ class Problem:
     ) -> None:
         if not isinstance(actions, StructureBase):
             raise InputError(f"Problem: actions = {actions!r} must be a structure, such as Subsets(10, 3).")
-        if rewards is None or not isinstance(rewards, RewardsBase):
-            raise InputError(f"Problem: rewards = {rewards!r} must be given, such as Gaussian(0.1) or Bernoulli().")
+        if not isinstance(rewards, RewardsBase):
+            raise InputError(
+                f"Problem: rewards = {rewards!r} must be the rewards of a pull, such as Gaussian(0.1) or Bernoulli()."
+            )
         answers = actions if answers is None else answers
         if not isinstance(answers, StructureBase):
             raise InputError(f"Problem: answers = {answers!r} must be a structure, such as Arms(10), or None.")
@@ -75,9 +77,11 @@ class Problem:
         """Fresh parts for a run."""
         return Game(self.actions.part(), self.answers.answer_part(), self.rewards.part(np.array(self.low), np.array(self.high)))
 
-    def label(self, arms: Iterable[int]) -> str:
-        """A set of arms as people call it."""
-        return ", ".join(self.names[a] if self.names else str(a) for a in arms)
+    def label(self, arms: Iterable[int | str] | None) -> str:
+        """A set of arms as people call it; "none" for the answer of a capped run."""
+        if arms is None:
+            return "none"
+        return ", ".join(self.names[self.arm(a)] if self.names else str(self.arm(a)) for a in arms)
 
     def arm(self, name: str | int) -> int:
         """The index of an arm, from its name or its index."""
@@ -89,18 +93,36 @@ class Problem:
             raise UnknownNameError(f"the arm {name!r} is not known; arms are 0 to {self.d - 1}.")
         return int(name)
 
-    def vector(self, values: Iterable[float], what: str) -> Floats:
+    def vector(self, values: Any, what: str) -> Floats:
         """One finite number per arm, or a sentence."""
-        try:
-            found = np.asarray(list(values), dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"{what} must be {self.d} numbers, one per arm; got {values!r}.") from None
+        items = self._aligned(values, what)
+        if items is None or any(isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in items):
+            raise InputError(f"{what} must be {self.d} numbers, one per arm, in order; got {values!r}.")
+        found = np.array(items, dtype=float)
         if found.shape != (self.d,):
             raise InputError(f"{what} must be {self.d} numbers, one per arm; got shape {found.shape}.")
+        if bool((np.abs(found[np.isfinite(found)]) > 1e100).any()):
+            raise InputError(f"{what} has a value beyond 1e100; scale the values.")
         if not np.all(np.isfinite(found)):
             bad = int(np.flatnonzero(~np.isfinite(found))[0])
             raise InputError(f"{what}: arm {self.label([bad])} has the value {found[bad]}; every value must be finite.")
         return found
+
+    def _aligned(self, values: Any, what: str) -> list[Any] | None:
+        """Values with labels (a dict, a pandas Series) go to the arms of those labels; others count by position."""
+        if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
+            return None
+        if not hasattr(values, "keys"):
+            return list(values)
+        labelled: Any = values
+        labels = list(labelled.keys())
+        items = [labelled[key] for key in labels]
+        if labels == list(range(self.d)):
+            return items
+        arms = [self.arm(label) for label in labels]
+        if sorted(arms) != list(range(self.d)):
+            raise InputError(f"{what}: the labels {labels[:10]} must name each of the {self.d} arms once.")
+        return [items[arms.index(a)] for a in range(self.d)]
 
     def means(self, values: Iterable[float], what: str = "means") -> Floats:
         """True means: finite, and possible for these rewards and bounds."""
@@ -143,7 +165,7 @@ def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] 
 def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    found = tuple(names)
+    found = tuple(names) if isinstance(names, Sequence | np.ndarray) and not isinstance(names, str) else ()
     if isinstance(names, str) or len(found) != d or not all(isinstance(n, str) and n.strip() for n in found):
         raise InputError(f"Problem: names must be {d} non-empty texts, one per arm; got {len(found)}: {list(found)[:10]}.")
     if len(set(found)) < d:
@@ -154,10 +176,10 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
 
 def check_deltas(delta: float | Sequence[float]) -> list[float]:
     """One or more confidence parameters strictly between 0 and 1."""
-    try:
-        found = [float(x) for x in np.atleast_1d(np.asarray(delta, dtype=float)).tolist()]
-    except (TypeError, ValueError):
-        found = [math.nan]
+    given = np.asarray(delta)
+    if given.dtype.kind not in "fiu" or given.ndim > 1:
+        raise InputError(f"delta = {delta!r} must be a number between 0 and 1, or a list of them, such as 0.05.")
+    found = [float(x) for x in np.atleast_1d(given).tolist()]
     if not found or any(not 0.0 < x < 1.0 for x in found):
         raise InputError(f"delta = {delta!r} must be strictly between 0 and 1: the probability of a wrong answer, such as 0.05.")
     return found

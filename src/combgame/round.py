@@ -47,7 +47,7 @@ def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) 
 
 @jitable
 def play(
-    game: Game, rule: Rule, threshold: Threshold, start: Floats, truth: Floats, rng: Random, last: int,
+    game: Game, rule: Rule, threshold: Threshold, start: Ints, truth: Floats, rng: Random, last: int,
     seen: Seen, view: View, stops: Ints, winners: Floats,
 ) -> int:  # fmt: skip
     """Play rounds until every delta has stopped or `last` rounds are played; may be called again to go on."""
@@ -60,7 +60,10 @@ def play(
             return CAPPED
         if t < start.shape[0]:
             for a in range(view.action.size):
-                view.action[a] = start[t, a]  # line 1: INIT
+                view.action[a] = 0.0
+            for j in range(start.shape[1]):
+                if start[t, j] >= 0:
+                    view.action[start[t, j]] = 1.0  # line 1: INIT
         elif rule.full():
             return FULL
         else:

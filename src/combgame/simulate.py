@@ -2,17 +2,18 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .complexity import Complexity, complexity, limit
-from .engines import choose_engine
-from .errors import InputError, TieError
+from .engines import choose_engine, own_bounds
+from .errors import InputError, TieError, UnknownNameError
 from .evidence import evidence
+from .learners import LearnerBase
 from .presets import make_rule
 from .problem import Problem, check_deltas
 from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View
@@ -20,6 +21,7 @@ from .round import FULL
 from .rules import RuleBase, Setup
 from .rules.base import copied
 from .structures.base import arms_of, whole
+from .structures.callback import own_errors
 from .thresholds import Validity, make_threshold, resolve, validity
 
 
@@ -43,8 +45,9 @@ class Run:
     def advance(self, last: int) -> int:
         """Play until every delta has stopped or `last` rounds have been played; how it ended (`round.STOPPED`, ...)."""
         while True:
-            ended = self._play(self.game, self.rule, self.threshold, self.start, self.means, self.rng, last,
-                               self.seen, self.view, self.stops, self.winners)  # fmt: skip
+            with own_errors(), own_bounds():
+                ended = self._play(self.game, self.rule, self.threshold, self.start, self.means, self.rng, last,
+                                   self.seen, self.view, self.stops, self.winners)  # fmt: skip
             if ended != FULL:
                 return int(ended)
             self.rule = self.setup.enlarge(self.rule)
@@ -110,8 +113,11 @@ class Simulation:
 
     @cached_property
     def complexity(self) -> Complexity:
-        """The characteristic time 1/D_nu of the instance."""
-        return complexity(self.problem, self.means)
+        """The characteristic time 1/D_nu of the instance; infinite if two answers are equally good."""
+        try:
+            return complexity(self.problem, self.means)
+        except TieError:
+            return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
     def limit(self, which: int = 0) -> float:
         """The root of t = beta(t, delta) / D_nu: where an optimal rule would stop with this threshold."""
@@ -142,18 +148,21 @@ class Simulation:
         for k, delta in enumerate(self.delta):
             capped, rounds = self.stops[:, k] < 0, np.where(self.stops[:, k] < 0, self.max_rounds, self.stops[:, k])
             low, middle, high = np.percentile(rounds, [25, 50, 75])
-            root = self.limit(k)
+            root, time = self.limit(k), self.complexity.time
             found.append({
                 "rule": self.rule, "threshold": self.threshold, "delta": delta, "runs": len(rounds),
                 "mean": float(rounds.mean()), "q25": float(low), "median": float(middle), "q75": float(high),
                 "errors": int((~np.atleast_2d(self.correct.T)[k] & ~capped).sum()), "capped": int(capped.sum()),
-                "time": self.complexity.time, "bound": max(math.log(1 / (2.4 * delta)), 0.0) * self.complexity.time,
+                "time": time, "bound": max(math.log(1 / (2.4 * delta)), 0.0) * time / (1.0 + self.complexity.gap),
                 "limit": root, "ratio": float(rounds.mean()) / root,
             })  # fmt: skip
         return found
 
     def __str__(self) -> str:
         return table([self])
+
+    def __repr__(self) -> str:
+        return f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {self.rounds.mean(axis=0)} rounds>"
 
 
 def table(simulations: Sequence[Simulation]) -> str:
@@ -170,11 +179,12 @@ def table(simulations: Sequence[Simulation]) -> str:
     lines = ["  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
              for line in [head, *body]]  # fmt: skip
     c = simulations[0].complexity
-    lines.append(f"1/D_nu = {c.time:,.1f} (certified to {c.gap:.0e}).")
+    lines.append(f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to {c.gap:.0e}).")
     for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
         lines.append(
             f"delta = {row['delta']:g}: no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds "
-            f"on average; t = beta(t, delta)/D_nu at {row['limit']:,.0f} with the {row['threshold']} threshold."
+            f"on average; with the {row['threshold']} threshold an optimal one stops near the limit t = beta(t, delta)/D_nu = "
+            f"{row['limit']:,.0f}."
         )
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
     return "\n".join(lines)
@@ -182,7 +192,7 @@ def table(simulations: Sequence[Simulation]) -> str:
 
 def simulate(
     problem: Problem,
-    means: Iterable[float],
+    means: Any,
     rule: str | RuleBase = "lloo",
     delta: float | Sequence[float] = 0.1,
     threshold: str = "proved",
@@ -217,7 +227,7 @@ def simulate(
         run.advance(max_rounds)
         return run.stops, run.winners
 
-    label = rule if isinstance(rule, str) else repr(rule)
+    label = rule if isinstance(rule, str) else describe(rule)
     outcomes = list(_bar(_spread(one, runs, jobs), runs, label, progress))
     return Simulation(
         problem, truth, label, name, tuple(deltas), max_rounds, seed, np.ndim(delta) == 0,
@@ -225,7 +235,7 @@ def simulate(
     )  # fmt: skip
 
 
-def _check(problem: Problem, means: Iterable[float], delta: Any, ties: str) -> Floats:
+def _check(problem: Problem, means: Any, delta: Any, ties: str) -> Floats:
     if not isinstance(problem, Problem):
         raise InputError(f"problem = {problem!r} must be a Problem; see combgame.Problem.")
     truth = problem.means(means)
@@ -260,20 +270,54 @@ def _bar(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) 
     return iter(tqdm(outcomes, total=runs, desc=label[:40], unit="run", delay=2.0))
 
 
+def describe(rule: RuleBase) -> str:
+    """A rule in few words: what differs from its defaults.
+
+    >>> from combgame import CombGame, LLOO
+    >>> describe(CombGame(LLOO(sparsify=False), tracking="D"))
+    "CombGame(LLOO(sparsify=False), tracking='D')"
+    """
+    if not is_dataclass(rule) or isinstance(rule, type):
+        return type(rule).__name__
+    words = []
+    for item in fields(rule):
+        value = getattr(rule, item.name)
+        if isinstance(value, LearnerBase):
+            words.append(describe(value))  # type: ignore[arg-type]
+        elif value != item.default:
+            words.append(f"{item.name}={value!r}")
+    return f"{type(rule).__name__}({', '.join(words)})"
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Several rules on the same instance."""
 
     simulations: tuple[Simulation, ...]
 
-    def __getitem__(self, rule: str) -> Simulation:
-        return next(s for s in self.simulations if s.rule == rule)
+    def __getitem__(self, rule: str | int) -> Simulation:
+        names = [s.rule for s in self.simulations]
+        if isinstance(rule, int) and -len(names) <= rule < len(names):
+            return self.simulations[rule]
+        if rule not in names:
+            raise UnknownNameError(f"{rule!r} was not compared; the rules are {names}.")
+        return self.simulations[names.index(str(rule))]
+
+    def __iter__(self) -> Iterator[Simulation]:
+        return iter(self.simulations)
+
+    def __len__(self) -> int:
+        return len(self.simulations)
+
+    def __repr__(self) -> str:
+        return f"<comparison of {', '.join(s.rule for s in self.simulations)}; print it for the table>"
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row per rule, run and delta."""
+        frames = [s.to_frame() for s in self.simulations]
         import pandas
 
-        return pandas.concat([s.to_frame() for s in self.simulations], ignore_index=True)
+        return pandas.concat(frames, ignore_index=True)
 
     def report(self) -> list[dict[str, Any]]:
         return [row for simulation in self.simulations for row in simulation.report()]
@@ -282,8 +326,12 @@ class Comparison:
         return table(self.simulations)
 
 
-def compare(rules: Sequence[str | RuleBase], problem: Problem, means: Iterable[float], **settings: Any) -> Comparison:
+def compare(
+    rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase], problem: Problem, means: Any, **settings: Any
+) -> Comparison:
     """Simulate several rules with the same settings and seeds; print the result to see them beside the bound.
+
+    rules: a list, or a dictionary from your own labels to rules.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -291,7 +339,12 @@ def compare(rules: Sequence[str | RuleBase], problem: Problem, means: Iterable[f
     >>> [row["errors"] for row in both.report()]
     [0, 0]
     """
-    if isinstance(rules, str) or not rules:
+    named = rules if isinstance(rules, Mapping) else {}
+    several = list(rules) if isinstance(rules, list | tuple | Mapping) else []
+    if not several:
         raise InputError(f"compare: rules = {rules!r} must be a list of at least one rule, such as ['lloo', 'uniform'].")
-    fixed = list(means)
-    return Comparison(tuple(simulate(problem, fixed, rule=rule, **settings) for rule in rules))
+    chosen = [(None, rule) for rule in several] if not named else list(named.items())
+    for _, rule in chosen:
+        make_rule(rule)  # before anything runs
+    found = [(name, simulate(problem, means, rule=rule, **settings)) for name, rule in chosen]
+    return Comparison(tuple(sim if name is None else replace(sim, rule=str(name)) for name, sim in found))

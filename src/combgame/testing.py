@@ -61,19 +61,26 @@ def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> Non
     >>> from combgame import Hedge
     >>> check_learner(Hedge(), rounds=30)
     """
+    assert isinstance(learner, LearnerBase), f"{learner!r} must be an object (not a class) that derives from LearnerBase."
+    assert type(learner).part is not LearnerBase.part, (
+        f"{type(learner).__name__} has no method part(seating), which makes what learns."
+    )
     actions, rng = Subsets(6, 2), np.random.default_rng(seed)
     catalogue = make_catalogue(4096, 2)
     every = [catalogue.find(vector(s, 6)) for s in (actions.sets() if learner.on_simplex else actions.covering())]
     home = np.array(every, dtype=np.int64)
     room = len(every) if learner.on_simplex else learner.room(6, len(every))
     part = learner.part(Seating(actions, home, np.full(6, 1 / 3), len(every), 2, room))
-    mixture, structure = make_mixture(room, 6), actions.part()
+    for verb in ("act", "feed", "full"):
+        assert callable(getattr(part, verb, None)), f"{type(part).__name__} has no method {verb}, a verb of every learner."
+    mixture, structure = make_mixture(4096, 6), actions.part()
     for t in range(rounds):
         seat = t % 2
         if part.full():
             break
         part.act(seat, mixture)
         n = int(mixture.size[0])
+        assert n <= room, f"act() wrote {n} actions, but there is room for {room}: override LearnerBase.room(d, home)."
         weight = mixture.weight[:n]
         assert n > 0 and np.all(weight >= 0.0) and abs(weight.sum() - 1.0) < 1e-9, (
             f"after {t} rounds act() wrote weights {weight[:5]}... that are not a distribution."
@@ -96,7 +103,8 @@ def check_rule(rule: "str | RuleBase", rounds: int = 400, seed: int = 0) -> None
     for engine in ("python", "compiled"):
         try:
             run = Run(problem, setup, NEVER, means, 1, seed, 0, engine)
-        except EngineError:
+        except EngineError as error:
+            assert "is not a NamedTuple" in str(error), str(error)
             continue  # interpreted only
         run.advance(rounds)
         assert problem.actions.contains(arms_of(run.view.action)), f"the rule played {arms_of(run.view.action)}, not an action."

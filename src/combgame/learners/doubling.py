@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._marks import compilable
+from ..errors import InputError
 from ..protocols import Floats
 
 FIRST, RATIO = 200.0, (3.0 + math.sqrt(5.0)) / 2.0  # T0 and b of the paper
@@ -31,6 +32,11 @@ class Doubling(NamedTuple):
         self.horizon[seat] = math.floor(self.edge[seat]) - ended
         self.left[seat] = self.horizon[seat]
         return True
+
+
+def check_doubling(first: float, ratio: float) -> None:
+    if not (first >= 1 and ratio > 1 and math.isfinite(first) and math.isfinite(ratio)):
+        raise InputError(f"doubling: first = {first} must be at least 1 round and ratio = {ratio} more than 1.")
 
 
 def make_doubling(seats: int, first: float, ratio: float) -> Doubling:

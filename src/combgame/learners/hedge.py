@@ -13,7 +13,7 @@ import numpy as np
 from .._marks import jitable
 from ..protocols import Catalogue, Floats, Mixture, Structure
 from .base import LearnerBase, Seating
-from .doubling import FIRST, RATIO, Doubling, make_doubling
+from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 
 
 @jitable
@@ -68,6 +68,9 @@ class Hedge(LearnerBase):
     ratio: float = RATIO
     on_simplex: ClassVar[bool] = True
     start: ClassVar[str] = "full"
+
+    def __post_init__(self) -> None:
+        check_doubling(self.first, self.ratio)
 
     def part(self, seating: Seating) -> HedgePart:
         seats = seating.seats

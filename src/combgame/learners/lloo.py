@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import InputError
 from ..protocols import Catalogue, Floats, Mixture, Structure
 from ..structures import Geometry
 from .base import LearnerBase, Seating
-from .doubling import FIRST, RATIO, Doubling, make_doubling
+from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from .support import Support, make_support, support_limit, support_room
 
 
@@ -92,6 +93,11 @@ class LLOO(LearnerBase):
     geometry: Geometry | None = None
     first: float = FIRST
     ratio: float = RATIO
+
+    def __post_init__(self) -> None:
+        check_doubling(self.first, self.ratio)
+        if self.geometry is not None and not isinstance(self.geometry, Geometry):
+            raise InputError(f"LLOO: geometry = {self.geometry!r} must be a Geometry(diameter, psi, phi, exact).")
 
     def room(self, d: int, home: int) -> int:
         return support_room(d, home, self.sparsify)

@@ -150,5 +150,5 @@ def boxed_pair(rewards: Rewards, mean: Floats, weight: Floats, i: int, j: int, l
 
 
 def check_bounds(name: str, low: float, high: float) -> None:
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError(f"{name}: low = {low} and high = {high} must be finite, low below high.")
+    if not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high)) or not low < high:
+        raise InputError(f"{name}: low = {low!r} and high = {high!r} must be finite, low below high.")

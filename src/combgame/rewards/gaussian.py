@@ -57,14 +57,19 @@ class GaussianPart(NamedTuple):
             blur = self.sigma[i] * self.sigma[i] / weight[i]
         for j in range(mean.size):
             if taken[j] < 0.5:
-                lead, cost, inside = mean[i] - mean[j], 0.0, self.free
+                lead = mean[i] - mean[j]
                 if loaded and lead > 0.0 and weight[j] >= WEIGHTLESS:
                     spread = blur + self.sigma[j] * self.sigma[j] / weight[j]
-                    cost = 0.5 * lead * lead / spread
+                    inside = self.free
                     if not inside:  # two arms meet at their weighted mean, if M allows it
                         y = mean[i] - lead * blur / spread
                         inside = self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]
-                if not inside:
+                    if inside:
+                        if found < 0 or 0.5 * lead * lead < best * spread:  # a product is cheaper than a quotient
+                            found, best = j, 0.5 * lead * lead / spread
+                        continue
+                cost = 0.0
+                if not self.free:
                     cost = boxed_pair(self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare)
                 if found < 0 or cost < best:
                     found, best = j, cost
@@ -107,8 +112,10 @@ class Gaussian(RewardsBase):
     family: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
-        sigmas = np.atleast_1d(np.asarray(self.sigma, dtype=float))
-        if sigmas.ndim != 1 or sigmas.size == 0 or not np.all(np.isfinite(sigmas)) or np.any(sigmas <= 0):
+        sigmas = np.atleast_1d(np.asarray(self.sigma))
+        if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
+            raise InputError(f"Gaussian: sigma = {self.sigma!r} must be a number or a flat list of numbers, one per arm.")
+        if not np.all(np.isfinite(sigmas)) or np.any(sigmas <= 0):
             raise InputError(
                 f"Gaussian: sigma = {self.sigma} must be positive and finite, one number or one per arm; "
                 "for noiseless values give a small sigma, such as 1e-6."

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ..protocols import Floats, Random, Rule
+from ..protocols import Ints, Random, Rule
 from ..thresholds import Question
 
 Part = TypeVar("Part")
@@ -14,8 +14,8 @@ Part = TypeVar("Part")
 class Setup(Protocol):
     """A rule that knows its problem."""
 
-    def fresh(self, rng: Random) -> tuple[Rule, Floats]:
-        """A rule at its beginning, and the actions of its start (one 0/1 row each)."""
+    def fresh(self, rng: Random) -> tuple[Rule, Ints]:
+        """A rule at its beginning, and the actions of its start (a row of arms each, filled up with -1)."""
 
     def enlarge(self, rule: Any) -> Rule:
         """The same state in larger arrays."""

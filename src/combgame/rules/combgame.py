@@ -7,13 +7,12 @@ import numpy as np
 
 from .._marks import jitable
 from ..bonuses import make_bonus
-from ..catalogue import enlarge_catalogue, make_catalogue, make_mixture
-from ..coverings import FULL_LIMIT, STARTS, in_order, matrix, start_sets
+from ..catalogue import enlarge_catalogue, fill_catalogue, make_catalogue, make_mixture
+from ..coverings import FULL_LIMIT, STARTS, in_order, start_sets, table
 from ..errors import InputError, UnknownNameError
 from ..learners import LLOO, LearnerBase
 from ..learners.base import Seating
 from ..protocols import Bonus, Catalogue, Floats, Game, Ints, Learner, Mixture, Random, Rewards, Seen, Tracker, View
-from ..structures.base import vector
 from ..thresholds import Question
 from ..trackers import TRACKERS, make_tracker
 from .base import RuleBase, copied, grown
@@ -68,22 +67,22 @@ class CombGameSetup:
         self._every = problem.actions.sets(FULL_LIMIT) if rule.learner.on_simplex else None
         self._template = None if self.start == "random-covering" else self._make(self._begin(None))
 
-    def fresh(self, rng: Random) -> tuple[CombGamePart, Floats]:
+    def fresh(self, rng: Random) -> tuple[CombGamePart, Ints]:
         part, start = self._template or self._make(self._begin(rng))
         return copied(part), in_order(self.start, start, rng)
 
     def _begin(self, rng: Random | None) -> list[tuple[int, ...]]:
         return start_sets(self.start, self.problem.actions, rng)
 
-    def _make(self, sets: list[tuple[int, ...]]) -> tuple[CombGamePart, Floats]:
-        start = matrix(sets, self.d)
+    def _make(self, sets: list[tuple[int, ...]]) -> tuple[CombGamePart, Ints]:
         known = self._every or sets
-        catalogue = make_catalogue(len(known) + (2 if self._every else 4 * self.d + 64), self.problem.actions.largest())
-        for chosen in known:
-            catalogue.find(vector(chosen, self.d))
-        home = np.array([catalogue.find(row) for row in start], dtype=np.int64)
+        room = len(known) + (2 if self._every else 4 * self.d + 64)
+        catalogue = fill_catalogue(known, room, self.problem.actions.largest())
+        number = {chosen: i for i, chosen in enumerate(known)}
+        home = np.array([number[chosen] for chosen in sets], dtype=np.int64)
         catalogue.played[home] = catalogue.owed[home] = 1.0  # each action of the start is played once, with weight 1
-        return self._part(catalogue, home, start.mean(axis=0), 4 if self.rule.per_answer else 1, 0), start
+        centre = np.bincount([a for chosen in sets for a in chosen], minlength=self.d) / len(sets)
+        return self._part(catalogue, home, centre, 4 if self.rule.per_answer else 1, 0), table(sets)
 
     def _part(self, catalogue: Catalogue, home: Ints, centre: Floats, seats: int, support: int) -> CombGamePart:
         learner, number = self.rule.learner, int(catalogue.size[0])
@@ -134,7 +133,7 @@ class CombGame(RuleBase):
     start: str | None = None
 
     def __post_init__(self) -> None:
-        if not hasattr(self.learner, "part"):
+        if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
             raise InputError(f"CombGame: learner = {self.learner!r} must be a learner, such as LLOO() (with the brackets).")
         if self.tracking not in TRACKERS:
             known = ", ".join(map(repr, TRACKERS))
@@ -142,6 +141,8 @@ class CombGame(RuleBase):
         if self.start is not None and self.start not in STARTS:
             known = ", ".join(map(repr, STARTS))
             raise UnknownNameError(f"CombGame: start = {self.start!r} is not known; use one of {known}.")
+        if not isinstance(self.per_answer, bool):
+            raise InputError(f"CombGame: per_answer = {self.per_answer!r} must be True or False.")
         make_bonus(self.bonus)
 
     def setup(self, problem: Question) -> CombGameSetup:

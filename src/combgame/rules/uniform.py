@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..coverings import in_order, matrix, start_sets
-from ..protocols import Floats, Game, Random, Seen, View
+from ..coverings import in_order, start_sets, table
+from ..protocols import Game, Ints, Random, Seen, View
 from ..thresholds import Question
 from .base import RuleBase
 
@@ -23,10 +23,9 @@ class UniformSetup(NamedTuple):
     start: str
     problem: Question
 
-    def fresh(self, rng: Random) -> tuple[UniformPart, Floats]:
-        d = self.problem.actions.d
-        rows = matrix(start_sets(self.start, self.problem.actions, rng), d)
-        return UniformPart(d), in_order(self.start, rows, rng)
+    def fresh(self, rng: Random) -> tuple[UniformPart, Ints]:
+        rows = table(start_sets(self.start, self.problem.actions, rng))
+        return UniformPart(self.problem.actions.d), in_order(self.start, rows, rng)
 
     def enlarge(self, rule: UniformPart) -> UniformPart:
         return rule

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import InputError, TooManySetsError
 from ..protocols import Floats, Random, Structure
+from .callback import own_errors
 
 
 class Geometry(NamedTuple):
@@ -94,7 +95,7 @@ class StructureBase:
         >>> Subsets(3, 2).sets()
         [(0, 1), (0, 2), (1, 2)]
         """
-        number = self.size()
+        number, limit = self.size(), whole("sets: limit", limit, 1)
         if number is None or number <= limit:
             found = list(islice(self.iterate(), limit + 1))
             if len(found) <= limit:
@@ -111,11 +112,15 @@ class StructureBase:
         >>> Subsets(4, 2).argmax([0.1, -2.0, 0.5, 0.3])
         (2, 3)
         """
-        score = np.asarray(list(scores), dtype=float)
+        try:
+            score = np.asarray(list(scores), dtype=float)
+        except (TypeError, ValueError):
+            score = np.zeros(0)
         if score.shape != (self.d,) or not np.all(np.isfinite(score)):
             raise InputError(f"argmax: scores must be {self.d} finite numbers, one per arm; got shape {score.shape}.")
         out = np.zeros(self.d)
-        self.part().argmax(score, out)
+        with own_errors():
+            self.part().argmax(score, out)
         return arms_of(out)
 
     def random_covering(self, rng: Random) -> list[tuple[int, ...]]:
@@ -165,7 +170,8 @@ def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
     part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
     found = []
     while missing.any():
-        part.argmax(missing, out)
+        with own_errors():
+            part.argmax(missing, out)
         if not (out * missing).any():
             break  # no set has any of the arms that are left
         found.append(arms_of(out))
@@ -179,7 +185,8 @@ def farthest(structure: StructureBase) -> int:
     for start in structure.covering()[:8]:
         here, last = vector(start, structure.d), -1
         while True:
-            part.argmax(1.0 - 2.0 * here, there)
+            with own_errors():
+                part.argmax(1.0 - 2.0 * here, there)
             apart = int(np.abs(there - here).sum())
             if apart <= last:
                 break

@@ -7,26 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, OracleError
-from ..protocols import Floats, Random, Rewards
+from ..protocols import Floats
 from .base import Geometry, StructureBase, arms_of, farthest, greedy_covering, whole
 from .bracket import BracketPart
-
-
-class IntegerProgramPart:
-    """Not a NamedTuple: it calls a solver, so the round around it is interpreted."""
-
-    def __init__(self, owner: "IntegerProgram") -> None:
-        self.owner = owner
-
-    def argmax(self, score: Floats, out: Floats) -> None:
-        out[:] = self.owner.solve(score)
-
-    def sample(self, rng: Random, out: Floats) -> None:
-        """The best set for random scores: every extreme set has a chance, but the chances are not equal."""
-        out[:] = self.owner.solve(np.array([rng.standard_normal() for _ in range(self.owner.d)]))
-
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        return math.nan  # asked about through `answer_part`
+from .callback import CallbackPart, callback_part
 
 
 class IntegerProgram(StructureBase):
@@ -96,8 +80,8 @@ class IntegerProgram(StructureBase):
     def _feasible(self, x: Floats) -> bool:
         return all(bool(np.all(rows @ x >= low - 1e-6) and np.all(rows @ x <= high + 1e-6)) for rows, low, high in self._rows)
 
-    def part(self) -> IntegerProgramPart:
-        return IntegerProgramPart(self)
+    def part(self) -> CallbackPart:
+        return callback_part(self.solve, self.d)
 
     def answer_part(self) -> BracketPart:
         return BracketPart(self, exact=self.exact)

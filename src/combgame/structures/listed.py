@@ -66,15 +66,20 @@ class Listed(StructureBase):
     def __init__(self, sets: Sequence[Iterable[int]], d: int) -> None:
         self.d = whole("Listed: d", d, 1)
         found: list[tuple[int, ...]] = []
-        for number, given in enumerate(sets):
-            arms = list(given)
+        try:
+            listed = [list(given) for given in sets]
+        except TypeError:
+            raise InputError(f"Listed: sets = {sets!r} must be a list of sets of arms, such as [[0, 1], [2]].") from None
+        for number, arms in enumerate(listed):
             if not arms:
                 raise InputError(f"Listed: set number {number} is empty; leave it out.")
             for a in arms:
                 if isinstance(a, bool) or not isinstance(a, int | np.integer) or not 0 <= a < d:
                     raise InputError(f"Listed: set number {number} has the arm {a!r}; arms are 0 to {d - 1}.")
             if len(set(arms)) < len(arms):
-                raise InputError(f"Listed: set number {number}, {arms}, repeats an arm; name each arm once.")
+                raise InputError(
+                    f"Listed: set number {number}, {arms}, repeats an arm; name each arm once (arms, not a row of 0 and 1)."
+                )
             found.append(tuple(sorted(int(a) for a in arms)))
         if not found:
             raise InputError("Listed: the list of sets is empty; give at least one set.")

@@ -1,35 +1,26 @@
 """Any structure for which somebody can write `scores -> best set`."""
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, OracleError
-from ..protocols import Floats, Random, Rewards
+from ..protocols import Floats
 from .base import Geometry, StructureBase, farthest, greedy_covering, vector, whole
 from .bracket import BracketPart
+from .callback import CallbackPart, callback_part
 
 Argmax = Callable[[Floats], Iterable[int]]
 
 
-class OraclePart:
-    """Not a NamedTuple: it calls Python, so the round around it is interpreted."""
-
-    def __init__(self, owner: "Oracle") -> None:
-        self.owner = owner
-
-    def argmax(self, score: Floats, out: Floats) -> None:
-        out[:] = self.owner.ask(score)
-
-    def sample(self, rng: Random, out: Floats) -> None:
-        """The best set for random scores: every extreme set has a chance, but the chances are not equal."""
-        scores = np.array([rng.standard_normal() for _ in range(self.owner.d)])
-        out[:] = self.owner.ask(scores)
-
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        return math.nan  # asked about through `answer_part`
+def _index(arm: Any) -> int:
+    """A whole number; a mask's True and False are none."""
+    if isinstance(arm, bool | np.bool_):
+        raise TypeError("a mask")
+    return operator.index(arm)
 
 
 class Oracle(StructureBase):
@@ -56,6 +47,10 @@ class Oracle(StructureBase):
         self.d = whole("Oracle: d", d, 1)
         if not callable(argmax):
             raise InputError(f"Oracle: argmax = {argmax!r} must be a function from {d} scores to the arms of the best set.")
+        if contains is not None and not callable(contains):
+            raise InputError(f"Oracle: contains = {contains!r} must be a function from a set of arms to True or False.")
+        if covering is not None and not isinstance(covering, Sequence):
+            raise InputError(f"Oracle: covering = {covering!r} must be a list of sets that together see every arm.")
         self._argmax, self._contains, self.exact = argmax, contains, exact
         self._covering = [self._check(chosen, "covering") for chosen in covering] if covering is not None else None
         self._covering = self._covering if self._covering is not None else greedy_covering(self)
@@ -65,9 +60,11 @@ class Oracle(StructureBase):
 
     def _check(self, found: Any, what: str) -> tuple[int, ...]:
         try:
-            arms = [int(a) for a in found]
+            arms = [_index(a) for a in found]
         except (TypeError, ValueError):
-            raise OracleError(f"{self!r}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2].") from None
+            raise OracleError(
+                f"{self!r}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2] (not a mask)."
+            ) from None
         if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
             raise OracleError(
                 f"{self!r}: {what} gave {arms}; it must give a set of distinct arms from 0 to {self.d - 1}, not an empty one."
@@ -80,8 +77,8 @@ class Oracle(StructureBase):
         """One checked call of the user's function, as a 0/1 vector."""
         return vector(self._check(self._argmax(score.copy()), "argmax"), self.d)
 
-    def part(self) -> OraclePart:
-        return OraclePart(self)
+    def part(self) -> CallbackPart:
+        return callback_part(self.ask, self.d)
 
     def size(self) -> None:
         return None
