@@ -225,3 +225,91 @@ def marginals(w, d):
 def smallest_cover(sets, d):
     seen = set().union(*map(set, sets))
     return next(n for n in range(1, d + 1) for c in itertools.combinations(sets, n) if set().union(*map(set, c)) == seen)
+
+
+def combgame(kind, per_answer, sets, d, answers, sigma, means, rng, rounds, bonus, low=-math.inf, high=math.inf):
+    """Algorithm 1 from beginning to end, Gaussian rewards, C-tracking over all of B_t: the actions played."""
+    diameter = math.sqrt(max(len(set(a) ^ set(b)) for a in sets for b in sets))
+
+    def learner():
+        if kind == "Hedge":
+            return Hedge(sets)
+        if kind == "AdaHedge":
+            return AdaHedge(sets)
+        return (OFW if kind == "OFW" else LLOO)(sets, d, home, diameter)
+
+    if kind in ("Hedge", "AdaHedge"):
+        home = [sets[i] for i in rng.permutation(len(sets))]  # INIT: full
+    else:
+        k = len(sets[0])
+        home = [tuple(sorted((first + i) % d for i in range(k))) for first in range(0, d, k)]  # INIT: covering
+    counts, total = dict.fromkeys(sets, 0.0), dict.fromkeys(sets, 0.0)
+    for s in home:
+        total[s] = 1.0
+    number, values, played, learners = np.zeros(d), np.zeros(d), [], {}
+    known = list(sets) if kind in ("Hedge", "AdaHedge") else list(home)
+    for t in range(rounds):
+        if t < len(home):
+            action = home[t]
+        else:
+            mean = values / number
+            best = max(answers, key=lambda s: sum(min(max(mean[a], low), high) for a in s))
+            seat = best if per_answer else 0
+            if seat not in learners:
+                learners[seat] = learner()
+            player = learners[seat]
+            w = player.act()
+            for s, x in w.items():
+                total[s] += x
+            known += [s for s in w if s not in known]  # ties go to the action that was met first
+            action = min((s for s in known if total[s] > 0), key=lambda s: round(counts[s] / total[s], 12))
+            arms = marginals(w, d)
+            options = []
+            for rival in answers:
+                if rival != best:
+                    options.append(_gaussian_move(mean, arms, best, rival, sigma, low, high))
+            other = min(options, key=lambda option: option[0])[1]
+            f = bonus(t)
+            reward = [optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a]) for a in range(d)]
+            player.feed(np.array(reward))
+        counts[action] += 1
+        played.append(action)
+        for a in action:
+            values[a] += means[a] + sigma[a] * rng.standard_normal()
+            number[a] += 1
+    return played
+
+
+def _gaussian_move(mean, weight, best, rival, sigma, low, high):
+    """The cost and the nearest means at which `rival` is as good as `best`: bisection on the multiplier."""
+
+    def clip(x):
+        return min(max(x, low), high)
+
+    point = [clip(x) for x in mean]
+    sign = {a: 1.0 if a in rival else -1.0 for a in sorted(set(best) ^ set(rival))}
+
+    def lead(y):
+        return -sum(s * y[a] for a, s in sign.items())
+
+    def cost(y):
+        return sum(weight[a] * (mean[a] - y[a]) ** 2 / (2 * sigma[a] ** 2) for a in sign)
+
+    for a, s in sign.items():  # an arm without weight moves alone until the answers tie
+        if weight[a] == 0 and lead(point) > 0:
+            point[a] = clip(point[a] + s * lead(point))
+    if lead(point) <= 1e-15:
+        return cost(point), point
+
+    def at(alpha):
+        y = list(point)
+        for a, s in sign.items():
+            if weight[a] > 0:
+                y[a] = clip(mean[a] + s * alpha * sigma[a] ** 2 / weight[a])
+        return y
+
+    left, right = 0.0, 1e12
+    for _ in range(300):
+        middle = 0.5 * (left + right)
+        left, right = (middle, right) if lead(at(middle)) > 0 else (left, middle)
+    return cost(at(right)), at(right)

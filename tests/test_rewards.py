@@ -18,6 +18,7 @@ D = 4
 FREE = (np.full(D, -np.inf), np.full(D, np.inf))
 UNIT = (np.zeros(D), np.ones(D))
 PAIRS = [((0,), (1,)), ((0, 1), (2, 3)), ((0, 1), (1, 2)), ((0, 1, 2), (2, 3)), ((0,), (1, 2, 3))]
+BONUS = st.one_of(st.just(0.0), st.floats(1e-6, 10))
 probability = st.floats(0.02, 0.98)
 weights = st.lists(st.one_of(st.just(0.0), st.floats(0.05, 50.0)), min_size=D, max_size=D)
 
@@ -112,11 +113,11 @@ def test_the_three_cases_of_the_lemma_on_explicit_solutions():
     assert value == pytest.approx(0.4**2 / (2 * (1 + 1 / 3))) and out[0] == pytest.approx(0.2)  # case 3: the weighted mean
 
 
-@given(mean=st.floats(-2, 2), y=st.floats(-2, 2), n=st.integers(1, 50), f=st.floats(0, 10), sigma=st.floats(0.1, 3))
+@given(mean=st.floats(-2, 2), y=st.floats(-2, 2), n=st.integers(1, 50), f=BONUS, sigma=st.floats(0.1, 3))
 def test_gaussian_optimism_has_its_closed_form_and_the_clipping_vanishes(mean, y, n, f, sigma):
     part, reward = cg.Gaussian(sigma).part(*FREE), np.zeros(D)
     seen = Seen(np.full(D, float(n)), np.zeros(D), np.full(D, mean), np.zeros(D), np.zeros(1, np.int64))
-    optimism(part, seen, np.full(D, y), f, reward)
+    optimism(part, seen, np.full(D, y), f, np.ones(D), reward)
     lemma = (mean - y) ** 2 / (2 * sigma**2) + f / n + math.sqrt(2 * f / (sigma**2 * n)) * abs(mean - y)
     assert reward[0] == pytest.approx(lemma, rel=1e-9, abs=1e-12)
     assert max(part.divergence(part.lower(mean, f / n, 0), y, 0), part.divergence(part.upper(mean, f / n, 0), y, 0)) >= f / n * (
@@ -128,7 +129,7 @@ def test_gaussian_optimism_has_its_closed_form_and_the_clipping_vanishes(mean, y
 def test_bernoulli_optimism_against_the_definition(mean, y, n, f):
     part, reward = cg.Bernoulli().part(*UNIT), np.zeros(D)
     seen = Seen(np.full(D, float(n)), np.zeros(D), np.full(D, mean), np.zeros(D), np.zeros(1, np.int64))
-    optimism(part, seen, np.full(D, y), f, reward)
+    optimism(part, seen, np.full(D, y), f, np.ones(D), reward)
     assert reward[0] == pytest.approx(naive.optimistic("bernoulli", mean, n, f, y), rel=1e-6, abs=1e-9)
 
 

@@ -55,8 +55,8 @@ def test_sub_gaussian_threshold_keeps_its_promise_for_bernoulli_and_bounded_rewa
         assert sim.threshold == "sub-gaussian" and sim.error_rate <= 0.05 and not sim.capped.any()
 
 
-def test_options_of_the_paper_are_within_a_few_percent_or_so():
-    """D-tracking, sampling, one learner per answer, other starts: all stop, with few errors, at a comparable round."""
+def test_every_option_stops_with_few_errors_within_a_factor_of_two():
+    """D-tracking, sampling, one learner per answer, other starts (their cost is measured in benchmarks/results/lloo_options.md)."""
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     means, found = [0.36, 0.3, 0.28, 0.23, 0.2], {}
     for name, rule in {

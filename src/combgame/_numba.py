@@ -15,6 +15,7 @@ from ._marks import FUNCTIONS, PARTS
 
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
+_SEEN = [0, 0]
 
 
 def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
@@ -35,6 +36,9 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
 def teach() -> None:
     """Let compiled code call marked functions, and the verbs of marked protocols on NamedTuples."""
+    if [len(FUNCTIONS), len(PARTS)] == _SEEN:
+        return
+    _SEEN[:] = [len(FUNCTIONS), len(PARTS)]
     for function in FUNCTIONS:
         if function not in _REGISTERED:
             _REGISTERED.add(function)

@@ -33,7 +33,11 @@ def choose_engine(engine: str, parts: tuple[Any, ...]) -> Callable[..., int]:
     foreign = next((x for x in leaves if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)), None)
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
     if foreign is None and importlib.util.find_spec("numba") is not None and (engine == "compiled" or not callback):
-        return compiled_play(not callback and all(_ours(part) for part in parts))
+        kept = compiled_play(not callback and all(_ours(part) for part in parts))
+        from ._numba import teach
+
+        teach()  # what has been marked since
+        return kept
     if engine == "compiled":
         why = f"{type(foreign).__name__} is not a NamedTuple part" if foreign is not None else "numba is not installed"
         raise EngineError(f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'.")
@@ -55,7 +59,7 @@ def own_bounds() -> Iterator[None]:
 def compiled_play(ours: bool) -> Callable[..., int]:
     from ._numba import compiled
 
-    return compiled(play, ours)
+    return compiled(play, ours)  # teaches what is marked so far
 
 
 @functools.cache

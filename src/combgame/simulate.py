@@ -22,6 +22,7 @@ from .rules import RuleBase, Setup
 from .rules.base import copied
 from .structures.base import arms_of, whole
 from .structures.callback import own_errors
+from .structures.eliminating import eliminating
 from .thresholds import Validity, make_threshold, resolve, validity
 
 
@@ -29,7 +30,7 @@ class Run:
     """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or the workers."""
 
     def __init__(self, problem: Problem, setup: Setup, threshold: Threshold, means: Floats, deltas: int, seed: int,
-                 number: int, engine: str) -> None:  # fmt: skip
+                 number: int, engine: str, eliminate: bool = False) -> None:  # fmt: skip
         d = problem.d
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         self.setup, self.means, self.threshold = setup, means, copied(threshold)
@@ -37,6 +38,9 @@ class Run:
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
         self.seen = Seen(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1, np.int64))
+        if eliminate:
+            watched = eliminating(problem.answers, self.game.rewards, self.threshold, self.seen)
+            self.game = self.game._replace(answers=watched)
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
         self.stops: Ints = np.full(deltas, -1, np.int64)
         self.winners: Floats = np.zeros((deltas, d))
@@ -202,13 +206,15 @@ def simulate(
     max_rounds: int = 10**6,
     engine: str = "auto",
     ties: str = "error",
+    eliminate: bool = False,
     progress: bool | None = None,
 ) -> Simulation:
     """Run a rule many times on known means.
 
     delta may be a list: all of them are answered from the same runs. threshold: "proved" (the proved one for the rewards),
-    "stylised", "gaussian", "sub-gaussian". ties="run" lets means with two best answers run to the cap. A progress bar appears
-    on a terminal after two seconds (progress=False: never).
+    "stylised", "gaussian", "sub-gaussian". ties="run" lets means with two best answers run to the cap. eliminate=True:
+    answers that have once lost to the leader by more than the threshold are no longer considered, which keeps delta (one delta, at most
+    20,000 answers). A progress bar appears on a terminal after two seconds (progress=False: never).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -219,11 +225,13 @@ def simulate(
     truth, deltas = _check(problem, means, delta, ties), check_deltas(delta)
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
+    if eliminate and len(deltas) > 1:
+        raise InputError(f"eliminate=True needs a single delta, because what is discarded depends on it; got {deltas}.")
     chosen, name = make_rule(rule), resolve(threshold, problem)
     setup, level = chosen.setup(problem), make_threshold(name, problem, deltas)
 
     def one(number: int) -> tuple[Ints, Floats]:
-        run = Run(problem, setup, level, truth, len(deltas), seed, number, engine)
+        run = Run(problem, setup, level, truth, len(deltas), seed, number, engine, eliminate)
         run.advance(max_rounds)
         return run.stops, run.winners
 

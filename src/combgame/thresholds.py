@@ -113,10 +113,10 @@ def gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
 
 
 def sub_gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
-    """Theorem 2 (a). x ln(1 + ln(tK/x)) rises in x only up to tK/2.1447, so tK/d0 is taken at 2.1447 at least."""
+    """Theorem 2 (a). x ln(1 + ln(tK/x)) rises in x only up to tK/2.1452, so tK/d0 is taken at 2.1452 at least."""
     d0, log_rivals = float(question.answers.difference_bound()), _log_rivals(question)
     constant = np.array([d0 * t_function((log_rivals - math.log(delta)) / d0) for delta in deltas])
-    return TheoremTwoPart(3.0 * d0, 1.0, question.actions.largest() / d0, 2.1447, constant)
+    return TheoremTwoPart(3.0 * d0, 1.0, question.actions.largest() / d0, 2.1452, constant)
 
 
 def _log_rivals(question: Question) -> float:
@@ -157,7 +157,9 @@ def validity(name: str, question: Question) -> Validity:
             return Validity(True, "Theorem 2 (b): independent Gaussian arms with the stated sigma")
         return Validity(False, f"Theorem 2 (b) is for Gaussian rewards, these are {family}; use 'sub-gaussian'")
     if family == "bounded":
-        return Validity(True, "Theorem 2 (a) with d(x, y) = (x-y)^2/(2 sigma^2): values in [low, high], independent")
+        return Validity(
+            True, "Theorem 2 (a), carried over to bounded values as in docs/algorithms.md: independent values in [low, high]"
+        )
     return Validity(True, "Theorem 2 (a): independent arms from a one-parameter exponential family")
 
 

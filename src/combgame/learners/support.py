@@ -14,7 +14,7 @@ from ..heaps import drop, rise
 from ..protocols import Catalogue, Floats, Ints, Mixture
 
 CRUMB = 1e-16  # weights below this are dropped (their mass goes to the vertex entered next)
-NOTHING = 1e-9  # a coordinate this small is rounding: inverses of 0/1 matrices have entries of order one
+NOTHING = 1e-9  # a coordinate this small is taken for rounding
 
 
 @jitable

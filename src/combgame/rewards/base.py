@@ -88,8 +88,8 @@ def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Float
     """`Rewards.distance` for any family and any box M, by its one multiplier alpha.
 
     For each alpha >= 0 the Lagrangian's minimiser is explicit (`move`), and the lead of `best` falls with alpha: find
-    its root. What is returned is the Lagrangian's value, a lower bound at every alpha, so that rounding can never make
-    it an upper estimate of the distance.
+    its root. What is returned is the Lagrangian's value, a lower bound at every alpha: stopping early cannot make it an
+    upper estimate of the distance.
     """
     for i in range(n):
         a = arms[i]

@@ -115,9 +115,9 @@ class Gaussian(RewardsBase):
         sigmas = np.atleast_1d(np.asarray(self.sigma))
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
             raise InputError(f"Gaussian: sigma = {self.sigma!r} must be a number or a flat list of numbers, one per arm.")
-        if not np.all(np.isfinite(sigmas)) or np.any(sigmas <= 0):
+        if not np.all(np.isfinite(sigmas)) or np.any(sigmas <= 0) or np.any(sigmas > 1e100) or np.any(sigmas < 1e-100):
             raise InputError(
-                f"Gaussian: sigma = {self.sigma} must be positive and finite, one number or one per arm; "
+                f"Gaussian: sigma = {self.sigma} must be positive and finite (1e-100 to 1e100), one number or one per arm; "
                 "for noiseless values give a small sigma, such as 1e-6."
             )
         if not isinstance(self.sigma, int | float):

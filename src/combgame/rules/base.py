@@ -1,11 +1,13 @@
 """What a rule is before a run: a description, which a problem turns into a set-up, which makes a fresh part per run."""
 
+import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from ..protocols import Ints, Random, Rule
+from ..structures.callback import SIGNATURE
 from ..thresholds import Question
 
 Part = TypeVar("Part")
@@ -35,7 +37,7 @@ def copied(part: Part) -> Part:
         return part.copy()
     if isinstance(part, tuple) and hasattr(part, "_fields"):
         return type(part)(*(copied(field) for field in part))
-    return part
+    return part if isinstance(part, SIGNATURE) else copy.deepcopy(part)
 
 
 def grown(old: Part, new: Part) -> Part:

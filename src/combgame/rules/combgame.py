@@ -13,15 +13,22 @@ from ..errors import InputError, UnknownNameError
 from ..learners import LLOO, LearnerBase
 from ..learners.base import Seating
 from ..protocols import Bonus, Catalogue, Floats, Game, Ints, Learner, Mixture, Random, Rewards, Seen, Tracker, View
+from ..structures.base import vector
 from ..thresholds import Question
 from ..trackers import TRACKERS, make_tracker
 from .base import RuleBase, copied, grown
 
 
 @jitable
-def optimism(rewards: Rewards, seen: Seen, alternative: Floats, bonus: float, reward: Floats) -> None:
-    """r_a = max(f / N_a, max over phi in {alpha_a, beta_a} of d(phi, lambda_a)), [alpha, beta] = {N_a d(mu_a, .) <= f}."""
+def optimism(rewards: Rewards, seen: Seen, alternative: Floats, bonus: float, visible: Floats, reward: Floats) -> None:
+    """r_a = max(f / N_a, max over phi in {alpha_a, beta_a} of d(phi, lambda_a)), [alpha, beta] = {N_a d(mu_a, .) <= f}.
+
+    An arm that no action observes has none: it would look attractive for ever, and nobody can do anything about it.
+    """
     for a in range(reward.size):
+        reward[a] = 0.0
+        if visible[a] < 0.5:
+            continue
         level = bonus / max(seen.counts[a], 1.0)
         low = rewards.divergence(rewards.lower(seen.mean[a], level, a), alternative[a], a)
         high = rewards.divergence(rewards.upper(seen.mean[a], level, a), alternative[a], a)
@@ -36,6 +43,7 @@ class CombGamePart(NamedTuple):
     mixture: Mixture  # w_t
     seats: Catalogue  # the candidate answers met so far, if each has a learner of its own
     per_answer: bool
+    visible: Floats  # 1 for arms that some action observes
     reward: Floats  # r_t
     home: Ints  # the numbers of the start's actions
     centre: Floats  # w~_{n_0}
@@ -49,7 +57,7 @@ class CombGamePart(NamedTuple):
             game.rewards, seen.mean, self.mixture.arms, view.best, view.rival, view.alternative
         )
         f = self.bonus.explore(seen.clock[0])
-        optimism(game.rewards, seen, view.alternative, f, self.reward)  # line 8: r_t
+        optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
         self.learner.feed(seat, self.mixture, self.catalogue, game.actions, self.reward)  # line 9
         self.catalogue.played[number] += 1.0
         self.catalogue.write(number, view.action)
@@ -64,6 +72,7 @@ class CombGameSetup:
     def __init__(self, rule: "CombGame", problem: Question) -> None:
         self.rule, self.problem, self.d = rule, problem, problem.actions.d
         self.start = rule.start or rule.learner.start
+        self._visible = vector(problem.actions.observable(), self.d)
         self._every = problem.actions.sets(FULL_LIMIT) if rule.learner.on_simplex else None
         self._template = None if self.start == "random-covering" else self._make(self._begin(None))
 
@@ -95,6 +104,7 @@ class CombGameSetup:
             make_mixture(support, self.d),
             make_catalogue(seats, self.problem.answers.largest()),
             self.rule.per_answer,
+            self._visible.copy(),
             np.zeros(self.d),
             home,
             centre,

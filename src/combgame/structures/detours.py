@@ -57,6 +57,11 @@ def labels(
     top = np.full(nodes, -1)
     value, last_label, last_edge = math.inf, -1, -1
     for v in range(nodes - 1):
+        if n + 1 >= room:  # one label of its own
+            reward, extra = np.append(reward, np.zeros(room)), np.append(extra, np.zeros(room))
+            more = np.zeros(room, np.int64)
+            parent, edge, follow = np.append(parent, more), np.append(edge, more), np.append(follow, more)
+            room *= 2
         if on[v] == 1:  # a detour may begin here
             reward[n], extra[n], parent[n], edge[n], follow[n] = gain[v], -spread[v], -1, v, -1
             top[v] = n
@@ -84,10 +89,10 @@ def labels(
                         while after >= 0 and extra[after] <= b:
                             after = follow[after]
                         if n == room:
-                            room *= 2
-                            reward, extra = np.append(reward, np.zeros(n)), np.append(extra, np.zeros(n))
-                            more = np.zeros(n, np.int64)
+                            reward, extra = np.append(reward, np.zeros(room)), np.append(extra, np.zeros(room))
+                            more = np.zeros(room, np.int64)
                             parent, edge, follow = np.append(parent, more), np.append(edge, more), np.append(follow, more)
+                            room *= 2
                         reward[n], extra[n], parent[n], edge[n], follow[n] = a, b, label, k, after
                         if before < 0:
                             top[u] = n

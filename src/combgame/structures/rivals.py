@@ -14,7 +14,7 @@ def against(
 ) -> float:  # fmt: skip
     """The distance to `rival`, exactly; the nearest means go to `alternative`."""
     for a in range(best.size):
-        alternative[a] = mean[a]
+        alternative[a] = rewards.project(mean[a], a)
     n = differ(best, rival, arms, sign)
     return rewards.distance(mean, weight, arms, sign, n, alternative)
 

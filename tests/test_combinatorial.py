@@ -1,0 +1,415 @@
+"""Partitions, paths, trees, matchings, almost all sets, integer programmes, oracles: oracles, counts, coverings, alternatives."""
+
+import itertools
+import math
+
+import networkx
+import numpy as np
+import pytest
+import rustworkx
+import scipy.sparse
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import combgame as cg
+from combgame.rewards.base import differ
+from combgame.simulate import Run
+from combgame.structures.base import arms_of, vector
+from combgame.structures.bracket import BracketPart
+from combgame.structures.forests import forests
+from combgame.testing import check_structure, same
+from combgame.thresholds import NEVER, make_threshold
+
+from . import naive
+
+KINDS = ["partition", "paths", "trees", "matchings", "almost"]
+scores = st.one_of(st.floats(-5, 5), st.sampled_from([0.0, 1.0, -1.0]))
+
+
+def try_to(make):
+    try:
+        return make()
+    except cg.CombGameError:
+        return None
+
+
+@st.composite
+def structures(draw, kind):
+    if kind == "partition":
+        sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+        order = draw(st.permutations(range(sum(sizes))))
+        cuts = np.cumsum([0, *sizes])
+        groups = [order[a:b] for a, b in itertools.pairwise(cuts)]
+        made = try_to(lambda: cg.Partition(groups, [draw(st.integers(0, s)) for s in sizes]))
+    elif kind == "paths":
+        n = draw(st.integers(3, 6))
+        pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda e: e[0] < e[1])
+        edges = [(i, i + 1) for i in range(n - 1)] + draw(st.lists(pairs, min_size=1, max_size=8))
+        made = cg.Paths(draw(st.permutations(edges)), 0, n - 1)
+    elif kind == "trees":
+        n = draw(st.integers(2, 5))
+        pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda e: e[0] != e[1])
+        made = cg.SpanningTrees([(i, i + 1) for i in range(n - 1)] + draw(st.lists(pairs, min_size=1, max_size=5)))
+    elif kind == "matchings":
+        n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+        barred = draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), max_size=3))
+        size = draw(st.one_of(st.none(), st.integers(1, min(n, m))))
+        made = try_to(lambda: cg.Matchings(n, m, size=size, forbidden=barred))
+    else:
+        d = draw(st.integers(2, 5))
+        made = cg.AlmostAllSets(d, sorted(draw(st.sets(st.integers(0, d - 1), min_size=1))))
+    assume(made is not None and made.size() >= 2)
+    return made
+
+
+def numbers(data, d, strategy):
+    return np.array(data.draw(st.lists(strategy, min_size=d, max_size=d)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=400)
+def test_oracles_are_exact_with_ties_and_negative_scores(kind, data):
+    structure = data.draw(structures(kind))
+    sets = structure.sets()
+    for _ in range(3):
+        score = numbers(data, structure.d, scores)
+        got = structure.argmax(score)
+        assert got in sets
+        assert score[list(got)].sum() == pytest.approx(max(score[list(s)].sum() for s in sets), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=100)
+def test_counts_coverings_and_differences_against_enumeration(kind, data):
+    structure = data.draw(structures(kind))
+    sets = structure.sets()
+    assert structure.size() == len(sets) == len(set(sets)) <= structure.size_bound()
+    assert all(structure.contains(s) for s in sets)
+    every = itertools.chain.from_iterable(itertools.combinations(range(structure.d), n) for n in range(structure.d + 1))
+    if structure.d <= 7:
+        assert {s for s in every if structure.contains(s)} == set(sets)
+    assert structure.largest() == max(map(len, sets))
+    apart = max(len(set(a) ^ set(b)) for a in sets for b in sets)
+    assert structure.difference() <= apart <= structure.difference_bound()
+    if kind != "matchings" or structure.complete:
+        assert structure.difference() == apart
+    assert structure.deciding() == set().union(*(set(a) ^ set(b) for a in sets for b in sets))
+    covering = structure.covering()
+    assert set().union(*map(set, covering)) == set().union(*map(set, sets)) == structure.observable()
+    minimal = kind != "matchings" or (structure.complete and structure.pairs == min(len(structure.rows), len(structure.columns)))
+    if minimal and len(sets) <= 30:
+        assert len(covering) == naive.smallest_cover(sets, structure.d)
+    check_structure(structure, trials=5)
+
+
+def rewards_of(family, d, data):
+    if family == "bernoulli":
+        return cg.Bernoulli().part(np.zeros(d), np.ones(d)), [1.0] * d, np.zeros(d), np.ones(d)
+    sigma = data.draw(st.lists(st.floats(0.3, 2), min_size=d, max_size=d))
+    low, high = (np.full(d, -np.inf), np.full(d, np.inf)) if family == "gaussian" else (np.full(d, 0.01), np.full(d, 0.99))
+    return cg.Gaussian(sigma).part(low, high), sigma, low, high
+
+
+def all_distances(rewards, sets, mean, weight, best, d):
+    arms, sign, trial, found = np.zeros(d, np.int64), np.zeros(d), np.zeros(d), {}
+    for s in sets:
+        if s != best:
+            n = differ(vector(best, d), vector(s, d), arms, sign)
+            found[s] = rewards.distance(mean, weight, arms, sign, n, trial)
+    return found
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "boxed"])
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=150)
+def test_nearest_alternatives_are_exact(kind, family, data):
+    """Against the distance to every answer (`Rewards.distance` is tested against a convex solver), zero weights included."""
+    structure = data.draw(structures(kind))
+    d = structure.d
+    mean = numbers(data, d, st.floats(0.05, 0.95))
+    weight = numbers(data, d, st.one_of(st.just(0.0), st.floats(0.1, 20)))
+    assume(weight.any())
+    rewards, *_ = rewards_of(family, d, data)
+    best, rival, alternative = structure.argmax(mean), np.zeros(d), np.zeros(d)
+    part = structure.answer_part()
+    value = part.nearest(rewards, mean, weight, vector(best, d), rival, alternative)
+    expected = min(all_distances(rewards, structure.sets(), mean, weight, best, d).values())
+    if isinstance(part, BracketPart):  # without weight on some arm its lower end is 0; the rival is the nearest all the same
+        assert value <= expected + 1e-9 and part.upper == pytest.approx(expected, rel=1e-6, abs=1e-8)
+        value = part.upper if not weight.all() else value
+    assert value == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    assert structure.contains(arms_of(rival)) and arms_of(rival) != best
+    assert math.isinf(value) or (rival - vector(best, d)) @ alternative >= -1e-6
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize("kind", ["paths", "trees", "matchings"])
+@given(data=st.data())
+@settings(max_examples=12)
+def test_nearest_alternatives_against_a_convex_solver(kind, family, data):
+    structure = data.draw(structures(kind))
+    d = structure.d
+    mean, weight = numbers(data, d, st.floats(0.05, 0.95)), numbers(data, d, st.floats(0.1, 20))
+    rewards, sigma, low, high = rewards_of(family, d, data)
+    best, rival, alternative = structure.argmax(mean), np.zeros(d), np.zeros(d)
+    value = structure.part().nearest(rewards, mean, weight, vector(best, d), rival, alternative)
+    expected, _ = naive.nearest(family, structure.sets(), mean, weight, best, sigma, low, high)
+    assert value == pytest.approx(expected, rel=5e-5, abs=5e-6)
+
+
+def listed_oracle(sets, d, exact):
+    return cg.Oracle(
+        lambda s: max(sets, key=lambda c: s[list(c)].sum()), d, contains=lambda c: tuple(sorted(c)) in sets, exact=exact
+    )
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+@given(data=st.data())
+@settings(max_examples=80)
+def test_an_oracle_gives_a_certified_bracket_and_closes_it_on_request(family, data):
+    d = data.draw(st.integers(3, 5))
+    sets = sorted(
+        tuple(sorted(s)) for s in data.draw(st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=3, max_size=9))
+    )
+    mean, weight = numbers(data, d, st.floats(0.05, 0.95)), numbers(data, d, st.floats(0.1, 20))
+    rewards, *_ = rewards_of(family, d, data)
+    for exact in (False, True):
+        structure = listed_oracle(sets, d, exact)
+        best, rival, alternative, part = structure.argmax(mean), np.zeros(d), np.zeros(d), structure.answer_part()
+        expected = min(all_distances(rewards, sets, mean, weight, best, d).values())
+        value = part.nearest(rewards, mean, weight, vector(best, d), rival, alternative)
+        assert value == part.lower <= expected + 1e-9 <= part.upper + 2e-9  # stopping uses the lower end
+        if exact:
+            assert value == pytest.approx(expected, rel=1e-6, abs=1e-9) and part.upper == pytest.approx(
+                expected, rel=1e-6, abs=1e-9
+            )
+
+
+def test_swapping_min_and_max_is_not_exact_and_the_bracket_says_so():
+    """The example of the design notes: two rivals at distance 1/2, but max-min is 0.444."""
+    sets = [(0, 1, 2, 3), (1, 2, 3), (0, 4)]
+    rewards, mean, weight = cg.Gaussian(1.0).part(np.full(5, -np.inf), np.full(5, np.inf)), np.ones(5), np.ones(5)
+    for exact, expected in ((False, 4 / 9), (True, 0.5)):
+        part = listed_oracle(sets, 5, exact).answer_part()
+        value = part.nearest(rewards, mean, weight, vector((0, 1, 2, 3), 5), np.zeros(5), np.zeros(5))
+        assert value == pytest.approx(expected, rel=0.05) and part.upper == pytest.approx(0.5)
+
+
+def test_integer_programmes():
+    budget = cg.IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], -np.inf, 4.0), d=4, exact=True)
+    sets = [s for n in range(1, 5) for s in itertools.combinations(range(4), n) if sum([3, 2, 2, 1][a] for a in s) <= 4]
+    assert sorted(budget.sets()) == sorted(sets) and all(budget.contains(s) for s in sets) and not budget.contains((0, 1))
+    check_structure(budget, trials=20)
+    rewards, rng = cg.Gaussian(1.0).part(np.full(4, -np.inf), np.full(4, np.inf)), np.random.default_rng(0)
+    for _ in range(10):
+        mean, weight = rng.uniform(0.1, 0.9, 4), rng.exponential(size=4) + 0.1
+        best, part = budget.argmax(mean), budget.answer_part()
+        value = part.nearest(rewards, mean, weight, vector(best, 4), np.zeros(4), np.zeros(4))
+        assert value == pytest.approx(min(all_distances(rewards, sets, mean, weight, best, 4).values()), rel=1e-6)
+    with pytest.raises(cg.InputError, match="no set satisfies the constraints"):
+        cg.IntegerProgram(([[1.0, 1.0]], 3.0, 5.0), d=2)
+    with pytest.raises(cg.InputError, match="needs 2 finite columns"):
+        cg.IntegerProgram(([[1.0, math.nan]], 0.0, 1.0), d=2)
+    with pytest.raises(cg.InputError, match=r"must be \(matrix, lower, upper\)"):
+        cg.IntegerProgram("x", d=2)
+    rng = np.random.default_rng(1)
+    hard = rng.integers(1, 1000, (8, 60)).astype(float)
+    with pytest.raises(cg.OracleError, match="the solver did not finish"):
+        cg.IntegerProgram((hard, hard.sum(axis=1) // 2, hard.sum(axis=1) // 2), d=60, time_limit=0.05)
+    sim = cg.simulate(cg.Problem(budget, cg.Arms(4), cg.Gaussian(0.2)), [0.9, 0.6, 0.4, 0.2], rule="ofw", runs=3)
+    assert sim.correct.all()
+
+
+def test_the_papers_table_of_central_quantities():
+    for d, k in ((10, 3), (20, 3), (9, 2)):
+        uniform = cg.Subsets(d, k)
+        assert (uniform.d, uniform.size(), len(uniform.covering())) == (d, math.comb(d, k), math.ceil(d / k))
+        assert sum(0 in s for s in uniform.sets()) == math.comb(d - 1, k - 1)
+    for n_s in (6, 8, 10):
+        grid = cg.grid_network(n_s)
+        assert (grid.d, grid.size(), len(grid.covering())) == (n_s * (n_s // 2 + 1), math.comb(n_s, n_s // 2), n_s)
+        assert sum(0 in s for s in grid.sets()) == 1  # one path takes a*
+    for n_n, n_l in ((2, 4), (2, 6), (3, 4)):
+        line = cg.line_network(n_n, n_l)
+        assert (line.d, line.size(), len(line.covering())) == (2 * n_n + (n_l - 1) * n_n**2, n_n**n_l, n_n**2)
+        assert sum(0 in s for s in line.sets()) == n_n ** (n_l - 2)
+    for d in (7, 10):
+        almost = cg.AlmostAllSets(d, 0)
+        assert (almost.d, almost.size(), len(almost.covering())) == (d, 2 ** (d - 1), 2)
+        assert sum(0 in s for s in almost.sets()) == 1
+
+
+def test_counts_are_exact_where_enumeration_is_out_of_reach():
+    complete = [(i, j) for i in range(30) for j in range(i)]
+    assert cg.SpanningTrees(complete).size() == 30**28  # Cayley
+    assert cg.grid_network(60).size() == math.comb(60, 30)
+    assert cg.Matchings(12, 20).size() == math.factorial(20) // math.factorial(8)
+    derangements = [1, 0]
+    for n in range(2, 11):
+        derangements.append((n - 1) * (derangements[-1] + derangements[-2]))
+    assert cg.Matchings(10, 10, forbidden=[(i, i) for i in range(10)]).size() == derangements[10]
+    assert cg.AlmostAllSets(100, [3, 4]).size() == 2**100 - 2**98
+
+
+def test_random_sets_are_uniform_where_they_say_so():
+    rng = np.random.default_rng(0)
+    for structure in (cg.grid_network(4), cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)]), cg.AlmostAllSets(4, [0, 1]),
+                      cg.Partition([[0, 1, 2], [3, 4]], [2, 1])):  # fmt: skip
+        part, out, tally = structure.part(), np.zeros(structure.d), dict.fromkeys(structure.sets(), 0)
+        for _ in range(6000):
+            part.sample(rng, out)
+            tally[arms_of(out)] += 1
+        expected = 6000 / len(tally)
+        chi2 = sum((n - expected) ** 2 / expected for n in tally.values())
+        assert chi2 < len(tally) + 6 * math.sqrt(2 * len(tally))  # chance of failing: below 1e-5
+
+
+def test_graphs_of_other_libraries_are_read_with_their_names():
+    edges = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("a", "t")]
+    plain = cg.Paths(edges, "s", "t")
+    assert plain.names == ["s->a", "s->b", "a->t", "b->t", "a->t #2"] and plain.size() == 3  # parallel edges
+    multi = networkx.MultiDiGraph()
+    multi.add_edges_from(edges)
+    assert cg.Paths(multi, "s", "t").size() == 3
+    named = networkx.DiGraph()
+    named.add_edge("s", "t", name="direct")
+    named.add_edge("s", "m")
+    named.add_edge("m", "t")
+    assert cg.Paths(named, "s", "t").names == ["direct", "s->m", "m->t"]
+    rust = rustworkx.PyDiGraph()
+    number = {x: rust.add_node(x) for x in "sabt"}
+    rust.add_edges_from([(number[u], number[v], None) for u, v in edges])
+    assert cg.Paths(rust, "s", "t").names == plain.names
+    matrix = scipy.sparse.csr_matrix(np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]))
+    assert cg.Paths(matrix, 0, 3).size() == 2
+    both_ways = scipy.sparse.csr_matrix(np.ones((4, 4)) - np.eye(4))
+    assert cg.SpanningTrees(both_ways).size() == cg.SpanningTrees(networkx.complete_graph(4)).size() == 16
+    problem = cg.Problem(plain, None, cg.Gaussian(0.1))
+    assert problem.label((1, 3)) == "s->b, b->t" and problem.arm("a->t") == 2
+    assert cg.Matchings(["ann", "bob"], ["x", "y"]).names == ["ann-x", "ann-y", "bob-x", "bob-y"]
+
+
+CASES = {
+    "cycle": (lambda: cg.Paths([(0, 1), (1, 2), (2, 1), (2, 3)], 0, 3), r"has a cycle among the nodes \[1, 2, 3\]"),
+    "unreachable": (lambda: cg.Paths([(0, 1), (2, 3)], 0, 3), "cannot be reached"),
+    "unknown source": (lambda: cg.Paths([(0, 1)], 7, 1), "source = 7 is not a node"),
+    "source is sink": (lambda: cg.Paths([(0, 1)], 0, 0), "they must differ"),
+    "no edges": (lambda: cg.Paths([], 0, 1), "there are no edges"),
+    "not edges": (lambda: cg.Paths(3, 0, 1), "must be a list of"),
+    "disconnected": (lambda: cg.SpanningTrees([(0, 1), (2, 3)]), "not connected"),
+    "loop": (lambda: cg.SpanningTrees([(0, 1), (1, 1)]), "joins a node to itself"),
+    "one path": (lambda: cg.Problem(cg.Paths([(0, 1), (1, 2)], 0, 2), None, cg.Gaussian(1)), "single answer"),
+    "groups overlap": (lambda: cg.Partition([[0, 1], [1, 2]], 1), "exactly once"),
+    "size of a group": (lambda: cg.Partition([[0, 1], [2]], [3, 1]), "the size 3 is more than the 2 arms"),
+    "sizes": (lambda: cg.Partition([[0, 1], [2]], [1]), "1 sizes for 2 groups"),
+    "nothing": (lambda: cg.Partition([[0, 1]], 0), "all sizes are 0"),
+    "matching too large": (lambda: cg.Matchings(2, 3, size=3), "more than the 2 of the smaller side"),
+    "matching impossible": (lambda: cg.Matchings(2, 2, forbidden=[(0, 0), (1, 0)]), "no 2 pairs can be matched"),
+    "forbidden unknown": (lambda: cg.Matchings(2, 2, forbidden=[(5, 0)]), r"forbidden pair \(5, 0\)"),
+    "needle": (lambda: cg.AlmostAllSets(3, 5), "needle = 5 must be an arm from 0 to 2"),
+    "grid": (lambda: cg.grid_network(5), "n_s = 5 must be even"),
+    "unobserved": (
+        lambda: cg.Problem(cg.Paths([("s", "t"), ("s", "t"), ("x", "t")], "s", "t"), cg.Arms(3), cg.Gaussian(1)),
+        r"no action observes the arms \[2\]",
+    ),
+    "elimination with several deltas": (
+        lambda: cg.simulate(cg.Problem(cg.Arms(3), None, cg.Gaussian(1)), [1, 0, 0.5], delta=[0.1, 0.2], eliminate=True),
+        "needs a single delta",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_graphs_and_groups_get_their_own_sentence(case):
+    call, words = CASES[case]
+    with pytest.raises(cg.CombGameError, match=words):
+        call()
+
+
+def test_forests_partition_as_many_edges_as_possible():
+    complete = [(i, j) for i in range(6) for j in range(i)]
+    tails, heads = [e[0] for e in complete], [e[1] for e in complete]
+    assert [sum(map(len, forests(6, tails, heads, k))) for k in (1, 2, 3)] == [5, 10, 15]  # K6 is three disjoint trees
+    found = forests(6, tails, heads, 3)
+    assert all(networkx.is_tree(networkx.Graph([complete[a] for a in some])) for some in found)
+
+
+def eight():
+    return [(i, j) for i in range(8) for j in range(i + 1, 8)][:20]
+
+
+INSTANCES = {
+    "trees for the best tree": (cg.SpanningTrees(eight()), None, cg.Gaussian(0.3)),
+    "paths for the best path": (cg.grid_network(6), None, cg.Gaussian(0.3)),
+    "paths for the best link": (cg.line_network(2, 4), cg.Arms(16), cg.Gaussian(0.3)),
+    "subsets for the best path": (cg.Subsets(16, 4), cg.line_network(2, 4), cg.Gaussian(0.3)),
+    "matchings for the best matching": (cg.Matchings(4, 4), None, cg.Gaussian(0.3)),
+    "partition, Bernoulli": (cg.Partition([[0, 1, 2], [3, 4, 5, 6]], [1, 2]), None, cg.Bernoulli()),
+    "paths, Bernoulli": (cg.line_network(2, 3), None, cg.Bernoulli()),
+    "matchings, Bernoulli": (cg.Matchings(3, 4, size=2), None, cg.Bernoulli()),
+    "almost all sets": (cg.AlmostAllSets(6, 0), cg.Arms(6), cg.Bounded(0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_both_engines_agree_on_every_compilable_structure(name):
+    problem = cg.Problem(*INSTANCES[name])
+    means, rule = np.random.default_rng(2).uniform(0.1, 0.9, problem.d), cg.CombGame(cg.LLOO())
+    runs = [Run(problem, rule.setup(problem), NEVER, means, 1, 0, 0, engine) for engine in ("python", "compiled")]
+    for run in runs:
+        run.advance(250)
+    assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].rule, runs[1].rule)
+    assert runs[0].rng.bit_generator.state == runs[1].rng.bit_generator.state
+
+
+def test_python_oracles_run_in_both_engines_and_their_errors_come_through():
+    calls = []
+
+    def pairs(score):
+        calls.append(1)
+        if len(calls) > 400:
+            raise KeyError("out of paper")
+        return np.argsort(-score, kind="stable")[:2]
+
+    problem = cg.Problem(cg.Oracle(pairs, 5), cg.Arms(5), cg.Gaussian(0.3))
+    means, found = np.array([0.9, 0.7, 0.5, 0.3, 0.1]), []
+    for engine in ("python", "compiled"):
+        run = Run(problem, cg.CombGame(cg.OFW()).setup(problem), NEVER, means, 1, 0, 0, engine)
+        run.advance(120)
+        found.append(run)
+    assert same(tuple(found[0].seen), tuple(found[1].seen))
+    for run in found:
+        with pytest.raises(KeyError, match="out of paper"):
+            run.advance(5000)
+
+
+def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
+    problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+    means = np.array([0.3, 0.27, 0.26, 0.2, 0.1])
+    threshold, setup = make_threshold("stylised", problem, [0.1]), cg.CombGame(cg.OFW()).setup(problem)
+    runs = [Run(problem, setup, threshold, means, 1, 0, 0, engine, eliminate=True) for engine in ("python", "compiled")]
+    for run in runs:
+        run.advance(100_000)
+        assert run.game.answers.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
+    assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].stops, runs[1].stops)
+    plain = cg.simulate(problem, means, rule="uniform", runs=300)
+    saving = cg.simulate(problem, means, rule="uniform", runs=300, eliminate=True)
+    assert np.all(saving.rounds <= plain.rounds) and saving.rounds.mean() < plain.rounds.mean()  # the same plays, stopped earlier
+    assert saving.error_rate <= 0.1
+
+
+@pytest.mark.slow
+def test_best_action_identification_finds_the_best_action():
+    for problem, seed in (
+        (cg.Problem(cg.SpanningTrees(eight()), None, cg.Gaussian(0.05)), 1),
+        (cg.Problem(cg.grid_network(6), None, cg.Gaussian(0.05)), 1),
+        (cg.Problem(cg.Matchings(4, 4), None, cg.Gaussian(0.05)), 1),
+    ):
+        rng = np.random.default_rng(seed)
+        sim = cg.simulate(
+            problem, rng.uniform(0, 1, problem.d), rule="ofw", delta=0.1, threshold="stylised", runs=30, max_rounds=300_000
+        )
+        assert sim.error_rate <= 0.1 and sim.capped.mean() <= 0.1
