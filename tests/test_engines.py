@@ -82,8 +82,9 @@ def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
     for run in runs:
         run.advance(1000)
     assert same(tuple(runs[0].seen), tuple(runs[1].seen))
-    with pytest.raises(cg.EngineError, match="OraclePart is not a NamedTuple"):
-        cg.simulate(asked, means, engine="compiled", runs=1)
+    asking = cg.Problem(cg.Subsets(6, 2), pairs, cg.Gaussian(0.3))
+    with pytest.raises(cg.EngineError, match="BracketPart is not a NamedTuple"):
+        cg.simulate(asking, means, engine="compiled", runs=1)
     with pytest.raises(cg.UnknownNameError, match="engine = 'fast'"):
         cg.simulate(problem, means, engine="fast", runs=1)
 

@@ -63,6 +63,9 @@ class Rewards(Protocol):
         (One call for all j: in compiled code a call on a part costs as much as ten pairs.)
         """
 
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        """The cheapest exchange of an arm of `best` for another: value becomes (arm that leaves, arm that enters, cost)."""
+
     def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
         """min of sum_a weight_a d(mean_a, y_a) over y in M with sum_a sign_a y_a >= 0, a in arms[:n].
 

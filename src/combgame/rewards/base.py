@@ -35,8 +35,8 @@ class RewardsBase:
         return -math.inf, math.inf
 
 
-def scratch(d: int) -> tuple[Ints, Floats, Floats]:
-    return np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
+def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
+    return np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(1)
 
 
 @jitable
@@ -147,6 +147,17 @@ def boxed_pair(rewards: Rewards, mean: Floats, weight: Floats, i: int, j: int, l
     """The cost for arm j to overtake arm i, for any family and box."""
     arms[0], arms[1], sign[0], sign[1] = i, j, -1.0, 1.0
     return dual(rewards, mean, weight, arms, sign, 2, low, high, spare)
+
+
+@jitable
+def swapped(rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: Floats, value: Floats) -> None:
+    """`Rewards.swap` for any family: `closest` for every arm of `best`."""
+    value[0], value[1], value[2] = -1.0, -1.0, math.inf
+    for i in range(best.size):
+        if best[i] > 0.5:
+            j = rewards.closest(mean, weight, i, best, cost)
+            if value[0] < 0.0 or cost[0] < value[2]:
+                value[0], value[1], value[2] = i, j, cost[0]
 
 
 def check_bounds(name: str, low: float, high: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._marks import jitable
 from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch
+from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch, swapped
 
 EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps the price finite
 
@@ -26,6 +26,7 @@ class BernoulliPart(NamedTuple):
     arms: Ints  # scratch
     sign: Floats
     spare: Floats
+    value: Floats
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         if x == y:
@@ -103,6 +104,9 @@ class BernoulliPart(NamedTuple):
                     found, best = j, cost
         value[0] = best
         return found
+
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        swapped(self, mean, weight, best, self.value, value)
 
     def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
         return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)

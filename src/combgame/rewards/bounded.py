@@ -46,6 +46,9 @@ class BoundedPart(NamedTuple):
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         return self.surrogate.closest(mean, weight, i, taken, value)
 
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        self.surrogate.swap(mean, weight, best, value)
+
     def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
         return self.surrogate.distance(mean, weight, arms, sign, n, alternative)
 

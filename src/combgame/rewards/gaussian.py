@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch
+from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch, swapped
 
 
 class GaussianPart(NamedTuple):
@@ -23,6 +23,7 @@ class GaussianPart(NamedTuple):
     arms: Ints  # scratch
     sign: Floats
     spare: Floats
+    value: Floats
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         z = (x - y) / self.sigma[arm]
@@ -75,6 +76,30 @@ class GaussianPart(NamedTuple):
                     found, best = j, cost
         value[0] = best
         return found
+
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        if not self.free:
+            swapped(self, mean, weight, best, self.value, value)
+            return
+        n = 0
+        for i in range(best.size):
+            if best[i] > 0.5:
+                self.arms[n] = i
+                n += 1
+        value[0], value[1], value[2] = -1.0, -1.0, math.inf
+        for j in range(best.size):  # one pass over the others: with 10^5 arms, memory is what takes the time
+            if best[j] < 0.5:
+                blur = self.sigma[j] * self.sigma[j] / weight[j] if weight[j] >= WEIGHTLESS else -1.0
+                for k in range(n):
+                    i = self.arms[k]
+                    lead, cost = mean[i] - mean[j], 0.0
+                    if lead > 0.0 and blur >= 0.0 and weight[i] >= WEIGHTLESS:
+                        spread = blur + self.sigma[i] * self.sigma[i] / weight[i]
+                        if value[0] >= 0.0 and 0.5 * lead * lead >= value[2] * spread:
+                            continue
+                        cost = 0.5 * lead * lead / spread
+                    if value[0] < 0.0 or cost < value[2]:
+                        value[0], value[1], value[2] = i, j, cost
 
     def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
         if not self.free:

@@ -20,7 +20,7 @@ class IntegerProgram(StructureBase):
     is made; a solver that runs into `time_limit` (seconds per call) is an error, never a wrong set.
 
     >>> budget = IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], 0.0, 4.0), d=4)
-    >>> budget.argmax([0.5, 0.4, 0.3, 0.2])
+    >>> budget.argmax([0.6, 0.4, 0.3, 0.2])
     (0, 3)
     """
 

@@ -53,12 +53,8 @@ class SubsetsPart(NamedTuple):
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Adjacent bases differ by one exchange: size * (d - size) pairs."""
-        leaves, enters, least = -1, -1, math.inf
-        for i in range(self.d):
-            if best[i] > 0.5:
-                j = rewards.closest(mean, weight, i, best, self.value)
-                if leaves < 0 or self.value[0] < least:
-                    leaves, enters, least = i, j, self.value[0]
+        rewards.swap(mean, weight, best, self.value)
+        leaves, enters = int(self.value[0]), int(self.value[1])
         return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
 
 
@@ -88,7 +84,7 @@ class Subsets(StructureBase):
             np.zeros(d),
             np.zeros(d, np.int64),
             np.zeros(d),
-            np.zeros(1),
+            np.zeros(3),
         )
 
     def size(self) -> int:

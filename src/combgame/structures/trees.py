@@ -8,7 +8,6 @@ import numpy as np
 
 from .._marks import jitable
 from ..errors import InputError
-from ..heaps import drop, sink
 from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase, greedy_covering
 from .forests import forests
@@ -27,41 +26,65 @@ def find(parent: Ints, v: int) -> int:
     return v
 
 
+@jitable
+def boruvka(
+    nodes: int, tail: Ints, head: Ints, score: Floats, parent: Ints, tree: Ints, pick: Ints, live: Ints, out: Floats
+) -> None:
+    """The best tree (Boruvka 1926): every component takes its best edge, at most log2(nodes) times; O(edges log nodes), no sort.
+
+    Of equal scores the first edge is better, which is a strict order, so that no cycle can arise. tree[v]: the component of a node.
+    """
+    m, components = score.size, nodes
+    for v in range(nodes):
+        parent[v] = tree[v] = v
+    for a in range(m):
+        live[a] = a
+    while components > 1:
+        for v in range(nodes):
+            pick[v] = -1
+        kept = 0
+        for k in range(m):
+            a = live[k]
+            u, v = tree[tail[a]], tree[head[a]]
+            if u != v:  # edges inside a component are never looked at again
+                live[kept] = a
+                kept += 1
+                if pick[u] < 0 or score[a] > score[pick[u]]:  # edges come by number, so that of equal ones the first stays
+                    pick[u] = a
+                if pick[v] < 0 or score[a] > score[pick[v]]:
+                    pick[v] = a
+        m = kept
+        for w in range(nodes):
+            a = pick[w]
+            if a >= 0:
+                u, v = find(parent, tail[a]), find(parent, head[a])
+                if u != v:
+                    parent[u] = v
+                    out[a] = 1.0
+                    components -= 1
+        for v in range(nodes):
+            tree[v] = find(parent, v)
+
+
 class SpanningTreesPart(NamedTuple):
     nodes: int
     tail: Ints
     head: Ints
     first: Ints  # int64[nodes + 1]: incident edges of a node begin here
     incident: Ints  # int64[2 d]
-    parent: Ints  # scratch
-    heap: Ints
-    place: Ints
-    key: Floats
+    parent: Ints  # scratch: int64[nodes]
+    tree: Ints
+    pick: Ints
+    live: Ints  # scratch: int64[d]
     taken: Floats
     arms: Ints
     sign: Floats
     value: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        """Kruskal, with a heap instead of a sort: most edges are never looked at."""
-        d, joined = score.size, 1
-        for a in range(d):
+        for a in range(score.size):
             out[a] = 0.0
-            self.key[a], self.heap[a], self.place[a] = -score[a], a, a + 1
-        for v in range(self.nodes):
-            self.parent[v] = v
-        for at in range(d // 2, -1, -1):
-            if at < d:
-                sink(self.heap, self.place, self.key, d, at)
-        n = d
-        while joined < self.nodes:
-            a = self.heap[0]
-            n = drop(self.heap, self.place, self.key, n, 0)
-            u, v = find(self.parent, self.tail[a]), find(self.parent, self.head[a])
-            if u != v:
-                self.parent[u] = v
-                out[a] = 1.0
-                joined += 1
+        boruvka(self.nodes, self.tail, self.head, score, self.parent, self.tree, self.pick, self.live, out)
 
     def sample(self, rng: Random, out: Floats) -> None:
         """Uniform: the edges by which a random walk first enters each node (Aldous 1990, Broder 1989)."""
@@ -142,8 +165,8 @@ class SpanningTrees(StructureBase):
         first = np.cumsum([0, *(len(some) for some in at)]).astype(np.int64)
         return SpanningTreesPart(
             n, np.array(self.tails, dtype=np.int64), np.array(self.heads, dtype=np.int64), first,
-            np.array([a for some in at for a in some], dtype=np.int64), np.zeros(n, np.int64), np.zeros(d, np.int64),
-            np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
+            np.array([a for some in at for a in some], dtype=np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
+            np.zeros(n, np.int64), np.zeros(d, np.int64), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
         )  # fmt: skip
 
     def size(self) -> int:

@@ -1,0 +1,42 @@
+"""What elimination saves on the paper's k = 3 instances: python benchmarks/elimination.py
+
+sigma = 0.1, delta = 0.1; the same seeds with and without.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from instances import means
+
+import combgame as cg
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20])
+    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
+    options = parser.parse_args()
+    lines = ["| d | threshold | rule | runs | mean without | mean with | saved | errors without | errors with |",
+             "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    print("\n".join(lines), flush=True)
+    for d in options.sizes:
+        problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
+        for threshold in ("stylised", "gaussian"):
+            for rule in ("uniform", "ofw"):
+                settings = {"rule": rule, "delta": 0.1, "threshold": threshold, "runs": options.runs, "jobs": options.jobs}
+                plain = cg.simulate(problem, means(d), **settings)
+                shorter = cg.simulate(problem, means(d), eliminate=True, **settings)
+                before, after = plain.rounds.mean(), shorter.rounds.mean()
+                wrong = [round(sim.error_rate * options.runs) for sim in (plain, shorter)]
+                lines.append(f"| {d} | {threshold} | {rule} | {options.runs} | {before:,.0f} | {after:,.0f} | {1 - after / before:.1%} | "
+                             f"{wrong[0]} | {wrong[1]} |")  # fmt: skip
+                print(lines[-1], flush=True)
+    if options.out:
+        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`.\n\n" + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
