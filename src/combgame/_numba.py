@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import overload_method, register_jitable
 
 from ._marks import FUNCTIONS, PARTS
@@ -22,16 +22,24 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     """Compile `function`; for our own parts, kept on disk until any file of the package changes.
 
     A user's parts are not kept, because the key knows nothing of their sources, and are compiled with checks of array bounds.
+    (A setting of the process: numba does not pass the option on to the functions that are called.)
     """
     teach()
     body, sources = register_jitable(function), digest()
 
-    @njit(nogil=True, error_model="numpy", cache=ours, boundscheck=not ours)
+    @njit(nogil=True, error_model="numpy", cache=ours)
     def entry(*args):  # type: ignore[no-untyped-def]
         sources  # noqa: B018  (a closure variable is part of numba's key; other files are not)
         return body(*args)
 
-    return entry  # type: ignore[no-any-return]
+    def checked(*args):  # type: ignore[no-untyped-def]
+        before, config.BOUNDSCHECK = config.BOUNDSCHECK, 1
+        try:
+            return entry(*args)
+        finally:
+            config.BOUNDSCHECK = before
+
+    return entry if ours else checked
 
 
 def teach() -> None:

@@ -1,0 +1,199 @@
+"""What users do: labelled data, their own labels, their own parts with mistakes in them."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import combgame as cg
+from combgame.learners import LearnerBase
+from combgame.protocols import jitable
+from combgame.testing import check_learner
+from combgame.thresholds import c_gaussian
+
+NAMES = ["a", "b", "c", "d"]
+PROBLEM = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.2), names=NAMES)
+MEANS = [0.9, 0.5, 0.3, 0.1]
+
+
+def test_values_with_labels_go_to_the_arms_of_those_labels():
+    reverse = pd.Series(MEANS[::-1], index=NAMES[::-1])
+    assert cg.evidence(PROBLEM, reverse, [5] * 4).answer == (0,)
+    assert cg.evidence(PROBLEM, dict(zip(NAMES[::-1], MEANS[::-1], strict=True)), [5] * 4).answer == (0,)
+    assert cg.evidence(PROBLEM, {3: 0.1, 0: 0.9, 1: 0.5, 2: 0.3}, pd.Series([5] * 4)).answer == (0,)
+    assert cg.evidence(PROBLEM, pd.Series(MEANS), np.full(4, 5)).answer == (0,)
+    assert cg.simulate(PROBLEM, reverse, rule="ofw", runs=2, engine="python").best == (0,)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (set(MEANS), "one per arm, in order"),
+        ("1234", "one per arm, in order"),
+        (["1", "2", "3", "4"], "one per arm, in order"),
+        ([1j, 2, 3, 4], "one per arm, in order"),
+        (0.5, "one per arm, in order"),
+        (None, "one per arm, in order"),
+        ({"a": 1, "b": 2, "c": 3}, "must name each of the 4 arms once"),
+        ({"a": 1, "b": 2, "c": 3, "x": 4}, "the arm 'x' is not known"),
+        ([1e300, 0, 0, 0], "beyond 1e100"),
+    ],
+)
+def test_values_that_cannot_be_placed_are_refused(values, words):
+    with pytest.raises(cg.CombGameError, match=words):
+        cg.simulate(PROBLEM, values, runs=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cg.evidence(None, MEANS, [1] * 4), "must be a Problem"),
+        (lambda: cg.complexity(MEANS, PROBLEM), "must be a Problem"),
+        (lambda: cg.complexity(PROBLEM, MEANS, tolerance=0.0), "tolerance = 0.0"),
+        (lambda: cg.complexity(PROBLEM, MEANS, steps=0), "steps = 0"),
+        (lambda: cg.compare(["ofw"], PROBLEM, None), "one per arm"),
+        (lambda: cg.compare(cg.CombGame(), PROBLEM, MEANS), "must be a list of at least one rule"),
+        (lambda: cg.compare(["ofw", "bogus"], PROBLEM, MEANS), "rule = 'bogus'"),
+        (lambda: cg.simulate(PROBLEM, MEANS, rule=cg.CombGame), r"such as CombGame\(learner=LLOO\(\)\)"),
+        (lambda: cg.CombGame(cg.LLOO), r"such as LLOO\(\) \(with the brackets\)"),
+        (lambda: cg.CombGame(bonus=3), "verb explore"),
+        (lambda: cg.CombGame(per_answer="yes"), "must be True or False"),
+        (lambda: cg.LLOO(geometry=3), "must be a Geometry"),
+        (lambda: cg.Hedge(first=-1), "first = -1 must be at least 1"),
+        (lambda: cg.Hedge(ratio=0.5), "ratio = 0.5 more than 1"),
+        (lambda: cg.Bounded("a", 1), "must be finite"),
+        (lambda: cg.Gaussian("0.1"), "must be a number or a flat list"),
+        (lambda: cg.Gaussian(1e200), "1e-100 to 1e100"),
+        (lambda: cg.Listed([0, 1], 3), "must be a list of sets"),
+        (lambda: cg.Problem(cg.Arms(3), None, cg.Gaussian(1), names={"a", "b", "c"}), "names must be 3"),
+        (lambda: PROBLEM.label(["q"]), "the arm 'q' is not known"),
+        (lambda: cg.Subsets(3, 1).argmax(None), "3 finite numbers"),
+        (lambda: cg.Subsets(3, 1).sets(limit="a"), "limit = 'a'"),
+        (lambda: cg.Oracle(lambda s: [0], 2, contains=3), "contains = 3 must be a function"),
+        (lambda: cg.Oracle(lambda s: [0], 2, covering=3), "covering = 3 must be a list"),
+        (lambda: cg.Oracle(lambda s: [0.7, 1.2], 2), "arms of a set"),
+        (lambda: cg.Oracle(lambda s: [True, False], 2), "not a mask"),
+        (lambda: cg.theory_bonus("a", "b"), "must be positive"),
+    ],
+)
+def test_slips_get_a_sentence(call, words):
+    with pytest.raises(cg.CombGameError, match=words):
+        call()
+
+
+def test_evidence_says_whether_it_is_enough():
+    counts = np.array([60, 60, 60, 60])
+    little, much = (cg.evidence(PROBLEM, MEANS, counts // by, delta=0.05) for by in (20, 1))
+    assert not little.certified and much.certified
+    assert cg.evidence(PROBLEM, MEANS, counts).threshold is None
+    assert much.threshold == pytest.approx(2 * 2 * math.log(4 + math.log(240 / 2)) + 2 * c_gaussian(math.log(3 / 0.05) / 2))
+
+
+def test_comparisons_can_be_labelled_indexed_and_counted():
+    both = cg.compare({"mine": "ofw", "theirs": "uniform"}, PROBLEM, MEANS, runs=2, engine="python")
+    assert len(both) == 2 and [s.rule for s in both] == ["mine", "theirs"] and both[0] is both["mine"]
+    assert "mine" in str(both) and "mine" in repr(both) and "2 runs of mine" in repr(both[0])
+    with pytest.raises(cg.UnknownNameError, match="'x' was not compared"):
+        both["x"]
+    assert PROBLEM.label(None) == "none"
+    wide = cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(cg.OFW(), tracking="D"), runs=1, engine="python")
+    assert wide.rule == "CombGame(OFW(), tracking='D')"
+
+
+def test_a_tie_that_is_run_can_be_printed():
+    sim = cg.simulate(PROBLEM, [0.5, 0.5, 0.1, 0.1], runs=2, ties="run", max_rounds=30, engine="python")
+    assert ">= 30" in str(sim) and sim.report()[0]["limit"] == math.inf
+
+
+class GreedyPart(NamedTuple):
+    """Writes more actions than there is room for."""
+
+    many: int
+    last: np.ndarray
+
+    def act(self, seat, mixture):
+        for i in range(self.many):
+            mixture.ids[i] = 0
+            mixture.weight[i] = 1.0 / self.many
+        mixture.size[0] = self.many
+
+    def feed(self, seat, mixture, catalogue, actions, reward):
+        self.last[0] = reward[0]
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Greedy(LearnerBase):
+    many: int = 500
+
+    def part(self, seating):
+        return GreedyPart(self.many, np.zeros(1))
+
+
+@pytest.mark.parametrize("engine", ["python", "auto"])
+def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
+    with pytest.raises(cg.EngineError, match="a part wrote outside its arrays"):
+        cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(Greedy()), runs=1, engine=engine)
+    with pytest.raises(AssertionError, match=r"override LearnerBase\.room"):
+        check_learner(Greedy())
+
+
+def test_conformance_checks_speak():
+    class NoPart(LearnerBase):
+        pass
+
+    class WrongName(GreedyPart):
+        def act(self, seat, m):
+            m.ids[0], m.weight[0], m.size[0] = 0, 1.0, 1
+
+    class Named(LearnerBase):
+        def part(self, seating):
+            return WrongName(1, np.zeros(1))
+
+    with pytest.raises(AssertionError, match="not a class"):
+        check_learner(Greedy)
+    with pytest.raises(AssertionError, match="no method part"):
+        check_learner(NoPart())
+    with pytest.raises(AssertionError, match=r"must have the parameters \(self, seat, mixture\)"):
+        check_learner(Named(), rounds=20)
+
+
+def single(helper):
+    """A learner that plays one action and calls a function of its own: made twice, as in a notebook."""
+
+    class Part(NamedTuple):
+        last: np.ndarray
+
+        def act(self, seat, mixture):
+            mixture.ids[0], mixture.weight[0], mixture.size[0] = 0, 1.0, 1
+
+        def feed(self, seat, mixture, catalogue, actions, reward):
+            self.last[0] = helper(reward[0])
+
+        def full(self):
+            return False
+
+    class Single(LearnerBase):
+        def part(self, seating):
+            return Part(np.zeros(1))
+
+    return Single()
+
+
+def test_functions_that_are_marked_later_are_compiled_too():
+    @jitable
+    def half(x):
+        return x / 2
+
+    @jitable
+    def third(x):
+        return x / 3
+
+    for helper in (half, third):
+        sim = cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(single(helper)), runs=1, max_rounds=20, engine="compiled")
+        assert len(sim.stops) == 1
