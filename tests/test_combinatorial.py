@@ -209,7 +209,7 @@ def test_integer_programmes():
         best, part = budget.argmax(mean), budget.answer_part()
         value = part.nearest(rewards, mean, weight, vector(best, 4), np.zeros(4), np.zeros(4))
         assert value == pytest.approx(min(all_distances(rewards, sets, mean, weight, best, 4).values()), rel=1e-6)
-    with pytest.raises(cg.InputError, match="no set satisfies the constraints"):
+    with pytest.raises(cg.InputError, match="satisfies the constraints"):
         cg.IntegerProgram(([[1.0, 1.0]], 3.0, 5.0), d=2)
     with pytest.raises(cg.InputError, match="needs 2 finite columns"):
         cg.IntegerProgram(([[1.0, math.nan]], 0.0, 1.0), d=2)
@@ -293,12 +293,29 @@ def test_graphs_of_other_libraries_are_read_with_their_names():
 
 
 CASES = {
-    "cycle": (lambda: cg.Paths([(0, 1), (1, 2), (2, 1), (2, 3)], 0, 3), r"has a cycle among the nodes \[1, 2, 3\]"),
+    "cycle": (lambda: cg.Paths([(0, 1), (1, 2), (2, 1), (2, 3)], 0, 3), r"has a cycle among the nodes \[1, 2\]"),
     "unreachable": (lambda: cg.Paths([(0, 1), (2, 3)], 0, 3), "cannot be reached"),
     "unknown source": (lambda: cg.Paths([(0, 1)], 7, 1), "source = 7 is not a node"),
     "source is sink": (lambda: cg.Paths([(0, 1)], 0, 0), "they must differ"),
     "no edges": (lambda: cg.Paths([], 0, 1), "there are no edges"),
     "not edges": (lambda: cg.Paths(3, 0, 1), "must be a list of"),
+    "undirected": (lambda: cg.Paths(networkx.Graph([("s", "t")]), "s", "t"), "the graph is undirected"),
+    "undirected, rustworkx": (lambda: cg.Paths(rustworkx.generators.path_graph(3), 0, 2), "the graph is undirected"),
+    "directed": (lambda: cg.SpanningTrees(networkx.DiGraph([("s", "t")])), "the graph is directed"),
+    "weights as names": (lambda: cg.Paths([(0, 1, 1.5)], 0, 1), "with a text as name"),
+    "texts as edges": (lambda: cg.Paths(["st", "ab"], "s", "t"), "must be a list of"),
+    "matrix": (lambda: cg.Paths(np.ones((4, 4)), 0, 1), "SciPy sparse graph"),
+    "unhashable node": (lambda: cg.Paths([([0], [1])], 0, 1), "must be a list of"),
+    "eliminating an oracle": (
+        lambda: cg.simulate(
+            cg.Problem(cg.Arms(3), listed_oracle([(0,), (1,), (2,)], 3, False), cg.Gaussian(1)), [1, 0, 0.5], eliminate=True
+        ),
+        "drop eliminate",
+    ),
+    "eliminating too many": (
+        lambda: cg.simulate(cg.Problem(cg.Subsets(30, 9), None, cg.Gaussian(1)), range(30), eliminate=True),
+        "drop eliminate",
+    ),
     "disconnected": (lambda: cg.SpanningTrees([(0, 1), (2, 3)]), "not connected"),
     "loop": (lambda: cg.SpanningTrees([(0, 1), (1, 1)]), "joins a node to itself"),
     "one path": (lambda: cg.Problem(cg.Paths([(0, 1), (1, 2)], 0, 2), None, cg.Gaussian(1)), "single answer"),
@@ -327,6 +344,45 @@ def test_bad_graphs_and_groups_get_their_own_sentence(case):
     call, words = CASES[case]
     with pytest.raises(cg.CombGameError, match=words):
         call()
+
+
+def test_graphs_with_holes_and_lower_triangles_are_read_whole():
+    rust = rustworkx.PyDiGraph()
+    number = {x: rust.add_node(x) for x in "xsatq"}
+    rust.add_edges_from([(number["s"], number["a"], "first"), (number["a"], number["t"], None)])
+    rust.remove_node(number["x"])
+    assert cg.Paths(rust, "s", "t").names == ["first", "a->t"]
+    lower = scipy.sparse.coo_matrix(([1, 1, 1], ([0, 2, 1], [1, 1, 0])), shape=(3, 3))
+    assert cg.SpanningTrees(lower).d == 2 and cg.SpanningTrees(lower).size() == 1
+    with pytest.raises(cg.InputError, match="not connected"):
+        cg.SpanningTrees(scipy.sparse.coo_matrix(([1], ([0], [1])), shape=(5, 5)))
+    assert not cg.Paths([(0, 1), (1, 2), (0, 2)], 0, 2).contains([0, 0, 1])
+    with pytest.raises(cg.InputError, match=r"leaves out the arms \[2, 3\]"):
+        cg.Oracle(lambda s: np.argsort(-s, kind="stable")[:2], 4, covering=[[0, 1]])
+
+
+def test_integer_programmes_tell_close_scores_apart_and_never_overstate_the_distance():
+    one = cg.IntegerProgram(([[1.0, 1.0, 1.0]], 1.0, 1.0), d=3)
+    assert one.argmax([1.0, 1.0 + 1e-7, 1.0 - 1e-7]) == (1,) and one.argmax([1e-3, 1e-3 * (1 + 1e-5), -5.0]) == (1,)
+    assert len(cg.IntegerProgram(([[1e-7] * 3], 0.0, 1e-7), d=3).argmax([1.0, 1.0, 1.0])) == 1
+    two, rng = cg.IntegerProgram(([[1.0] * 6], 2.0, 2.0), d=6), np.random.default_rng(0)
+    rewards, sets = cg.Gaussian(0.1).part(np.full(6, -np.inf), np.full(6, np.inf)), list(itertools.combinations(range(6), 2))
+    for offset in (0.0, 1e3, 1e5):
+        for _ in range(3):
+            mean, weight = offset + rng.uniform(0, 0.3, 6), rng.integers(5, 40, 6).astype(float)
+            best = max(sets, key=lambda s: mean[list(s)].sum())
+            value = two.answer_part().nearest(rewards, mean, weight, vector(best, 6), np.zeros(6), np.zeros(6))
+            assert value <= min(all_distances(rewards, sets, mean, weight, best, 6).values()) * (1 + 1e-9)
+
+
+def test_a_very_uncertain_link_does_not_hide_the_others():
+    net = cg.Paths([(0, 1), (1, 2), (1, 2), (2, 3), (2, 3), (2, 3)], 0, 3)
+    mean, d = np.array([0, 1, 0.5, 1, 0.8, 0.7]), 6
+    for sigma, first in ((1.0, 1.0), (1e5, 0.0), (1e9, 1.0)):
+        rewards = cg.Gaussian([sigma, 1, 1, 1, 1, 1]).part(np.full(d, -np.inf), np.full(d, np.inf))
+        weight, best, rival = np.array([first, 1, 1, 1, 1, 40.0]), vector((0, 1, 3), d), np.zeros(d)
+        assert net.part().nearest(rewards, mean, weight, best, rival, np.zeros(d)) == pytest.approx(0.01, rel=1e-4)
+        assert net.contains(arms_of(rival))
 
 
 def test_forests_partition_as_many_edges_as_possible():

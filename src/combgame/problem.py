@@ -90,7 +90,8 @@ class Problem:
                 raise UnknownNameError(f"the arm {name!r} is not known; the arms are {self.label(range(min(self.d, 20)))}.")
             return self.names.index(name)
         if isinstance(name, bool) or not isinstance(name, int | np.integer) or not 0 <= name < self.d:
-            raise UnknownNameError(f"the arm {name!r} is not known; arms are 0 to {self.d - 1}.")
+            known = f", or {', '.join(self.names[:10])}" if self.names else ""
+            raise UnknownNameError(f"the arm {name!r} is not known; arms are 0 to {self.d - 1}{known}.")
         return int(name)
 
     def vector(self, values: Any, what: str) -> Floats:
@@ -121,7 +122,10 @@ class Problem:
             return items
         arms = [self.arm(label) for label in labels]
         if sorted(arms) != list(range(self.d)):
-            raise InputError(f"{what}: the labels {labels[:10]} must name each of the {self.d} arms once.")
+            missing = [a for a in range(self.d) if a not in arms]
+            raise InputError(
+                f"{what}: the labels {labels[:10]} must name each of the {self.d} arms once; missing: {self.label(missing[:10])}."
+            )
         return [items[arms.index(a)] for a in range(self.d)]
 
     def means(self, values: Iterable[float], what: str = "means") -> Floats:

@@ -22,7 +22,7 @@ from .rules import RuleBase, Setup
 from .rules.base import copied
 from .structures.base import arms_of, whole
 from .structures.callback import own_errors
-from .structures.eliminating import eliminating
+from .structures.eliminating import LIMIT, eliminating
 from .thresholds import Validity, make_threshold, resolve, validity
 
 
@@ -183,7 +183,12 @@ def table(simulations: Sequence[Simulation]) -> str:
     lines = ["  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
              for line in [head, *body]]  # fmt: skip
     c = simulations[0].complexity
-    lines.append(f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to {c.gap:.0e}).")
+    if c.gap > 1e-3:
+        lines.append(
+            f"1/D_nu, the characteristic time, lies between {c.time / (1.0 + c.gap):,.1f} and {c.time:,.1f}; limits are for the latter."
+        )
+    else:
+        lines.append(f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to {c.gap:.0e}).")
     for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
         lines.append(
             f"delta = {row['delta']:g}: no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds "
@@ -225,6 +230,12 @@ def simulate(
     truth, deltas = _check(problem, means, delta, ties), check_deltas(delta)
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
+    number = problem.answers.size()
+    if eliminate and (number is None or number > LIMIT):
+        raise InputError(
+            f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers!r} has {number or 'an unknown number of them'}: "
+            "drop eliminate, or give the answers with Listed."
+        )
     if eliminate and len(deltas) > 1:
         raise InputError(f"eliminate=True needs a single delta, because what is discarded depends on it; got {deltas}.")
     chosen, name = make_rule(rule), resolve(threshold, problem)

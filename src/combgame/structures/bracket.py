@@ -40,6 +40,10 @@ class BracketPart:
 
     def solve(self, score: Floats, inside: Floats, outside: Floats) -> Floats | None:
         """The best set with some arms forced in and some out; None if there is none."""
+        native = getattr(self.structure, "solve_within", None)
+        if native is not None:
+            found: Floats | None = native(score, inside, outside)
+            return found
         big, out = 4.0 * (np.abs(score).sum() + 1.0), np.zeros(score.size)
         self.oracle.argmax(score + big * inside - big * outside, out)
         return out if not (outside * out).any() and (inside * (1.0 - out)).sum() == 0.0 else None
@@ -50,12 +54,12 @@ class BracketPart:
         slope = self.last[counts] or found.guess(light)
         bound, children = found.bound(slope, light)
         for factor in (2.0, 0.5, 1.3, 0.77):  # climb: the bound is concave in the multiplier, and holds at each
-            while slope < 1e15:
+            while 1e-15 < slope * factor < 1e15:
                 trial, those = found.bound(slope * factor, light)
                 if trial <= bound:
                     break
                 bound, children, slope = trial, those, slope * factor
-        self.last[counts] = slope
+        self.last[counts] = slope if 1e-12 < slope < 1e12 else 0.0
         if self.exact:
             bound = found.close(bound, children, slope, light)
         if found.set is None:
@@ -99,7 +103,11 @@ class _Found:
         """min over J != I of g(J, slope), and the sets that it was taken over: (g, J, forced in, forced out)."""
         cost = self.costs(slope, light)
         children = self.split(cost, self.best, np.zeros(cost.size), np.zeros(cost.size))
-        return (children[0][0] if children else np.inf), children
+        return (children[0][0] - self.margin(cost) if children else np.inf), children
+
+    def margin(self, cost: Floats) -> float:
+        """What rounding, and an oracle's own tolerance, may hide in a sum of costs."""
+        return float(1e-10 * np.abs(cost).sum())
 
     def split(self, cost: Floats, centre: Floats, inside: Floats, outside: Floats) -> list[tuple[float, Floats, Floats, Floats]]:
         """Lawler: the best set other than `centre` in each of the cells in which it differs first at a given arm."""
@@ -136,9 +144,9 @@ class _Found:
         cost, order = self.costs(slope, light), itertools.count()
         queue = [(child[0], next(order), child) for child in children]
         heapq.heapify(queue)
-        while queue and queue[0][0] < self.value:
+        while queue and queue[0][0] - self.margin(cost) < self.value:
             if self.calls > self.part.limit:
-                return max(bound, queue[0][0])
+                return max(bound, queue[0][0] - self.margin(cost))
             _, _, (_, other, inside, outside) = heapq.heappop(queue)
             for child in self.split(cost, other, inside, outside):
                 heapq.heappush(queue, (child[0], next(order), child))

@@ -18,6 +18,7 @@ from .._marks import jitable
 from ..protocols import Floats, Ints, Rewards
 from .rivals import lightest
 
+CANCEL = 1e10  # variances are taken to differ by at most this factor while the nearest path is searched
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -41,6 +42,12 @@ def labels(
 ) -> None:
     """Write the Gaussian nearest path."""
     nodes, light = first.size - 1, lightest(weight)
+    sharpest = math.inf
+    for k in range(arm.size):
+        sharpest = min(sharpest, rewards.blur(max(weight[arm[k]], light), arm[k]))
+    dimmest = (
+        CANCEL * sharpest
+    )  # prefix sums of variances are subtracted: beyond this ratio nothing would be left of the small ones
     on = np.zeros(nodes, np.int64)
     gain, spread, along = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes, np.int64)
     steps, v = walk(first, arm, head, best, along), 0
@@ -48,7 +55,7 @@ def labels(
     for i in range(steps):
         k = along[i]
         gain[head[k]] = gain[v] + mean[arm[k]]
-        spread[head[k]] = spread[v] + rewards.blur(max(weight[arm[k]], light), arm[k])
+        spread[head[k]] = spread[v] + min(rewards.blur(max(weight[arm[k]], light), arm[k]), dimmest)
         v = head[k]
         on[v] = 1
     room, n = 4 * arm.size + 16, 0
@@ -72,14 +79,14 @@ def labels(
             if best[arm[k]] > 0.5:
                 continue
             u = head[k]
-            step_reward, step_extra = mean[arm[k]], rewards.blur(max(weight[arm[k]], light), arm[k])
+            step_reward, step_extra = mean[arm[k]], min(rewards.blur(max(weight[arm[k]], light), arm[k]), dimmest)
             before, label = -1, top[v]  # labels come with falling reward, so places in u's list only move on
             while label >= 0:
                 a, b = reward[label] + step_reward, extra[label] + step_extra
                 if on[u] == 1:
                     lead = max(gain[u] - a, 0.0)
                     found = 0.5 * lead * lead / (spread[u] + b)
-                    if found < value:
+                    if last_label < 0 or found < value:
                         value, last_label, last_edge = found, label, k
                 else:
                     after = follow[before] if before >= 0 else top[u]

@@ -15,30 +15,50 @@ class Graph(NamedTuple):
     names: list[str]  # of the edges
 
 
+def _check_direction(what: str, wanted: bool, found: bool) -> None:
+    if wanted and not found:
+        raise InputError(f"{what}: the graph is undirected, so that its edges have no direction to go; pass a directed graph.")
+    if found and not wanted:
+        raise InputError(f"{what}: the graph is directed, but trees have no direction; pass an undirected graph.")
+
+
 def read_graph(edges: Any, what: str, directed: bool) -> Graph:
     """Edges from a list of (tail, head) or (tail, head, name), or from somebody else's graph object."""
     nodes: list[Hashable] = []
+    triples: list[tuple[Any, Any, str | None]]
     if hasattr(edges, "tocoo"):  # SciPy sparse: an entry is an edge, explicit zeros too
         found = edges.tocoo()
-        triples = [(int(u), int(v), None) for u, v in zip(found.row, found.col, strict=True)]
-        if not directed:
-            triples = [t for t in triples if t[0] < t[1]] or triples
+        pairs = [(int(u), int(v)) for u, v in zip(found.row, found.col, strict=True)]
+        if not directed:  # one entry or two, above or below the diagonal: the same edge
+            pairs = sorted({(min(u, v), max(u, v)) for u, v in pairs})
+        triples = [(u, v, None) for u, v in pairs]
+        nodes = list(range(max(found.shape)))
     elif hasattr(edges, "edge_list"):  # rustworkx
-        labels = list(edges.nodes())
-        whole = all(isinstance(x, Hashable) and x is not None for x in labels) and len(set(labels)) == len(labels)
-        triples = [(labels[u], labels[v], None) if whole else (u, v, None) for u, v in edges.edge_list()]
+        _check_direction(what, directed, hasattr(edges, "in_degree"))
+        labels = {i: edges[i] for i in edges.node_indices()}  # numbers keep holes where nodes were removed
+        values = list(labels.values())
+        if not all(isinstance(x, Hashable) and x is not None for x in values) or len(set(values)) < len(values):
+            labels = {i: i for i in labels}
+        nodes = list(labels.values())
+        triples = [(labels[u], labels[v], name if isinstance(name, str) else None) for u, v, name in edges.weighted_edge_list()]
     elif hasattr(edges, "edges") and hasattr(edges, "nodes"):  # networkx
+        _check_direction(what, directed, edges.is_directed())
         several = edges.is_multigraph()
         rows = edges.edges(keys=True, data=True) if several else edges.edges(data=True)
         triples = [(row[0], row[1], row[-1].get("name")) for row in rows]
         nodes = list(edges.nodes)
     else:
         try:
-            triples = [(e[0], e[1], e[2] if len(e) > 2 else None) for e in edges]
-        except (TypeError, IndexError, KeyError):
+            given = [tuple(e) for e in edges if not isinstance(e, str)]
+            fit = len(given) == len(edges) and all(len(e) == 2 or (len(e) == 3 and isinstance(e[2], str)) for e in given)
+            triples = [(e[0], e[1], e[2] if len(e) > 2 else None) for e in given] if fit and {x for e in given for x in e} else []
+        except TypeError:
+            fit = False
+        if not fit:
             raise InputError(
-                f"{what}: edges must be a list of (tail, head) or (tail, head, name), or a networkx, rustworkx or sparse graph."
-            ) from None
+                f"{what}: edges must be a list of (tail, head) or (tail, head, name) with a text as name, or a networkx, rustworkx "
+                "or SciPy sparse graph."
+            )
     if not triples:
         raise InputError(f"{what}: there are no edges; give at least one.")
     number: dict[Hashable, int] = {}

@@ -16,6 +16,8 @@ from .callback import CallbackPart, callback_part
 class IntegerProgram(StructureBase):
     """The non-empty sets x in {0, 1}^d with lower <= matrix x <= upper.
 
+    The empty set is left out: there is nothing to play in it.
+
     `constraints`: one (matrix, lower, upper), or a list of them; -inf and inf are allowed. An infeasible programme is an error when it
     is made; a solver that runs into `time_limit` (seconds per call) is an error, never a wrong set.
 
@@ -41,6 +43,8 @@ class IntegerProgram(StructureBase):
             raise InputError(
                 f"IntegerProgram: a constraint must be (matrix, lower, upper) with {self.d} columns; got {one!r}."
             ) from None
+        size = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
+        rows, low, high = rows / size[:, None], low / size, high / size  # rows of one size: the solver's tolerance is absolute
         if rows.shape[1] != self.d or not np.all(np.isfinite(rows)) or np.isnan(low).any() or np.isnan(high).any():
             raise InputError(
                 f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite columns, and bounds without NaN."
@@ -51,7 +55,7 @@ class IntegerProgram(StructureBase):
         try:
             return greedy_covering(self)
         except OracleError as error:
-            if "no set" in str(error):
+            if "(infeasible)" in str(error):
                 raise InputError(str(error)) from None
             raise
 
@@ -60,16 +64,25 @@ class IntegerProgram(StructureBase):
 
     def solve(self, score: Floats) -> Floats:
         """The best set, or a sentence."""
+        found = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
+        if found is None:
+            raise OracleError(f"{self!r}: no set but perhaps the empty one satisfies the constraints (infeasible); relax them.")
+        return found
+
+    def solve_within(self, score: Floats, inside: Floats, outside: Floats) -> Floats | None:
+        """The best set with some arms forced in and some out; None if there is none."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        scale = float(np.abs(score).max()) or 1.0
+        scale = (
+            float(np.abs(score).max()) or 1.0
+        ) / 1e6  # the solver's gap is absolute, 1e-6: this makes it 1e-12 of the largest
         solved = milp(
-            -score / scale, integrality=np.ones(self.d), bounds=Bounds(0, 1),
+            -score / scale, integrality=np.ones(self.d), bounds=Bounds(inside, 1.0 - outside),
             constraints=[LinearConstraint(*row) for row in self._rows],
             options={"time_limit": self.time_limit, "mip_rel_gap": 0.0},
         )  # fmt: skip
         if solved.status == 2:
-            raise OracleError(f"{self!r}: no set satisfies the constraints (infeasible); relax them.")
+            return None
         if solved.status != 0 or solved.x is None:
             raise OracleError(f"{self!r}: the solver did not finish ({solved.message}); raise time_limit = {self.time_limit}.")
         out = np.round(solved.x)
@@ -78,7 +91,8 @@ class IntegerProgram(StructureBase):
         return np.asarray(out, dtype=float)
 
     def _feasible(self, x: Floats) -> bool:
-        return all(bool(np.all(rows @ x >= low - 1e-6) and np.all(rows @ x <= high + 1e-6)) for rows, low, high in self._rows)
+        slack = 1e-9 * self.d  # rounding; every row has entries of at most 1
+        return all(bool(np.all(rows @ x >= low - slack) and np.all(rows @ x <= high + slack)) for rows, low, high in self._rows)
 
     def part(self) -> CallbackPart:
         return callback_part(self.solve, self.d)

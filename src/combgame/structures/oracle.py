@@ -54,6 +54,12 @@ class Oracle(StructureBase):
         self._argmax, self._contains, self.exact = argmax, contains, exact
         self._covering = [self._check(chosen, "covering") for chosen in covering] if covering is not None else None
         self._covering = self._covering if self._covering is not None else greedy_covering(self)
+        missing = 1.0 - vector({a for chosen in self._covering for a in chosen}, self.d)
+        seen = np.flatnonzero(self.ask(missing) * missing)
+        if seen.size:
+            raise InputError(
+                f"Oracle: the covering leaves out the arms {seen[:10].tolist()}, which its sets have; add sets that see them."
+            )
 
     def __repr__(self) -> str:
         return f"Oracle({getattr(self._argmax, '__name__', 'argmax')}, d={self.d})"
@@ -67,7 +73,7 @@ class Oracle(StructureBase):
             ) from None
         if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
             raise OracleError(
-                f"{self!r}: {what} gave {arms}; it must give a set of distinct arms from 0 to {self.d - 1}, not an empty one."
+                f"{self!r}: {what} gave {arms}; it must give one or more distinct arms from 0 to {self.d - 1} (not a mask)."
             )
         if self._contains is not None and not self._contains(frozenset(arms)):
             raise OracleError(f"{self!r}: {what} gave {sorted(arms)}, which `contains` says is not one of its sets.")

@@ -139,7 +139,10 @@ class Paths(StructureBase):
         return walk(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        left, v = set(arms), 0
+        chosen = list(arms)
+        left, v = set(chosen), 0
+        if len(left) < len(chosen):
+            return False
         while v < len(self._leaving) - 1:
             step = [a for a in self._leaving[v] if a in left]
             if len(step) != 1:
@@ -234,6 +237,11 @@ def _topological(n: int, tails: list[int], heads: list[int], names: list[Hashabl
             if not entering[head]:
                 ready.append(head)
     if len(order) < n:
-        stuck = [names[v] for v in range(n) if entering[v]]
-        raise InputError(f"Paths: the graph has a cycle among the nodes {stuck[:10]}; only acyclic graphs have a path oracle.")
+        stuck = {v for v in range(n) if entering[v]}
+        while loose := {v for v in stuck if not any(u in stuck for u in leaving[v])}:  # behind the cycle, not on it
+            stuck -= loose
+        raise InputError(
+            f"Paths: the graph has a cycle among the nodes {[names[v] for v in sorted(stuck)][:10]}; drop or turn an edge of it, or "
+            "list the paths with Listed."
+        )
     return order
