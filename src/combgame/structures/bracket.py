@@ -9,22 +9,20 @@ k best) makes the two meet.
 
 import heapq
 import itertools
-from typing import TYPE_CHECKING
+import math
 
 import numpy as np
 
 from ..errors import OracleError
 from ..protocols import Floats, Random, Rewards
+from .base import Geometry, StructureBase, farthest
 from .rivals import against, lightest
-
-if TYPE_CHECKING:
-    from .base import StructureBase
 
 
 class BracketPart:
     """Asks an oracle. Interpreted; `last` is the multiplier of the last call, where the next search begins."""
 
-    def __init__(self, structure: "StructureBase", exact: bool, limit: int = 20_000) -> None:
+    def __init__(self, structure: StructureBase, exact: bool, limit: int = 20_000) -> None:
         self.structure, self.exact, self.limit = structure, exact, limit
         self.oracle, d = structure.part(), structure.d
         self.arms, self.sign, self.trial = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
@@ -151,3 +149,25 @@ class _Found:
             for child in self.split(cost, other, inside, outside):
                 heapq.heappush(queue, (child[0], next(order), child))
         return float(self.value)
+
+
+class Bracketed(StructureBase):
+    """A structure of which only an oracle is known: not its size, and its diameter only by climbing."""
+
+    exact: bool
+
+    def size(self) -> None:
+        return None
+
+    def difference(self) -> int:
+        return farthest(self)
+
+    def difference_bound(self) -> int:
+        return min(self.d, 2 * self.largest())
+
+    def geometry(self) -> Geometry:
+        """The diameter by greedy climbing; psi and phi those of the cube."""
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
+
+    def answer_part(self) -> BracketPart:
+        return BracketPart(self, exact=self.exact)

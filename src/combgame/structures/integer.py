@@ -1,6 +1,5 @@
 """The 0/1 points of linear constraints, by HiGHS through SciPy."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -8,12 +7,12 @@ import numpy as np
 
 from ..errors import InputError, OracleError
 from ..protocols import Floats
-from .base import Geometry, StructureBase, arms_of, farthest, greedy_covering, whole
-from .bracket import BracketPart
+from .base import arms_of, greedy_covering, whole
+from .bracket import Bracketed
 from .callback import CallbackPart, callback_part
 
 
-class IntegerProgram(StructureBase):
+class IntegerProgram(Bracketed):
     """The non-empty sets x in {0, 1}^d with lower <= matrix x <= upper.
 
     The empty set is left out: there is nothing to play in it.
@@ -97,12 +96,6 @@ class IntegerProgram(StructureBase):
     def part(self) -> CallbackPart:
         return callback_part(self.solve, self.d)
 
-    def answer_part(self) -> BracketPart:
-        return BracketPart(self, exact=self.exact)
-
-    def size(self) -> None:
-        return None
-
     def iterate(self) -> Iterator[tuple[int, ...]]:
         """All of them, arm by arm, each branch checked by the solver."""
 
@@ -142,13 +135,3 @@ class IntegerProgram(StructureBase):
 
     def largest(self) -> int:
         return int(self.solve(np.ones(self.d)).sum())
-
-    def difference(self) -> int:
-        return farthest(self)
-
-    def difference_bound(self) -> int:
-        return min(self.d, 2 * self.largest())
-
-    def geometry(self) -> Geometry:
-        """The diameter by greedy climbing; psi and phi those of the cube."""
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

@@ -1,6 +1,5 @@
 """Any structure for which somebody can write `scores -> best set`."""
 
-import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -9,8 +8,8 @@ import numpy as np
 
 from ..errors import InputError, OracleError
 from ..protocols import Floats
-from .base import Geometry, StructureBase, farthest, greedy_covering, vector, whole
-from .bracket import BracketPart
+from .base import greedy_covering, vector, whole
+from .bracket import Bracketed
 from .callback import CallbackPart, callback_part
 
 Argmax = Callable[[Floats], Iterable[int]]
@@ -23,7 +22,7 @@ def _index(arm: Any) -> int:
     return operator.index(arm)
 
 
-class Oracle(StructureBase):
+class Oracle(Bracketed):
     """The sets that `argmax(scores)` can return: a function from d scores to the arms of the best set.
 
     `contains(arms)` tells whether a set is one of the structure's; every returned set is then checked against it.
@@ -86,9 +85,6 @@ class Oracle(StructureBase):
     def part(self) -> CallbackPart:
         return callback_part(self.ask, self.d)
 
-    def size(self) -> None:
-        return None
-
     def iterate(self) -> Iterator[tuple[int, ...]]:
         raise InputError(f"{self!r} cannot list its sets; give them with Listed, or use OFW, LLOO or uniform sampling.")
 
@@ -108,16 +104,3 @@ class Oracle(StructureBase):
 
     def largest(self) -> int:
         return int(self.ask(np.ones(self.d)).sum())
-
-    def difference(self) -> int:
-        return farthest(self)
-
-    def difference_bound(self) -> int:
-        return min(self.d, 2 * self.largest())
-
-    def geometry(self) -> Geometry:
-        """The diameter by greedy climbing; psi and phi those of the cube."""
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
-
-    def answer_part(self) -> BracketPart:
-        return BracketPart(self, exact=self.exact)
