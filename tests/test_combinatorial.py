@@ -322,6 +322,8 @@ CASES = {
     "groups overlap": (lambda: cg.Partition([[0, 1], [1, 2]], 1), "exactly once"),
     "size of a group": (lambda: cg.Partition([[0, 1], [2]], [3, 1]), "the size 3 is more than the 2 arms"),
     "sizes": (lambda: cg.Partition([[0, 1], [2]], [1]), "1 sizes for 2 groups"),
+    "groups of numbers": (lambda: cg.Partition(3, 1), "must be a list of groups of arms"),
+    "forbidden without pairs": (lambda: cg.Matchings(2, 2, forbidden=[3]), r"must be a list of pairs \(row, column\)"),
     "nothing": (lambda: cg.Partition([[0, 1]], 0), "all sizes are 0"),
     "matching too large": (lambda: cg.Matchings(2, 3, size=3), "more than the 2 of the smaller side"),
     "matching impossible": (lambda: cg.Matchings(2, 2, forbidden=[(0, 0), (1, 0)]), "no 2 pairs can be matched"),
@@ -449,7 +451,7 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     runs = [Run(problem, setup, threshold, means, 1, 0, 0, engine, eliminate=True) for engine in ("python", "compiled")]
     for run in runs:
         run.advance(100_000)
-        assert run.game.answers.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
+        assert run.game.answers.listed.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
     assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].stops, runs[1].stops)
     plain = cg.simulate(problem, means, rule="uniform", runs=300)
     saving = cg.simulate(problem, means, rule="uniform", runs=300, eliminate=True)

@@ -100,7 +100,7 @@ class LLOO(LearnerBase):
             raise InputError(f"LLOO: geometry = {self.geometry!r} must be a Geometry(diameter, psi, phi, exact).")
 
     def room(self, d: int, home: int) -> int:
-        return support_room(d, home, self.sparsify)
+        return support_room(d, home)
 
     def part(self, seating: Seating) -> LLOOPart:
         d, seats = seating.centre.size, seating.seats

@@ -53,7 +53,7 @@ class OFW(LearnerBase):
     sparsify: bool = True
 
     def room(self, d: int, home: int) -> int:
-        return support_room(d, home, self.sparsify)
+        return support_room(d, home)
 
     def part(self, seating: Seating) -> OFWPart:
         d, seats = seating.centre.size, seating.seats

@@ -178,5 +178,5 @@ def support_limit(d: int, sparsify: bool) -> int:
     return 2 * (d + 1) if sparsify and d <= ELIMINATION else 0
 
 
-def support_room(d: int, home: int, sparsify: bool) -> int:
+def support_room(d: int, home: int) -> int:
     return max(2 * (d + 1), home) + 2

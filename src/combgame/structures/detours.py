@@ -18,7 +18,9 @@ from .._marks import jitable
 from ..protocols import Floats, Ints, Rewards
 from .rivals import lightest
 
-CANCEL = 1e10  # variances are taken to differ by at most this factor while the nearest path is searched
+# While the nearest path is searched, variances are taken to differ by at most this factor: prefix sums of them are
+# subtracted, and beyond it nothing would be left of the small ones.
+CANCEL = 1e10
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -45,9 +47,7 @@ def labels(
     sharpest = math.inf
     for k in range(arm.size):
         sharpest = min(sharpest, rewards.blur(max(weight[arm[k]], light), arm[k]))
-    dimmest = (
-        CANCEL * sharpest
-    )  # prefix sums of variances are subtracted: beyond this ratio nothing would be left of the small ones
+    dimmest = CANCEL * sharpest
     on = np.zeros(nodes, np.int64)
     gain, spread, along = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes, np.int64)
     steps, v = walk(first, arm, head, best, along), 0

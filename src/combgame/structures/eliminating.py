@@ -6,77 +6,46 @@ single answer is left: each rival must have been beaten at some time, not all of
 those that are left.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ..protocols import Floats, Ints, Random, Rewards, Seen, Threshold
+from ..protocols import Floats, Random, Rewards, Seen, Threshold
 from ..rewards.base import differ
 from .base import StructureBase, vector
-from .rivals import against
+from .listed import ListedPart, listed_part
 
 LIMIT = 20_000
 
 
 class EliminatingPart(NamedTuple):
-    """Answers by list. It watches the run it belongs to: `argmax`, once a round, also discards."""
+    """A list of answers that watches the run it belongs to: `argmax`, once a round, also discards."""
 
-    members: Floats  # float64[n, d]
-    alive: Floats  # float64[n]: 1 while it is considered
+    listed: ListedPart
     rewards: Rewards
     threshold: Threshold
     seen: Seen
-    arms: Ints  # scratch
-    sign: Floats
-    trial: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        top, value = -1, 0.0
-        for k in range(self.members.shape[0]):
-            if self.alive[k] > 0.5:
-                total = 0.0
-                for a in range(score.size):
-                    if self.members[k, a] > 0.5:
-                        total += score[a]
-                if top < 0 or total > value:
-                    top, value = k, total
-        for a in range(score.size):
-            out[a] = self.members[top, a]
+        this = self.listed
+        this.argmax(score, out)
         level = self.threshold.level(self.seen.clock[0], 0)
-        for k in range(self.members.shape[0]):
-            if self.alive[k] > 0.5 and k != top:
-                n = differ(out, self.members[k], self.arms, self.sign)
-                if self.rewards.distance(self.seen.mean, self.seen.counts, self.arms, self.sign, n, self.trial) > level:
-                    self.alive[k] = 0.0
+        for k in range(this.alive.size):
+            n = differ(out, this.members[k], this.arms, this.sign)
+            if n == 0 or this.alive[k] < 0.5:
+                continue
+            if self.rewards.distance(self.seen.mean, self.seen.counts, this.arms, this.sign, n, this.trial) > level:
+                this.alive[k] = 0.0
 
     def sample(self, rng: Random, out: Floats) -> None:
-        n = self.members.shape[0]
-        k = min(int(rng.random() * n), n - 1)
-        for a in range(out.size):
-            out[a] = self.members[k, a]
+        self.listed.sample(rng, out)
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
         """The nearest of the answers that are left; infinity if there is none."""
-        closest, value = -1, math.inf
-        for k in range(self.members.shape[0]):
-            if self.alive[k] > 0.5:
-                n = differ(best, self.members[k], self.arms, self.sign)
-                if n > 0:
-                    found = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
-                    if closest < 0 or found < value:
-                        closest, value = k, found
-        if closest < 0:
-            return math.inf
-        for a in range(best.size):
-            rival[a] = self.members[closest, a]
-        return against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+        return self.listed.nearest(rewards, mean, weight, best, rival, alternative)
 
 
 def eliminating(answers: StructureBase, rewards: Rewards, threshold: Threshold, seen: Seen) -> EliminatingPart:
     """The answers of a run that eliminates; they are listed, so there may be at most 20,000."""
-    d = answers.d
-    members = np.array([vector(chosen, d) for chosen in answers.sets(LIMIT)])
-    return EliminatingPart(
-        members, np.ones(len(members)), rewards, threshold, seen, np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
-    )
+    members = np.array([vector(chosen, answers.d) for chosen in answers.sets(LIMIT)])
+    return EliminatingPart(listed_part(members), rewards, threshold, seen)

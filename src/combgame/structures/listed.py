@@ -20,6 +20,7 @@ EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
 
 class ListedPart(NamedTuple):
     members: Floats  # float64[n, d]
+    alive: Floats  # float64[n]: 1, or 0 for a set that is no longer considered (see eliminating.py)
     arms: Ints  # scratch
     sign: Floats
     trial: Floats
@@ -27,12 +28,13 @@ class ListedPart(NamedTuple):
     def argmax(self, score: Floats, out: Floats) -> None:
         top, value = -1, 0.0
         for k in range(self.members.shape[0]):
-            total = 0.0
-            for a in range(score.size):
-                if self.members[k, a] > 0.5:
-                    total += score[a]
-            if top < 0 or total > value:
-                top, value = k, total
+            if self.alive[k] > 0.5:
+                total = 0.0
+                for a in range(score.size):
+                    if self.members[k, a] > 0.5:
+                        total += score[a]
+                if top < 0 or total > value:
+                    top, value = k, total
         for a in range(score.size):
             out[a] = self.members[top, a]
 
@@ -43,17 +45,24 @@ class ListedPart(NamedTuple):
             out[a] = self.members[k, a]
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """Every other set of the list."""
+        """Every other set of the list; infinity if there is none."""
         closest, value = -1, math.inf
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
-            if n > 0:
+            if n > 0 and self.alive[k] > 0.5:
                 found = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
                 if closest < 0 or found < value:
                     closest, value = k, found
+        if closest < 0:
+            return math.inf
         for a in range(best.size):
             rival[a] = self.members[closest, a]
         return against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+
+
+def listed_part(members: Floats) -> ListedPart:
+    n, d = members.shape
+    return ListedPart(members.copy(), np.ones(n), np.zeros(d, np.int64), np.zeros(d), np.zeros(d))
 
 
 class Listed(StructureBase):
@@ -95,7 +104,7 @@ class Listed(StructureBase):
         return f"Listed({inside}, d={self.d})"
 
     def part(self) -> ListedPart:
-        return ListedPart(self._matrix.copy(), np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(self.d))
+        return listed_part(self._matrix)
 
     def size(self) -> int:
         return len(self._sets)

@@ -83,7 +83,10 @@ class Matchings(StructureBase):
         self.pairs = whole("Matchings: size", min(n, m) if size is None else size, 1)
         if self.pairs > min(n, m):
             raise InputError(f"Matchings: size = {size} is more than the {min(n, m)} of the smaller side.")
-        barred = set(forbidden)
+        try:
+            barred = {(r, c) for r, c in forbidden}
+        except (TypeError, ValueError):
+            raise InputError(f"Matchings: forbidden = {forbidden!r} must be a list of pairs (row, column).") from None
         unknown = [p for p in barred if p[0] not in self.rows or p[1] not in self.columns]
         if unknown:
             raise InputError(f"Matchings: the forbidden pair {unknown[0]} is not a (row, column); check its names.")

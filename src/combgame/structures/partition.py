@@ -83,7 +83,12 @@ class Partition(StructureBase):
     """
 
     def __init__(self, groups: Sequence[Iterable[int]], sizes: int | Sequence[int]) -> None:
-        self.groups = [sorted(int(a) for a in group) for group in groups]
+        try:
+            self.groups = [sorted(int(a) for a in group) for group in groups]
+        except (TypeError, ValueError):
+            raise InputError(
+                f"Partition: groups = {groups!r} must be a list of groups of arms, such as [[0, 1], [2, 3]]."
+            ) from None
         every = sorted(a for group in self.groups for a in group)
         if not every or every != list(range(len(every))):
             raise InputError(
