@@ -7,7 +7,7 @@ from .evidence import Evidence, evidence
 from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian
-from .rules import CombGame, Uniform
+from .rules import GCBPE, CombGame, Uniform
 from .simulate import Comparison, Simulation, compare, simulate
 from .structures import (
     AlmostAllSets,
@@ -28,8 +28,9 @@ from .structures import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "CombGame", "CombGameError", "Comparison", "Complexity",
-    "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "IntegerProgram", "Listed", "Matchings", "Oracle",
+    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "CombGame", "CombGameError", "Comparison",
+    "Complexity", "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "IntegerProgram", "Listed", "Matchings",
+    "Oracle",
     "OracleError", "Partition", "Paths", "Problem", "Simulation", "SpanningTrees", "Subsets", "TieError", "TooManySetsError", "Uniform",
     "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network", "simulate", "theory_bonus",
 ]  # fmt: skip

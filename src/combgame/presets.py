@@ -2,11 +2,12 @@
 
 hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
 uniform                      a random action every round
+gcb-pe                       a covering over and over, with its own stopping rule: Chen, Du, Kuroki 2020
 """
 
 from .errors import UnknownNameError
 from .learners import LLOO, OFW, AdaHedge, Hedge
-from .rules import CombGame, RuleBase, Uniform
+from .rules import GCBPE, CombGame, RuleBase, Uniform
 
 PRESETS: dict[str, RuleBase] = {
     "hedge": CombGame(Hedge()),
@@ -14,6 +15,7 @@ PRESETS: dict[str, RuleBase] = {
     "ofw": CombGame(OFW()),
     "lloo": CombGame(LLOO()),
     "uniform": Uniform(),
+    "gcb-pe": GCBPE(),
 }
 
 

@@ -2,10 +2,11 @@
 
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,21 +17,23 @@ from .evidence import evidence
 from .learners import LearnerBase
 from .presets import make_rule
 from .problem import Problem, check_deltas
-from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View
+from .protocols import Floats, Game, Ints, Random, Rule, Seen, Structure, Threshold, View
 from .round import FULL
-from .rules import RuleBase, Setup
+from .rules import RuleBase, Setup, Stopping
 from .rules.base import copied
 from .structures.base import arms_of, whole
 from .structures.callback import own_errors
 from .structures.eliminating import LIMIT, eliminating
 from .thresholds import Validity, make_threshold, resolve, validity
 
+Watch = Callable[[Game, Threshold, Seen], Structure]
+
 
 class Run:
     """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or the workers."""
 
     def __init__(self, problem: Problem, setup: Setup, threshold: Threshold, means: Floats, deltas: int, seed: int,
-                 number: int, engine: str, eliminate: bool = False) -> None:  # fmt: skip
+                 number: int, engine: str, watch: Watch | None = None) -> None:  # fmt: skip
         d = problem.d
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         self.setup, self.means, self.threshold = setup, means, copied(threshold)
@@ -38,9 +41,8 @@ class Run:
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
         self.seen = Seen(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1, np.int64))
-        if eliminate:
-            watched = eliminating(problem.answers, self.game.rewards, self.threshold, self.seen)
-            self.game = self.game._replace(answers=watched)
+        if watch is not None:
+            self.game = self.game._replace(answers=watch(self.game, self.threshold, self.seen))
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
         self.stops: Ints = np.full(deltas, -1, np.int64)
         self.winners: Floats = np.zeros((deltas, d))
@@ -57,6 +59,54 @@ class Run:
             self.rule = self.setup.enlarge(self.rule)
 
 
+class Outcome(NamedTuple):
+    """What a finished run leaves: the first four are the same wherever it ran, the last is measured."""
+
+    stops: Ints  # int64[deltas]: the stopping round, -1 if it was capped
+    winners: Floats  # float64[deltas, d]
+    rounds: int  # rounds played
+    figures: dict[str, int]  # what the rule tells of itself
+    seconds: float  # spent on the rounds
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that determines the runs of one rule on one instance: `one(i)` is run i, anywhere, any time."""
+
+    problem: Problem
+    means: Floats
+    rule: RuleBase
+    stopping: Stopping
+    deltas: tuple[float, ...]
+    max_rounds: int
+    seed: int
+    engine: str
+
+    @cached_property
+    def setup(self) -> Setup:
+        return self.rule.setup(self.problem)
+
+    def run(self, number: int) -> Run:
+        return Run(self.problem, self.setup, self.stopping.threshold, self.means, len(self.deltas), self.seed, number, self.engine,
+                   self.stopping.watch)  # fmt: skip
+
+    def one(self, number: int) -> Outcome:
+        run = self.run(number)
+        run.advance(0)  # compiles, if nobody has: not to be timed
+        began = time.perf_counter()
+        run.advance(self.max_rounds)
+        seconds = time.perf_counter() - began
+        tell = getattr(self.setup, "figures", None)
+        return Outcome(run.stops, run.winners, int(run.seen.clock[0]), tell(run.rule) if tell else {}, seconds)
+
+    def gather(self, label: str, outcomes: Sequence[Outcome], scalar: bool = False) -> "Simulation":
+        stops = np.array([outcome.stops for outcome in outcomes])
+        winners = np.array([outcome.winners for outcome in outcomes])
+        return Simulation(
+            self.problem, self.means, label, self.stopping, self.deltas, self.max_rounds, self.seed, scalar, stops, winners
+        )
+
+
 @dataclass(frozen=True)
 class Simulation:
     """The outcome of many runs of one rule. Arrays have one entry per run, or one row per run where delta was a list."""
@@ -64,13 +114,18 @@ class Simulation:
     problem: Problem
     means: Floats
     rule: str
-    threshold: str
+    stopping: Stopping
     delta: tuple[float, ...]
     max_rounds: int
     seed: int
     scalar: bool  # delta was one number
     stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
     winners: Floats  # float64[runs, deltas, d]
+
+    @property
+    def threshold(self) -> str:
+        """The name of the threshold."""
+        return self.stopping.name
 
     def _shape(self, values: Any) -> Any:
         return values[:, 0] if self.scalar else values
@@ -113,7 +168,7 @@ class Simulation:
     @property
     def validity(self) -> Validity:
         """What the threshold guarantees on this problem."""
-        return validity(self.threshold, self.problem)
+        return self.stopping.validity
 
     @cached_property
     def complexity(self) -> Complexity:
@@ -124,8 +179,8 @@ class Simulation:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
     def limit(self, which: int = 0) -> float:
-        """The root of t = beta(t, delta) / D_nu: where an optimal rule would stop with this threshold."""
-        return limit(self.complexity.time, make_threshold(self.threshold, self.problem, self.delta), which)
+        """The root of t = beta(t, delta) / D_nu: where an optimal rule would stop with this threshold; NaN if it has none."""
+        return limit(self.complexity.time, self.stopping.threshold, which) if self.stopping.likelihood else math.nan
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per run and delta."""
@@ -153,10 +208,13 @@ class Simulation:
             capped, rounds = self.stops[:, k] < 0, np.where(self.stops[:, k] < 0, self.max_rounds, self.stops[:, k])
             low, middle, high = np.percentile(rounds, [25, 50, 75])
             root, time = self.limit(k), self.complexity.time
+            errors = int((~np.atleast_2d(self.correct.T)[k] & ~capped).sum())
+            least, most = error_interval(errors, len(rounds))
             found.append({
                 "rule": self.rule, "threshold": self.threshold, "delta": delta, "runs": len(rounds),
                 "mean": float(rounds.mean()), "q25": float(low), "median": float(middle), "q75": float(high),
-                "errors": int((~np.atleast_2d(self.correct.T)[k] & ~capped).sum()), "capped": int(capped.sum()),
+                "errors": errors, "error_rate": errors / len(rounds), "error_low": least, "error_high": most,
+                "capped": int(capped.sum()),
                 "time": time, "bound": max(math.log(1 / (2.4 * delta)), 0.0) * time / (1.0 + self.complexity.gap),
                 "limit": root, "ratio": float(rounds.mean()) / root,
             })  # fmt: skip
@@ -169,6 +227,24 @@ class Simulation:
         return f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {self.rounds.mean(axis=0)} rounds>"
 
 
+def error_interval(errors: int, runs: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact (Clopper-Pearson) confidence interval of an error rate.
+
+    >>> [round(x, 4) for x in error_interval(0, 750)]
+    [0.0, 0.0049]
+    """
+    from scipy.stats import beta
+
+    tail = (1.0 - confidence) / 2.0
+    low = float(beta.ppf(tail, errors, runs - errors + 1)) if errors > 0 else 0.0
+    high = float(beta.ppf(1.0 - tail, errors + 1, runs - errors)) if errors < runs else 1.0
+    return low, high
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return "-" if math.isnan(row["ratio"]) else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
+
+
 def table(simulations: Sequence[Simulation]) -> str:
     """The report of some simulations as text, with the bound of the instance underneath."""
     rows = [row for simulation in simulations for row in simulation.report()]
@@ -176,7 +252,7 @@ def table(simulations: Sequence[Simulation]) -> str:
     body = [
         [row["rule"], row["threshold"], f"{row['delta']:g}", str(row["runs"]),
          (">= " if row["capped"] else "") + f"{row['mean']:,.0f}", *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75")),
-         str(row["errors"]), str(row["capped"]), (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"]
+         str(row["errors"]), str(row["capped"]), _ratio(row)]
         for row in rows
     ]  # fmt: skip
     widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
@@ -190,11 +266,13 @@ def table(simulations: Sequence[Simulation]) -> str:
     else:
         lines.append(f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to {c.gap:.0e}).")
     for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
-        lines.append(
-            f"delta = {row['delta']:g}: no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds "
-            f"on average; with the {row['threshold']} threshold an optimal one stops near the limit t = beta(t, delta)/D_nu = "
-            f"{row['limit']:,.0f}."
-        )
+        text = f"delta = {row['delta']:g}: no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds on average"
+        if not math.isnan(row["limit"]):
+            text += (
+                f"; with the {row['threshold']} threshold an optimal one stops near the limit t = beta(t, delta)/D_nu = "
+                f"{row['limit']:,.0f}"
+            )
+        lines.append(text + ".")
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
     return "\n".join(lines)
 
@@ -227,31 +305,55 @@ def simulate(
     >>> sim.answers
     [(0,), (0,), (0,)]
     """
-    truth, deltas = _check(problem, means, delta, ties), check_deltas(delta)
+    bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate)
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
+    label = rule if isinstance(rule, str) else describe(rule)
+    outcomes = list(_bar(_spread(bench.one, runs, jobs), runs, label, progress))
+    return bench.gather(label, outcomes, np.ndim(delta) == 0)
+
+
+def make_bench(
+    problem: Problem,
+    means: Any,
+    rule: str | RuleBase,
+    delta: float | Sequence[float],
+    threshold: str,
+    seed: int,
+    max_rounds: int,
+    engine: str = "auto",
+    ties: str = "error",
+    eliminate: bool = False,
+) -> Bench:
+    """Check everything that determines a run."""
+    truth, deltas = _check(problem, means, delta, ties), check_deltas(delta)
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
+    chosen = make_rule(rule)
+    stopping = make_stopping(chosen, threshold, problem, deltas, eliminate)
+    return Bench(problem, truth, chosen, stopping, tuple(deltas), max_rounds, seed, engine)
+
+
+def make_stopping(rule: RuleBase, threshold: str, problem: Problem, deltas: list[float], eliminate: bool = False) -> Stopping:
+    """The stopping rule of a name; the rule's own, where it has one, stands for "proved"."""
+    own = rule.stopping(problem, deltas)
+    if own is not None and threshold in ("proved", own.name):
+        if eliminate:
+            raise InputError(
+                f"eliminate=True needs a threshold on the likelihood ratio, and {own.name} has another stopping rule."
+            )
+        return own
+    name = resolve(threshold, problem)
+    usual = Stopping(name, make_threshold(name, problem, deltas), None, validity(name, problem))
+    if not eliminate:
+        return usual
     number = problem.answers.size()
-    if eliminate and (number is None or number > LIMIT):
+    if number is None or number > LIMIT:
         raise InputError(
             f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers!r} has {number or 'an unknown number of them'}: "
             "drop eliminate, or give the answers with Listed."
         )
-    if eliminate and len(deltas) > 1:
+    if len(deltas) > 1:
         raise InputError(f"eliminate=True needs a single delta, because what is discarded depends on it; got {deltas}.")
-    chosen, name = make_rule(rule), resolve(threshold, problem)
-    setup, level = chosen.setup(problem), make_threshold(name, problem, deltas)
-
-    def one(number: int) -> tuple[Ints, Floats]:
-        run = Run(problem, setup, level, truth, len(deltas), seed, number, engine, eliminate)
-        run.advance(max_rounds)
-        return run.stops, run.winners
-
-    label = rule if isinstance(rule, str) else describe(rule)
-    outcomes = list(_bar(_spread(one, runs, jobs), runs, label, progress))
-    return Simulation(
-        problem, truth, label, name, tuple(deltas), max_rounds, seed, np.ndim(delta) == 0,
-        np.array([stops for stops, _ in outcomes]), np.array([winners for _, winners in outcomes]),
-    )  # fmt: skip
+    return usual._replace(watch=lambda game, level, seen: eliminating(problem.answers, game.rewards, level, seen))
 
 
 def _check(problem: Problem, means: Any, delta: Any, ties: str) -> Floats:
@@ -270,7 +372,7 @@ def _check(problem: Problem, means: Any, delta: Any, ties: str) -> Floats:
     return truth
 
 
-def _spread(one: Callable[[int], tuple[Ints, Floats]], runs: int, jobs: int) -> Iterator[tuple[Ints, Floats]]:
+def _spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
     """Outcomes in the order of the runs. The first is made here, which compiles; threads do the others (numba frees the GIL)."""
     yield one(0)
     if jobs == 1 or runs == 1:

@@ -34,6 +34,10 @@ class RewardsBase:
         """The smallest and largest value that a pull can return."""
         return -math.inf, math.inf
 
+    def noise(self) -> float:
+        """A sigma for which every arm's values are sigma-sub-Gaussian, whatever the means."""
+        raise NotImplementedError
+
 
 def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
     return np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(1)

@@ -152,6 +152,9 @@ class Gaussian(RewardsBase):
         if isinstance(self.sigma, tuple) and len(self.sigma) != d:
             raise InputError(f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one per arm.")
 
+    def noise(self) -> float:
+        return float(np.max(self.sigma))
+
     def part(self, low: Floats, high: Floats) -> GaussianPart:
         sigma = np.broadcast_to(np.asarray(self.sigma, dtype=float), low.shape).copy()
         return gaussian_part(sigma, low, high)

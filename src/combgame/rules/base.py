@@ -1,14 +1,15 @@
 """What a rule is before a run: a description, which a problem turns into a set-up, which makes a fresh part per run."""
 
 import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..protocols import Ints, Random, Rule
+from ..protocols import Game, Ints, Random, Rule, Seen, Structure, Threshold
 from ..structures.callback import SIGNATURE
-from ..thresholds import Question
+from ..thresholds import Question, Validity
 
 Part = TypeVar("Part")
 
@@ -22,6 +23,19 @@ class Setup(Protocol):
     def enlarge(self, rule: Any) -> Rule:
         """The same state in larger arrays."""
 
+    def figures(self, rule: Any) -> dict[str, int]:
+        """What a finished run tells of its rule, such as the size of the support."""
+
+
+class Stopping(NamedTuple):
+    """When a run stops: its evidence passes the threshold."""
+
+    name: str
+    threshold: Threshold
+    watch: Callable[[Game, Threshold, Seen], Structure] | None  # makes answers with evidence of their own; None: the problem's
+    validity: Validity
+    likelihood: bool = True  # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its limit
+
 
 @dataclass(frozen=True)
 class RuleBase:
@@ -29,6 +43,10 @@ class RuleBase:
 
     def setup(self, problem: Question) -> Setup:
         raise NotImplementedError
+
+    def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
+        """The stopping rule that comes with the rule, if one does; it stands for "proved"."""
+        return None
 
 
 def copied(part: Part) -> Part:

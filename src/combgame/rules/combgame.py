@@ -17,6 +17,7 @@ from ..structures.base import vector
 from ..thresholds import Question
 from ..trackers import TRACKERS, make_tracker
 from .base import RuleBase, copied, grown
+from .ledger import Ledger, make_ledger
 
 
 @jitable
@@ -47,6 +48,7 @@ class CombGamePart(NamedTuple):
     reward: Floats  # r_t
     home: Ints  # the numbers of the start's actions
     centre: Floats  # w~_{n_0}
+    ledger: Ledger  # the learner's regret, if it is recorded
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         seat = self.seats.find(view.best) if self.per_answer else 0
@@ -58,6 +60,7 @@ class CombGamePart(NamedTuple):
         )
         f = self.bonus.explore(seen.clock[0])
         optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
+        self.ledger.note(game.actions, self.mixture, self.reward)
         self.learner.feed(seat, self.mixture, self.catalogue, game.actions, self.reward)  # line 9
         self.catalogue.played[number] += 1.0
         self.catalogue.write(number, view.action)
@@ -108,6 +111,7 @@ class CombGameSetup:
             np.zeros(self.d),
             home,
             centre,
+            make_ledger(self.d, self.rule.record),
         )
 
     def enlarge(self, rule: CombGamePart) -> CombGamePart:
@@ -124,7 +128,11 @@ class CombGameSetup:
             tracker=grown(rule.tracker, larger.tracker),
             mixture=grown(rule.mixture, larger.mixture),
             seats=table,
+            ledger=rule.ledger,
         )
+
+    def figures(self, rule: CombGamePart) -> dict[str, int]:
+        return {"support": int(rule.mixture.size[0]), "met": int(rule.catalogue.size[0])}
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,8 @@ class CombGame(RuleBase):
 
     learner: Hedge(), AdaHedge(), OFW(), LLOO() or one of your own; tracking: "C", "D" or "sample"; bonus: "stylised" (ln t) or
     "theory"; per_answer: one learner per candidate answer, made when it first leads, instead of one for all;
-    start: "covering", "full" or "random-covering" (None: the one that the paper gives the learner).
+    start: "covering", "full" or "random-covering" (None: the one that the paper gives the learner);
+    record: keep the figures of the learner's regret (see `combgame.regret`), at the price of two oracle calls a round.
     """
 
     learner: LearnerBase = field(default_factory=LLOO)
@@ -141,6 +150,7 @@ class CombGame(RuleBase):
     bonus: str | Bonus = "stylised"
     per_answer: bool = False
     start: str | None = None
+    record: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
@@ -151,8 +161,11 @@ class CombGame(RuleBase):
         if self.start is not None and self.start not in STARTS:
             known = ", ".join(map(repr, STARTS))
             raise UnknownNameError(f"CombGame: start = {self.start!r} is not known; use one of {known}.")
-        if not isinstance(self.per_answer, bool):
-            raise InputError(f"CombGame: per_answer = {self.per_answer!r} must be True or False.")
+        for name, value in (("per_answer", self.per_answer), ("record", self.record)):
+            if not isinstance(value, bool):
+                raise InputError(f"CombGame: {name} = {value!r} must be True or False.")
+        if self.record and self.per_answer:
+            raise InputError("CombGame: record=True keeps the regret of one learner; drop it, or per_answer=True.")
         make_bonus(self.bonus)
 
     def setup(self, problem: Question) -> CombGameSetup:

@@ -30,6 +30,9 @@ class UniformSetup(NamedTuple):
     def enlarge(self, rule: UniformPart) -> UniformPart:
         return rule
 
+    def figures(self, rule: UniformPart) -> dict[str, int]:
+        return {}
+
 
 @dataclass(frozen=True)
 class Uniform(RuleBase):

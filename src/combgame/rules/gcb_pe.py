@@ -1,0 +1,153 @@
+"""GCB-PE (Chen, Du, Kuroki 2020, *Combinatorial pure exploration with partial linear feedback*), under semi-bandit feedback.
+
+A covering ("global observer set") is played again and again. After n passes the answer with the largest estimated value is
+returned if it leads the second best by more than 2 L_p rad_n, rad_n = scale beta_sigma sqrt(2 ln(4 n^2 e^2 / delta) / n), with
+L_p = sqrt(max |I|) (the paper, appendix on implementation). beta_sigma^2 = max over signs of ||1/N * sum_i S_{A_i}^T eta_i||^2: every
+sign belongs to one arm, so equal signs per arm are best and beta_sigma^2 is the number of arms, at any d.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..coverings import start_sets, table
+from ..errors import InputError
+from ..protocols import Floats, Game, Ints, Random, Rewards, Seen, Structure, Threshold, View
+from ..thresholds import Question, Validity
+from .base import RuleBase, Stopping
+
+
+class RepeatPart(NamedTuple):
+    """The covering, over and over."""
+
+    rows: Ints
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        row = self.rows[seen.clock[0] % self.rows.shape[0]]
+        for a in range(view.action.size):
+            view.action[a] = 0.0
+        for j in range(row.size):
+            if row[j] >= 0:
+                view.action[row[j]] = 1.0
+
+    def full(self) -> bool:
+        return False
+
+
+class RadiusPart(NamedTuple):
+    """2 L_p rad_n at the end of pass n, infinite in between."""
+
+    passes: int  # rounds in a pass
+    factor: float  # 2 L_p scale beta_sigma
+    delta: Floats
+
+    def level(self, t: int, which: int) -> float:
+        n = t // self.passes
+        if n == 0 or t % self.passes != 0:
+            return math.inf
+        return self.factor * math.sqrt(2.0 * (math.log(4.0) + 2.0 * math.log(n) + 2.0 - math.log(self.delta[which])) / n)
+
+
+class LeadPart(NamedTuple):
+    """Answers whose evidence is the lead over the second best, at the end of a pass; d oracle calls find that one.
+
+    A set other than the best lacks one of its arms or has an arm that it has not, so one of d forced oracle calls meets it.
+    """
+
+    answers: Structure
+    seen: Seen
+    passes: int
+    score: Floats  # scratch
+    trial: Floats
+
+    def argmax(self, score: Floats, out: Floats) -> None:
+        self.answers.argmax(score, out)
+
+    def sample(self, rng: Random, out: Floats) -> None:
+        self.answers.sample(rng, out)
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """How far `best` leads `rival`, the second best, at the estimates; 0 within a pass."""
+        t = self.seen.clock[0]
+        if t < self.passes or t % self.passes != 0:
+            return 0.0
+        score, trial, lead, force, value = self.score, self.trial, math.inf, 1.0, 0.0
+        for a in range(mean.size):
+            alternative[a] = mean[a]
+            score[a] = self.seen.feasible[a]
+            force += 2.0 * abs(score[a])
+            value += best[a] * score[a]
+        for a in range(mean.size):
+            kept = score[a]
+            score[a] = -force if best[a] > 0.5 else force
+            self.answers.argmax(score, trial)
+            score[a] = kept
+            if trial[a] == best[a]:
+                continue  # every set has this arm, or none has
+            other = 0.0
+            for b in range(mean.size):
+                other += trial[b] * score[b]
+            if value - other < lead:
+                lead = value - other
+                for b in range(mean.size):
+                    rival[b] = trial[b]
+        return lead
+
+
+class GCBPESetup(NamedTuple):
+    rows: Ints
+
+    def fresh(self, rng: Random) -> tuple[RepeatPart, Ints]:
+        return RepeatPart(self.rows), self.rows
+
+    def enlarge(self, rule: RepeatPart) -> RepeatPart:
+        return rule
+
+    def figures(self, rule: RepeatPart) -> dict[str, int]:
+        return {}
+
+
+@dataclass(frozen=True)
+class GCBPE(RuleBase):
+    """GCB-PE, with its own stopping rule. scale: the noise scale in its radius; None: that of the rewards, which is proved.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=GCBPE(), runs=3, engine="python").answers
+    [(0,), (0,), (0,)]
+    """
+
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not 0.0 < self.scale < math.inf:
+            raise InputError(f"GCBPE: scale = {self.scale} must be a positive number, or None for the noise of the rewards.")
+
+    def setup(self, problem: Question) -> GCBPESetup:
+        return GCBPESetup(table(start_sets("covering", problem.actions, None)))
+
+    def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping:
+        noise = problem.rewards.noise()
+        scale = noise if self.scale is None else self.scale
+        observed, rows = len(problem.actions.observable()), self.setup(problem).rows
+        factor = 2.0 * math.sqrt(problem.answers.largest()) * scale * beta_sigma(observed)
+
+        def watch(game: Game, threshold: Threshold, seen: Seen) -> Structure:
+            d = problem.actions.d
+            return LeadPart(game.answers, seen, len(rows), np.zeros(d), np.zeros(d))
+
+        if scale >= noise and observed >= 2:
+            why = Validity(
+                True, f"GCB-PE's radius for independent sub-Gaussian values with noise scale {scale:g} (docs/algorithms.md)"
+            )
+        else:
+            why = Validity(False, f"GCB-PE's radius with scale {scale:g}, below the noise {noise:g} of the rewards")
+        return Stopping("gcb-pe", RadiusPart(len(rows), factor, np.asarray(deltas, dtype=float)), watch, why, likelihood=False)
+
+
+def beta_sigma(arms: int) -> float:
+    """beta_sigma of any covering of so many arms, under semi-bandit feedback."""
+    return math.sqrt(arms)
