@@ -1,8 +1,12 @@
 """combgame: find the best answer by playing sets of arms, with probability 1 - delta, in as few plays as possible."""
 
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
 from .bonuses import theory_bonus
 from .complexity import Complexity, complexity
-from .errors import CombGameError, EngineError, InputError, OracleError, TieError, TooManySetsError, UnknownNameError
+from .errors import CombGameError, EngineError, InputError, OracleError, StoreError, TieError, TooManySetsError, UnknownNameError
 from .evidence import Evidence, evidence
 from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
@@ -25,12 +29,21 @@ from .structures import (
     line_network,
 )  # fmt: skip
 
-__version__ = "0.1.0"
-
 __all__ = [
-    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "CombGame", "CombGameError", "Comparison",
-    "Complexity", "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "IntegerProgram", "Listed", "Matchings",
-    "Oracle",
-    "OracleError", "Partition", "Paths", "Problem", "Simulation", "SpanningTrees", "Subsets", "TieError", "TooManySetsError", "Uniform",
-    "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network", "simulate", "theory_bonus",
+    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame", "CombGameError",
+    "Comparison", "Complexity", "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "Instance", "IntegerProgram",
+    "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Problem", "Simulation", "SpanningTrees", "StoreError", "Subsets",
+    "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network",
+    "read_campaign", "simulate", "theory_bonus",
 ]  # fmt: skip
+
+if TYPE_CHECKING:
+    from .campaign import Campaign, Instance, read_campaign
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Campaign", "Instance", "read_campaign"):  # not everybody needs them, and importing costs time
+        from . import campaign
+
+        return getattr(campaign, name)
+    raise AttributeError(f"module 'combgame' has no attribute {name!r}")

@@ -27,3 +27,7 @@ class TooManySetsError(InputError):
 
 class EngineError(CombGameError, RuntimeError):
     """A part cannot run on the engine that was asked for."""
+
+
+class StoreError(CombGameError, OSError):
+    """A file of results that cannot be read or written; what was stored is kept."""

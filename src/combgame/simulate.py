@@ -205,19 +205,11 @@ class Simulation:
         """Per delta: rounds, errors and caps, beside the lower bound and the limit of the threshold."""
         found = []
         for k, delta in enumerate(self.delta):
-            capped, rounds = self.stops[:, k] < 0, np.where(self.stops[:, k] < 0, self.max_rounds, self.stops[:, k])
-            low, middle, high = np.percentile(rounds, [25, 50, 75])
             root, time = self.limit(k), self.complexity.time
-            errors = int((~np.atleast_2d(self.correct.T)[k] & ~capped).sum())
-            least, most = error_interval(errors, len(rounds))
-            found.append({
-                "rule": self.rule, "threshold": self.threshold, "delta": delta, "runs": len(rounds),
-                "mean": float(rounds.mean()), "q25": float(low), "median": float(middle), "q75": float(high),
-                "errors": errors, "error_rate": errors / len(rounds), "error_low": least, "error_high": most,
-                "capped": int(capped.sum()),
-                "time": time, "bound": max(math.log(1 / (2.4 * delta)), 0.0) * time / (1.0 + self.complexity.gap),
-                "limit": root, "ratio": float(rounds.mean()) / root,
-            })  # fmt: skip
+            row = summary(self.stops[:, k], np.atleast_2d(self.correct.T)[k], self.max_rounds)
+            bound = max(math.log(1 / (2.4 * delta)), 0.0) * time / (1.0 + self.complexity.gap)
+            found.append({"rule": self.rule, "threshold": self.threshold, "delta": delta, **row,
+                          "time": time, "bound": bound, "limit": root, "ratio": row["mean"] / root})  # fmt: skip
         return found
 
     def __str__(self) -> str:
@@ -225,6 +217,19 @@ class Simulation:
 
     def __repr__(self) -> str:
         return f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {self.rounds.mean(axis=0)} rounds>"
+
+
+def summary(stops: Ints, correct: Any, max_rounds: int) -> dict[str, Any]:
+    """The figures of some runs: rounds (max_rounds where a run was capped), errors with their exact interval, caps."""
+    capped = stops < 0
+    rounds = np.where(capped, max_rounds, stops)
+    low, middle, high = np.percentile(rounds, [25, 50, 75])
+    errors = int((~np.asarray(correct, dtype=bool) & ~capped).sum())
+    least, most = error_interval(errors, len(rounds))
+    return {
+        "runs": len(rounds), "mean": float(rounds.mean()), "q25": float(low), "median": float(middle), "q75": float(high),
+        "errors": errors, "error_rate": errors / len(rounds), "error_low": least, "error_high": most, "capped": int(capped.sum()),
+    }  # fmt: skip
 
 
 def error_interval(errors: int, runs: int, confidence: float = 0.95) -> tuple[float, float]:

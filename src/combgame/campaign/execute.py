@@ -1,0 +1,353 @@
+"""Running a campaign: chunks of runs on a pool of workers, each stored as soon as it is finished.
+
+The pool is this process (jobs = 1), joblib's processes, or a dask cluster. Which worker makes a run, and in which company,
+changes nothing in its row. A configuration is first tried with one run; from its time, chunks are cut that take about CHUNK seconds,
+so that handing them out and storing them costs little.
+"""
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..complexity import complexity, limit
+from ..errors import CombGameError, InputError, StoreError, TieError
+from ..evidence import evidence
+from ..simulate import Bench, Outcome
+from ..structures.base import arms_of, whole
+from .spec import Campaign, Configuration
+from .store import Chunk, Lock, Row, Store, open_store
+
+CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
+TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
+
+
+def work(configuration: Configuration, first: int, number: int, engine: str, sources: str) -> Chunk:
+    """Runs first .. first + number - 1, in whichever process this is."""
+    from .._numba import digest
+
+    if sources != here():
+        raise InputError(
+            f"worker {worker()} has combgame {here()}, but the campaign was started with {sources}; install the same one everywhere."
+        )
+    began = time.perf_counter()
+    bench = _bench(configuration, engine, digest())
+    best = evidence(bench.problem, bench.means, bench.means * 0.0 + 1.0).answer
+    rows = [_row(bench.one(run), run, best) for run in range(first, first + number)]
+    return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
+
+
+def here() -> str:
+    """The version of this process's package and a digest of its sources."""
+    from .._numba import digest
+
+    return f"{__version__} ({digest()[:12]})"
+
+
+def worker() -> str:
+    return f"{platform.node()}:{os.getpid()}"
+
+
+@lru_cache(maxsize=8)
+def _bench(configuration: Configuration, engine: str, sources: str) -> Bench:
+    return configuration.bench(engine)
+
+
+def _row(outcome: Outcome, run: int, best: tuple[int, ...]) -> Row:
+    stops = [int(stop) for stop in outcome.stops]
+    answers = [
+        [int(a) for a in arms_of(winner)] if stop >= 0 else [] for winner, stop in zip(outcome.winners, stops, strict=True)
+    ]
+    correct = [stop >= 0 and tuple(answer) == best for answer, stop in zip(answers, stops, strict=True)]
+    return Row(run, stops, answers, correct, outcome.rounds, outcome.figures, outcome.seconds)
+
+
+class Here(Executor):
+    """Work in this process, when it is asked for."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@dataclass
+class Pool:
+    """Workers, and a way to replace them when one has died."""
+
+    workers: int
+    executor: Executor
+    renew: Callable[[], Executor] | None = None
+
+
+@contextmanager
+def open_pool(jobs: int, cluster: str | None) -> Iterator[Pool]:
+    if cluster is not None:
+        with _dask(jobs, cluster) as pool:
+            yield pool
+    elif jobs == 1:
+        yield Pool(1, Here())
+    else:
+        from joblib.externals.loky import get_reusable_executor
+
+        def start() -> Executor:
+            return get_reusable_executor(max_workers=jobs, timeout=60, kill_workers=True)  # type: ignore[no-any-return]
+
+        pool = Pool(jobs, start(), start)
+        try:
+            yield pool
+        finally:
+            pool.executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+
+@contextmanager
+def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
+    """A scheduler's address, or "local": a cluster of `jobs` processes on this machine."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise InputError("a cluster needs dask.distributed: pip install 'combgame[cluster]'.") from None
+    local = None
+    try:
+        if cluster == "local":
+            local = LocalCluster(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None)
+        client = Client(local if local is not None else cluster, timeout="20s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f"cluster = {cluster!r}: no scheduler answers there ({error}); start one with `dask scheduler`."
+        ) from error
+    try:
+        threads = sum(client.nthreads().values())
+        if threads == 0:
+            client.wait_for_workers(1, timeout=30)
+            threads = sum(client.nthreads().values())
+        yield Pool(threads, client.get_executor(pure=False))
+    except TimeoutError as error:
+        raise InputError(f"cluster = {cluster!r}: it has no workers; start one with `dask worker {cluster}`.") from error
+    finally:
+        client.close()
+        if local is not None:
+            local.close()
+
+
+@dataclass
+class Share:
+    """What is left to do of a configuration."""
+
+    configuration: Configuration
+    missing: list[int]  # ascending
+    seconds: float | None = None  # per run, once one has been made
+    out: int = 0  # runs handed out and not back yet
+
+    def cut(self, workers: int) -> tuple[int, int]:
+        """The next chunk: consecutive runs, about CHUNK seconds of them, and not so many that other workers have none."""
+        most = 1
+        if self.seconds is not None:
+            per_second = 1.0 / max(self.seconds, 1e-9)
+            most = max(round(min(CHUNK * per_second, len(self.missing) / (2 * workers))), round(LEAST * per_second), 1)
+        number = 1
+        while number < most and number < len(self.missing) and self.missing[number] == self.missing[0] + number:
+            number += 1
+        first = self.missing[0]
+        self.missing = self.missing[number:]
+        self.out += number
+        return first, number
+
+
+@dataclass
+class Driver:
+    """Hands out chunks, stores what comes back, starts again what a dead worker had."""
+
+    store: Store
+    pool: Pool
+    shares: list[Share]
+    engine: str
+    told: Callable[[Chunk, float], None]  # a chunk is stored; about so many seconds are left
+    tries: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def run(self) -> None:
+        sources = here()
+        pending: dict[Future[Chunk], tuple[Share, int, int]] = {}
+        untried = [share for share in self.shares if share.missing]
+        while True:
+            while len(pending) < 2 * self.pool.workers and (task := self._next(untried)) is not None:
+                pending[self._submit(task, sources)] = task
+                if isinstance(self.pool.executor, Here):
+                    break
+            if not pending:
+                return
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            broken = False
+            for future in done:
+                task = pending.pop(future)
+                broken |= not self._take(future, task)
+            if broken and self.pool.renew is not None:
+                wait(pending, timeout=10.0)  # all of them have failed with the pool
+                for future, task in list(pending.items()):
+                    if not (future.done() and future.exception() is None and self._take(future, task)):
+                        self._back(task)
+                pending = {}
+                self.pool.executor = self.pool.renew()
+
+    def _next(self, untried: list[Share]) -> "tuple[Share, int, int] | None":
+        if untried:
+            share = untried.pop(0)
+        else:
+            share = next((s for s in self.shares if s.missing and s.seconds is not None), None) or next(
+                (s for s in self.shares if s.missing and s.out == 0), None
+            )  # type: ignore[assignment]
+            if share is None:
+                return None
+        return share, *share.cut(self.pool.workers)
+
+    def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:
+        share, first, number = task
+        return self.pool.executor.submit(work, share.configuration, first, number, self.engine, sources)
+
+    def _take(self, future: Future[Chunk], task: tuple[Share, int, int]) -> bool:
+        """Store a finished chunk; False if its worker died, and then its runs are to be made again."""
+        share, first, number = task
+        try:
+            chunk = future.result()
+        except CombGameError:
+            raise
+        except Exception as error:
+            if not _died(error):
+                raise
+            tries = self.tries[share.configuration.key, first] = self.tries.get((share.configuration.key, first), 0) + 1
+            if tries >= TRIES:
+                raise StoreError(
+                    f"{share.configuration.label} on {share.configuration.instance.name}: the worker died {TRIES} times at run {first} "
+                    "(out of memory?); use fewer jobs or a smaller problem. What was finished is stored."
+                ) from error
+            self._back(task)
+            return False
+        self.store.add(chunk)
+        share.out -= number
+        mean = sum(row.seconds for row in chunk.rows) / number
+        share.seconds = mean if share.seconds is None or number > 1 else 0.5 * (mean + share.seconds)
+        self.told(chunk, self._left())
+        return True
+
+    def _back(self, task: tuple[Share, int, int]) -> None:
+        share, first, number = task
+        share.missing = sorted({*share.missing, *range(first, first + number)})
+        share.out -= number
+
+    def _left(self) -> float:
+        """Seconds until the end, as far as times are known."""
+        known = [(len(s.missing) + s.out) * s.seconds for s in self.shares if s.seconds is not None]
+        return sum(known) / self.pool.workers
+
+
+def _died(error: Exception) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, BrokenProcessPool) or bool(
+        names & {"TerminatedWorkerError", "KilledWorker", "ShutdownExecutorError"}
+    )
+
+
+def run_campaign(
+    campaign: Campaign,
+    path: str | Path,
+    jobs: int = 1,
+    cluster: str | None = None,
+    engine: str = "auto",
+    progress: bool | None = None,
+    say: Callable[[str], None] | None = None,
+) -> None:
+    """Make every run of a campaign that its file does not hold yet.
+
+    path: the campaign file, made if it is not there. jobs: processes on this machine; cluster: a dask scheduler's address, or
+    "local". The same call again goes on where the last one ended, however it ended. say: is told of a damaged file that was mended.
+    """
+    path, jobs = Path(path), whole("jobs", jobs, 1)
+    with Lock(path):
+        store, mended = open_store(path, campaign.name)
+        if mended and say is not None:
+            say(mended)
+        with store:
+            store.register(campaign, references(campaign.configurations, store))
+            shares = [Share(c, sorted(set(range(c.runs)) - store.stored(c.key))) for c in campaign.configurations]
+            total = sum(len(share.missing) for share in shares)
+            if total == 0:
+                return
+            with open_pool(jobs, cluster) as pool, _bar(campaign.runs, campaign.runs - total, campaign.name, progress) as told:
+                Driver(store, pool, shares, engine, told).run()
+
+
+@contextmanager
+def _bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Callable[[Chunk, float], None]]:
+    import sys
+
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda chunk, left: None
+        return
+    from tqdm.auto import tqdm
+
+    form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
+    with tqdm(total=runs, initial=done, desc=name, unit="run", bar_format=form) as bar:
+        began, made = time.perf_counter(), 0
+
+        def told(chunk: Chunk, left: float) -> None:
+            nonlocal made
+            made += len(chunk.rows)
+            rate = made / (time.perf_counter() - began)
+            bar.set_postfix_str(f"{rate:,.1f} runs/s, about {duration(left)} left", refresh=False)
+            bar.update(len(chunk.rows))
+
+        yield told
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(3), duration(150), duration(7000)
+    ('3 s', '2 min 30 s', '1 h 56 min')
+    """
+    whole_seconds = round(seconds)
+    if whole_seconds < 60:
+        return f"{whole_seconds} s"
+    minutes, rest = divmod(whole_seconds, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def references(configurations: Sequence[Configuration], store: Store) -> list[dict[str, Any]]:
+    """What the runs are compared with: the correct answer, 1/D_nu, the bound and the limit for every delta; those stored are kept."""
+    import math
+
+    known = {row["key"]: row["reference"] for row in store.configurations()}
+    times: dict[tuple[Any, ...], tuple[float, float]] = {}
+    found = []
+    for c in configurations:
+        if c.key in known:
+            found.append(known[c.key])
+            continue
+        place = (id(c.instance.problem), c.instance.means)
+        if place not in times:
+            try:
+                solved = complexity(c.instance.problem, c.instance.means)
+                times[place] = solved.time, solved.gap
+            except TieError:
+                times[place] = math.inf, 0.0
+        solved_time, gap = times[place]
+        stopping, bench = c.bench().stopping, c.bench()
+        best = evidence(bench.problem, bench.means, bench.means * 0.0 + 1.0).answer
+        ends = [limit(solved_time, stopping.threshold, k) if stopping.likelihood else None for k in range(len(c.deltas))]
+        found.append({
+            "best": list(best), "answer": c.instance.problem.label(best), "time": solved_time, "gap": gap,
+            "bounds": [max(math.log(1 / (2.4 * delta)), 0.0) * solved_time / (1.0 + gap) for delta in c.deltas],
+            "limits": ends, "validity": str(stopping.validity), "proved": stopping.validity.proved,
+        })  # fmt: skip
+    return found

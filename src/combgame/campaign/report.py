@@ -1,0 +1,111 @@
+"""What a campaign has found so far: one line per configuration and delta, as a table for a terminal, CSV, Markdown or JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..simulate import summary
+from .store import Row, Store
+
+FORMATS = ("text", "markdown", "csv", "json")
+
+
+def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
+    """Per configuration and delta: rounds, errors with their exact 95 % interval, the bound, the limit and the ratio to it.
+
+    wanted: only these configurations (their keys), and only so many runs of each.
+    """
+    found = []
+    for c in store.configurations():
+        if wanted is not None:
+            if c["key"] not in wanted:
+                continue
+            c["runs"] = wanted[c["key"]]
+        rows = [row for row in store.rows(c["key"]) if row.run < c["runs"]]
+        if rows:
+            found += [line(c, rows, k) for k in range(len(c["description"]["deltas"]))]
+    return found
+
+
+def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
+    described, reference = c["description"], c["reference"]
+    stops, correct = np.array([row.stops[k] for row in rows]), np.array([row.correct[k] for row in rows])
+    figures = summary(stops, correct, described["max_rounds"])
+    end = reference["limits"][k]
+    return {
+        "instance": c["instance"], "x": c["x"], "rule": c["label"], "threshold": described["threshold"],
+        "delta": described["deltas"][k], **figures, "planned": c["runs"],
+        "standard_error": float(np.where(stops < 0, described["max_rounds"], stops).std(ddof=1) / math.sqrt(len(rows)))
+        if len(rows) > 1 else None,
+        "time": reference["time"], "bound": reference["bounds"][k], "limit": end,
+        "ratio": None if end is None or math.isinf(end) else figures["mean"] / end,
+        "us_per_round": 1e6 * sum(row.seconds for row in rows) / max(sum(row.rounds for row in rows), 1),
+        **{name: float(np.mean([row.figures[name] for row in rows])) for name in rows[0].figures},
+        "proved": reference["proved"], "key": c["key"],
+    }  # fmt: skip
+
+
+COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "problem": lambda r: r["instance"],
+    "rule": lambda r: r["rule"],
+    "threshold": lambda r: r["threshold"] + ("" if r["proved"] else " (heuristic)"),
+    "delta": lambda r: f"{r['delta']:g}",
+    "runs": lambda r: f"{r['runs']:,}" + (f" of {r['planned']:,}" if r["runs"] < r["planned"] else ""),
+    "mean": lambda r: (">= " if r["capped"] else "") + f"{r['mean']:,.0f}",
+    "q25": lambda r: f"{r['q25']:,.0f}",
+    "median": lambda r: f"{r['median']:,.0f}",
+    "q75": lambda r: f"{r['q75']:,.0f}",
+    "errors": lambda r: f"{r['error_rate']:.1%} [{r['error_low']:.1%}, {r['error_high']:.1%}]",
+    "capped": lambda r: str(r["capped"]),
+    "bound": lambda r: f"{r['bound']:,.0f}",
+    "limit": lambda r: "-" if r["limit"] is None else f"{r['limit']:,.0f}",
+    "mean/limit": lambda r: "-" if r["ratio"] is None else (">= " if r["capped"] else "") + f"{r['ratio']:.2f}",
+    "us/round": lambda r: f"{r['us_per_round']:,.1f}",
+}
+NOTES = (
+    "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
+    "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average. "
+    "limit: the root of t = beta(t, delta)/D_nu, near which an optimal rule stops. us/round: measured, the whole round, start included."
+)
+
+
+def show(rows: list[dict[str, Any]], form: str = "text") -> str:
+    """A report in one of the FORMATS."""
+    if form == "json":
+        return json.dumps(rows, indent=1, allow_nan=False, default=str)
+    if form == "csv":
+        out = io.StringIO()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(out, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return out.getvalue()
+    cells = [[column(row) for column in COLUMNS.values()] for row in rows]
+    if form == "markdown":
+        return markdown(list(COLUMNS), cells, left=3) + "\n\n" + NOTES + "\n"
+    if form == "text":
+        return plain(list(COLUMNS), cells, left=3)
+    raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
+
+
+def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1) -> str:
+    """A Markdown table, the first columns to the left, the others to the right."""
+    names = list(head)
+    lines = [names, ["---" if i < left else "---:" for i in range(len(names))], *([str(x) for x in row] for row in cells)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
+
+
+def plain(head: list[str], cells: list[list[str]], left: int = 1) -> str:
+    widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *cells]
+    )

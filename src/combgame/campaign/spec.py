@@ -1,0 +1,207 @@
+"""What a campaign is: problems x rules x thresholds, deltas, runs, one seed. A run's identity is a hash of what determines it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import InputError
+from ..files import identity, problem_from, problem_to, read_toml, rule_from, rule_to
+from ..presets import make_rule
+from ..problem import Problem, check_deltas
+from ..rules import RuleBase
+from ..simulate import Bench, describe, make_bench
+from ..structures.base import whole
+
+KEYS = ("name", "runs", "seed", "delta", "threshold", "max_rounds", "rules", "problems")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem with means: what a run is played on. x: where it stands in a plot, such as its number of arms."""
+
+    name: str
+    problem: Problem
+    means: tuple[float, ...]
+    x: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", tuple(float(m) for m in self.problem.means(self.means)))
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One rule on one instance with one threshold. `key` and a run's number determine the run, wherever it is made."""
+
+    instance: Instance
+    label: str
+    rule: RuleBase
+    threshold: str
+    deltas: tuple[float, ...]
+    max_rounds: int
+    seed: int
+    runs: int
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """Everything that determines its runs, as plain data. Names do not; how many runs there are does not."""
+        problem = problem_to(self.instance.problem, self.instance.means)
+        problem.pop("names", None)
+        return {
+            "problem": problem,
+            "rule": rule_to(self.rule),
+            "threshold": self.bench().stopping.name,
+            "deltas": list(self.deltas),
+            "max_rounds": self.max_rounds,
+            "seed": self.seed,
+            "version": __version__,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        return identity(self.description)
+
+    def bench(self, engine: str = "auto") -> Bench:
+        return make_bench(self.instance.problem, self.instance.means, self.rule, self.deltas, self.threshold, self.seed,
+                          self.max_rounds, engine)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A named list of configurations; `Campaign.cross` makes the usual one.
+
+    >>> import combgame as cg
+    >>> five = cg.Instance("five", cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1)), (0.5, 0.4, 0.3, 0.2, 0.1))
+    >>> campaign = cg.Campaign.cross("demo", [five], ["lloo", "uniform"], delta=0.1, threshold="stylised", runs=10)
+    >>> [c.label for c in campaign.configurations], campaign.runs
+    (['lloo', 'uniform'], 20)
+    """
+
+    name: str
+    configurations: tuple[Configuration, ...]
+
+    def __post_init__(self) -> None:
+        if not self.configurations:
+            raise InputError(f"campaign {self.name!r} has nothing to run; give at least one problem and one rule.")
+        met: dict[str, Configuration] = {}
+        for c in self.configurations:
+            twin = met.setdefault(c.key, c)
+            if twin is not c:
+                raise InputError(
+                    f"campaign {self.name!r}: {c.label!r} on {c.instance.name!r} is the same as {twin.label!r} on "
+                    f"{twin.instance.name!r}; leave one out."
+                )
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are in all."""
+        return sum(c.runs for c in self.configurations)
+
+    @staticmethod
+    def cross(
+        name: str,
+        problems: Sequence[Instance],
+        rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase],
+        delta: float | Sequence[float] = 0.1,
+        threshold: str | Sequence[str] = "proved",
+        runs: int = 100,
+        seed: int = 0,
+        max_rounds: int = 10**6,
+    ) -> "Campaign":
+        """Every rule on every problem with every threshold. rules: a list, or labels -> rules."""
+        named = dict(rules) if isinstance(rules, Mapping) else {label_of(rule): rule for rule in rules}
+        thresholds = [threshold] if isinstance(threshold, str) else list(threshold)
+        deltas, runs, seed = tuple(check_deltas(delta)), whole("runs", runs, 1), whole("seed", seed, 0)
+        max_rounds = whole("max_rounds", max_rounds, 1)
+        found = []
+        for instance in problems:
+            for word in thresholds:
+                for label, rule in named.items():
+                    shown = label if len(thresholds) == 1 else f"{label}, {word}"
+                    found.append(Configuration(instance, shown, make_rule(rule), word, deltas, max_rounds, seed, runs))
+        return Campaign(name, tuple(found))
+
+    def run(
+        self,
+        path: str | Path,
+        jobs: int = 1,
+        cluster: str | None = None,
+        engine: str = "auto",
+        progress: bool | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Make every run that the campaign file does not hold yet, and report on all: see `execute.run_campaign`."""
+        from .execute import run_campaign
+        from .report import report
+        from .store import open_store
+
+        run_campaign(self, path, jobs, cluster, engine, progress, say)
+        with open_store(path)[0] as store:
+            return report(store, {c.key: c.runs for c in self.configurations})
+
+    def __add__(self, other: "Campaign") -> "Campaign":
+        """Both; what is in both is run once."""
+        keys = {c.key for c in self.configurations}
+        return replace(self, configurations=self.configurations + tuple(c for c in other.configurations if c.key not in keys))
+
+
+def label_of(rule: str | RuleBase) -> str:
+    return rule if isinstance(rule, str) else describe(rule)
+
+
+def read_campaign(path: str | Path) -> Campaign:
+    """A campaign file (TOML); its problems stand in it, or in files of their own beside it. See docs/campaigns.md."""
+    path = Path(path)
+    data = read_toml(path)
+    unknown = sorted(set(data) - set(KEYS))
+    if unknown:
+        raise InputError(f"{path}: {unknown[0]!r} is not known; a campaign file has {', '.join(KEYS)}.")
+    return Campaign.cross(
+        str(data.get("name", path.stem)),
+        list(_instances(data.get("problems"), path)),
+        dict(_rules(data.get("rules"), path)),
+        data.get("delta", 0.1),
+        data.get("threshold", "proved"),
+        data.get("runs", 100),
+        data.get("seed", 0),
+        data.get("max_rounds", 10**6),
+    )
+
+
+def _instances(given: Any, path: Path) -> Iterable[Instance]:
+    if not isinstance(given, list) or not given or not all(isinstance(p, dict) for p in given):
+        raise InputError(f"{path}: problems must be one or more [[problems]] tables, inline or with file = 'problem.toml'.")
+    names = set()
+    for number, table in enumerate(given):
+        table, where = dict(table), f"{path}: problems[{number}]"
+        name, x, file = table.pop("name", None), table.pop("x", None), table.pop("file", None)
+        if file is not None:
+            if table:
+                raise InputError(f"{where}: {next(iter(table))!r} cannot stand beside file; put it into {file!r}.")
+            where = str(path.parent / str(file))
+            table = read_toml(where)
+        problem, means = problem_from(table, where)
+        if means is None:
+            raise InputError(f"{where}: a campaign simulates, so it needs the true means: add [truth] means = [...].")
+        if x is not None and (isinstance(x, bool) or not isinstance(x, int | float)):
+            raise InputError(f"{where}: x = {x!r} must be a number: where the problem stands in a plot.")
+        name = str(name if name is not None else Path(str(file)).stem if file else f"problem {number + 1}")
+        if name in names:
+            raise InputError(f"{path}: two problems are called {name!r}; names must differ.")
+        names.add(name)
+        yield Instance(name, problem, tuple(means), x)
+
+
+def _rules(given: Any, path: Path) -> Iterable[tuple[str, RuleBase]]:
+    if not isinstance(given, list) or not given:
+        raise InputError(f"{path}: rules must be a list of at least one rule, such as rules = ['lloo', 'uniform'].")
+    labels = set()
+    for number, entry in enumerate(given):
+        rule = rule_from(entry, f"{path}: rules[{number}]")
+        label = entry if isinstance(entry, str) else str(entry.get("label", describe(rule)))
+        if label in labels:
+            raise InputError(f"{path}: two rules are called {label!r}; give one of them another label.")
+        labels.add(label)
+        yield label, rule

@@ -1,0 +1,694 @@
+"""Problem files and rules as data: what is written is read back the same, and what is wrong is said in one sentence."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import combgame as cg
+from combgame.files import STRUCTURES, identity, problem_from, problem_to, read_problem, read_toml, rule_from, rule_to
+from combgame.learners import LearnerBase
+from combgame.presets import PRESETS
+from combgame.rules import RuleBase
+
+DESIGN = """
+names = ["wt", "A12G", "K7R", "L3P", "T9S"]
+[actions]
+kind = "subsets"
+arms = 5
+size = 3
+[answers]
+kind = "arms"
+[rewards]
+kind = "gaussian"
+sigma = 0.1
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "problem.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def same(one, other):
+    """The same in everything that shows: descriptions, sets, names, bounds."""
+    assert repr(one) == repr(other)
+    assert (one.names, one.low, one.high, one.rewards) == (other.names, other.low, other.high, other.rewards)
+    for mine, yours in ((one.actions, other.actions), (one.answers, other.answers)):
+        assert repr(mine) == repr(yours) and mine.sets() == yours.sets()
+        assert getattr(mine, "names", None) == getattr(yours, "names", None)
+
+
+def round_trip(problem, means=None):
+    """Through strict JSON, which knows neither tuples nor infinity; returns the data."""
+    data = problem_to(problem, means)
+    again, truth = problem_from(json.loads(json.dumps(data, allow_nan=False)))
+    same(problem, again)
+    assert (truth is None) if means is None else np.array_equal(truth, means)
+    assert problem_to(again, truth) == data
+    return data
+
+
+# ---- problem files
+
+
+def test_the_file_of_the_design_is_read(tmp_path):
+    problem, means = read_problem(written(tmp_path, DESIGN))
+    same(problem, cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1), names=["wt", "A12G", "K7R", "L3P", "T9S"]))
+    assert means is None
+    round_trip(problem)
+
+
+@pytest.mark.parametrize("means", ["[0.1, 0.5, 0.3, 0.2, 0.4]", "{ T9S = 0.4, wt = 0.1, L3P = 0.2, A12G = 0.5, K7R = 0.3 }"])
+def test_true_means_come_in_order_or_by_name(tmp_path, means):
+    _, truth = read_problem(written(tmp_path, f"{DESIGN}[truth]\nmeans = {means}"))
+    assert truth.tolist() == [0.1, 0.5, 0.3, 0.2, 0.4]
+
+
+def test_an_editor_may_add_a_byte_order_mark_and_carriage_returns(tmp_path):
+    assert read_toml(written(tmp_path, b"\xef\xbb\xbf" + DESIGN.replace("\n", "\r\n").encode())) == read_toml(
+        written(tmp_path, DESIGN)
+    )
+
+
+NAMED = {"names": ["w", "x", "y", "z"], "rewards": {"kind": "bernoulli"}}
+MADE = {
+    "arms": ({"kind": "arms", "arms": 4}, cg.Arms(4)),
+    "subsets": ({"kind": "subsets", "arms": 4, "size": 2}, cg.Subsets(4, 2)),
+    "partition": ({"kind": "partition", "groups": [["x", 0], ["y", "z"]], "sizes": 1}, cg.Partition([[0, 1], [2, 3]], 1)),
+    "paths": (
+        {"kind": "paths", "edges": [["s", 1], ["s", 2, "low"], [1, "t"], [2, "t"]], "source": "s", "sink": "t"},
+        cg.Paths([("s", 1), ("s", 2, "low"), (1, "t"), (2, "t")], "s", "t"),
+    ),
+    "spanning-trees": (
+        {"kind": "spanning-trees", "edges": [["a", "b"], ["b", "c"], ["c", "a"], ["a", "b"]]},
+        cg.SpanningTrees([("a", "b"), ("b", "c"), ("c", "a"), ("a", "b")]),
+    ),
+    "matchings": (
+        {"kind": "matchings", "rows": ["p", "q"], "columns": 3, "size": 1, "forbidden": [["p", 0], ["q", 1]]},
+        cg.Matchings(["p", "q"], 3, 1, [("p", 0), ("q", 1)]),
+    ),
+    "almost-all": ({"kind": "almost-all", "arms": 4, "needle": ["z", "x"]}, cg.AlmostAllSets(4, [1, 3])),
+    "listed": ({"kind": "listed", "arms": 4, "sets": [["w", "z"], [1, 2], ["x", "w", "y"]]}, cg.Listed([[0, 3], [1, 2], [0, 1, 2]], 4)),
+    "integer-program": (
+        {"kind": "integer-program", "arms": 4, "A": [[3.0, 2, 2, 1], [1, 1, 0, 0]], "low": "-inf", "high": [4, math.inf]},
+        cg.IntegerProgram(([[3, 2, 2, 1], [1, 1, 0, 0]], -math.inf, [4, math.inf]), 4),
+    ),
+    "grid-network": ({"kind": "grid-network", "stages": 2}, cg.grid_network(2)),
+    "line-network": ({"kind": "line-network", "width": 2, "layers": 3}, cg.line_network(2, 3)),
+}  # fmt: skip
+
+
+def test_every_kind_has_an_example():
+    assert list(MADE) == list(STRUCTURES)
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_kind_makes_its_structure(kind):
+    data, structure = MADE[kind]
+    names = NAMED["names"] if structure.d == 4 else None
+    found, _ = problem_from({**NAMED, "actions": data} if names else {"rewards": NAMED["rewards"], "actions": data})
+    same(found, cg.Problem(structure, None, cg.Bernoulli(), names))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [{"kind": "arms"}, {"kind": "subsets", "size": 2}, {"kind": "almost-all"}, {"kind": "listed", "sets": [["w"], ["x", "z"]]}],
+    ids=lambda answers: answers["kind"],
+)
+def test_answers_take_the_number_of_arms_from_the_actions(answers):
+    data = {**NAMED, "actions": {"kind": "subsets", "arms": 4, "size": 3}}
+    left_out, _ = problem_from({**data, "answers": answers})
+    same(left_out, problem_from({**data, "answers": {**answers, "arms": 4}})[0])
+    assert left_out.answers.d == 4
+
+
+@pytest.mark.parametrize("sigma", [1, 0.5, [0.1, 0.2, 0.3, 1e-9]])
+def test_sigma_is_a_number_or_one_per_arm(sigma):
+    problem, _ = problem_from({"actions": {"kind": "arms", "arms": 4}, "rewards": {"kind": "gaussian", "sigma": sigma}})
+    assert repr(problem.rewards) == repr(cg.Gaussian(sigma))
+
+
+# ---- round trips
+
+
+def try_to(make):
+    try:
+        return make()
+    except cg.CombGameError:
+        return assume(False)
+
+
+texts = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=5).filter(str.strip)
+nodes = st.one_of(texts, st.integers(-3, 3), st.tuples(st.integers(0, 2), texts), st.sampled_from([2.5, frozenset({1}), None]))
+
+
+@st.composite
+def labels(draw, n):
+    """Nodes of all sorts; sometimes plain numbers."""
+    return (
+        list(range(n)) if draw(st.booleans()) else draw(st.lists(nodes, min_size=n, max_size=n, unique_by=lambda x: (str(x), 0)))
+    )
+
+
+@st.composite
+def structures(draw, kind):
+    d = draw(st.integers(2, 6))
+    arms = st.integers(0, d - 1)
+    if kind == "arms":
+        return cg.Arms(d)
+    if kind == "subsets":
+        return cg.Subsets(d, draw(st.integers(1, d)))
+    if kind == "partition":
+        order, cut = draw(st.permutations(range(d))), draw(st.integers(1, d - 1))
+        groups = [order[:cut], order[cut:]]
+        return try_to(lambda: cg.Partition(groups, [draw(st.integers(0, len(g))) for g in groups]))
+    if kind == "paths":  # with edges beside every path, parallel ones and names
+        at = draw(labels(d))
+        pairs = st.tuples(arms, arms).filter(lambda e: e[0] < e[1])
+        ends = [*((i, i + 1) for i in range(d - 1)), *draw(st.lists(pairs, max_size=6))]
+        edges = [(at[u], at[v], *([draw(texts)] if draw(st.integers(0, 5)) == 0 else [])) for u, v in draw(st.permutations(ends))]
+        source = draw(st.integers(0, d - 2))
+        return cg.Paths(edges, at[source], at[draw(st.integers(source + 1, d - 1))])
+    if kind == "spanning-trees":
+        at = draw(labels(d))
+        pairs = st.tuples(arms, arms).filter(lambda e: e[0] != e[1])
+        ends = [*((i, i + 1) for i in range(d - 1)), *draw(st.lists(pairs, max_size=4))]
+        return cg.SpanningTrees([(at[u], at[v]) for u, v in draw(st.permutations(ends))])
+    if kind == "matchings":
+        rows, columns = draw(labels(draw(st.integers(1, 3)))), draw(labels(draw(st.integers(1, 3))))
+        barred = draw(st.sets(st.tuples(st.sampled_from(range(len(rows))), st.sampled_from(range(len(columns)))), max_size=3))
+        size = draw(st.one_of(st.none(), st.integers(1, 3)))
+        return try_to(lambda: cg.Matchings(rows, columns, size, [(rows[i], columns[j]) for i, j in barred]))
+    if kind == "almost-all":
+        return cg.AlmostAllSets(d, draw(st.sets(arms, min_size=1)))
+    if kind == "listed":
+        sets = draw(st.lists(st.frozensets(arms, min_size=1), min_size=1, max_size=8, unique=True))
+        return cg.Listed([sorted(one) for one in sets], d)
+    if kind == "integer-program":
+        d = min(d, 4)
+        entries = st.sampled_from([0.0, 1.0, 2.0, -0.3, 7.0])
+        rows = st.lists(st.lists(entries, min_size=d, max_size=d), min_size=1, max_size=2)
+        several = draw(
+            st.lists(st.tuples(rows, st.sampled_from([-math.inf, -1.0, 0.0]), st.sampled_from([math.inf, 2.5, 4])), max_size=2)
+        )
+        return try_to(lambda: cg.IntegerProgram(several, d, draw(st.booleans()), draw(st.sampled_from([10, 60.0]))))
+    return (
+        cg.grid_network(draw(st.sampled_from([2, 4]))) if kind == "grid-network" else cg.line_network(d, draw(st.integers(2, 3)))
+    )
+
+
+@st.composite
+def problems(draw, kind):
+    actions = draw(structures(kind))
+    d = actions.d
+    answers = draw(st.sampled_from([None, cg.Arms(d), cg.Subsets(d, 1), actions]))
+    deviation = st.floats(1e-3, 10)
+    rewards = draw(st.one_of(
+        st.builds(cg.Gaussian, st.one_of(deviation, st.integers(1, 3), st.lists(deviation, min_size=d, max_size=d))),
+        st.just(cg.Bernoulli()), st.just(cg.Bounded(-1, 2.5)),
+    ))  # fmt: skip
+    low, high = st.sampled_from([-math.inf, 0, 0.25]), st.sampled_from([0.75, 1, math.inf])
+    pairs = st.tuples(low, high)
+    bounds = draw(st.one_of(st.none(), pairs, st.lists(pairs, min_size=d, max_size=d)))
+    names = draw(st.one_of(st.none(), st.lists(texts, min_size=d, max_size=d, unique=True)))
+    problem = try_to(lambda: cg.Problem(actions, answers, rewards, names, bounds))
+    means = draw(st.one_of(st.none(), st.lists(st.floats(0.25, 0.75), min_size=d, max_size=d)))
+    return problem, means
+
+
+def plain(structure):
+    """Whether every node of a structure is of a kind that JSON keeps."""
+    found = [*getattr(structure, "nodes", []), *getattr(structure, "rows", []), *getattr(structure, "columns", [])]
+    return all(isinstance(node, str | int | tuple) for node in found)
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_a_problem_that_is_written_and_read_is_the_same(kind):
+    @given(drawn=problems(kind))
+    @settings(max_examples=25 if kind == "integer-program" else 60)
+    def check(drawn):
+        problem, means = drawn
+        if plain(problem.actions):
+            round_trip(problem, means)
+        else:  # nodes that JSON cannot carry become texts: other nodes, the same arms
+            again, truth = problem_from(json.loads(json.dumps(problem_to(problem, means), allow_nan=False)))
+            assert again.actions.sets() == problem.actions.sets() and again.answers.sets() == problem.answers.sets()
+            assert (again.names, again.low, again.high, again.rewards) == (
+                problem.names,
+                problem.low,
+                problem.high,
+                problem.rewards,
+            )
+            assert (truth is None) == (means is None)
+
+    check()
+
+
+def test_the_nodes_of_a_graph_keep_their_names_where_json_can_carry_them():
+    data = round_trip(cg.Problem(cg.grid_network(4), None, cg.Gaussian(1)))
+    assert data["actions"]["source"] == [0, 0] and data["actions"]["edges"][0] == [[2, 0], [2, 1]]
+    data = round_trip(cg.Problem(cg.Paths([("s", "a"), ("s", "b"), ("a", "t"), ("b", "t")], "s", "t"), None, cg.Gaussian(1)))
+    assert data["actions"]["edges"] == [["s", "a"], ["s", "b"], ["a", "t"], ["b", "t"]]
+
+
+def test_edges_that_lie_on_no_path_keep_their_arm_and_their_name():
+    edges = [
+        ("u", "a"),
+        ("s", "a"),
+        ("a", "dead"),
+        ("s", "b"),
+        ("dead", "end"),
+        ("a", "t"),
+        ("b", "t"),
+        ("t", "after"),
+        ("u", "end"),
+    ]
+    problem = cg.Problem(cg.Paths(edges, "s", "t"), None, cg.Gaussian(1))
+    round_trip(problem)
+    assert problem.names[4] == "dead->end"
+
+
+def test_a_graph_of_networkx_is_written_as_its_edges():
+    graph = networkx.MultiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("a", "b")])
+    graph.add_edge("c", "d", name="bridge")
+    round_trip(cg.Problem(cg.SpanningTrees(graph), None, cg.Gaussian(1)))
+
+
+def test_answers_are_left_out_where_they_are_the_actions():
+    one, other = (problem_to(cg.Problem(cg.Subsets(4, 2), answers, cg.Gaussian(1))) for answers in (None, cg.Subsets(4, 2)))
+    assert one == other and "answers" not in one
+
+
+class Mine(cg.Subsets):
+    """Another structure, although it is a kind of Subsets."""
+
+
+@pytest.mark.parametrize("structure", [cg.Oracle(lambda scores: np.argsort(-scores)[:2], d=4), Mine(4, 2)], ids=["oracle", "own"])
+def test_what_cannot_be_written_says_what_to_do(structure):
+    with pytest.raises(cg.InputError, match="list its sets with Listed") as error:
+        problem_to(cg.Problem(structure, cg.Arms(4), cg.Gaussian(1)))
+    assert "\n" not in str(error.value)
+    listed = cg.Listed([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]], d=4)
+    round_trip(cg.Problem(listed, cg.Arms(4), cg.Gaussian(1)))
+
+
+def test_rewards_of_ones_own_cannot_be_written():
+    @dataclass(frozen=True)
+    class Poisson(cg.Gaussian):
+        pass
+
+    with pytest.raises(cg.InputError, match="use Gaussian, Bernoulli or Bounded"):
+        problem_to(cg.Problem(cg.Arms(3), None, Poisson(1.0)))
+
+
+def test_means_that_are_written_are_checked():
+    with pytest.raises(cg.InputError, match="outside"):
+        problem_to(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [0.5, 1.5])
+
+
+# ---- sentences
+
+BASE = {"actions": {"kind": "subsets", "arms": 4, "size": 2}, "rewards": {"kind": "gaussian", "sigma": 0.1}}
+NET = {"kind": "paths", "edges": [["s", "a"], ["a", "t"], ["s", "t"]], "source": "s", "sink": "t"}
+PROGRAMME = {"kind": "integer-program", "arms": 3, "A": [[1, 1, 1]], "high": 2}
+ABCD = {"names": ["a", "b", "c", "d"]}
+
+
+def playing(actions):
+    return {**BASE, "actions": actions}
+
+
+def asking(answers, **more):
+    return {**BASE, **more, "answers": answers}
+
+
+BAD = {
+    "no table": ([1, 2], "p.toml = [1, 2] must be a table; the keys are actions, rewards, answers"),
+    "no actions": ({"rewards": BASE["rewards"]}, "p.toml: actions is missing; the keys are actions, rewards"),
+    "no rewards": ({"actions": BASE["actions"]}, "p.toml: rewards is missing"),
+    "unknown key": ({**BASE, "action": 3}, "p.toml: action = 3 is not known; the keys are actions"),
+    "a key of two lines": ({**BASE, "a\nb": 3}, r"p.toml: 'a\nb' = 3 is not known"),
+    "actions as text": (playing("arms"), "p.toml: actions = 'arms' must be a table with a kind, one of 'arms', 'subsets'"),
+    "no kind": (playing({"arms": 4}), "p.toml: actions.kind is missing; use one of 'arms'"),
+    "unknown kind": (playing({"kind": "subset"}), "p.toml: actions.kind = 'subset' is not known; use one of 'arms', 'subsets'"),
+    "kind as number": (playing({"kind": 3}), "p.toml: actions.kind = 3 is not known"),
+    "kind as list": (playing({"kind": []}), "p.toml: actions.kind = [] is not known"),
+    "unknown rewards": (
+        {**BASE, "rewards": {"kind": "poisson"}},
+        "rewards.kind = 'poisson' is not known; use one of 'gaussian', 'bernoulli'",
+    ),
+    "unknown key of a kind": (
+        playing({"kind": "arms", "arms": 4, "size": 2}),
+        "actions.size = 2 is not known; the keys are kind, arms.",
+    ),
+    "missing key of a kind": (playing({"kind": "subsets", "arms": 4}), "actions.size is missing; the keys are kind, arms, size."),
+    "actions without arms": (playing({"kind": "arms"}), "actions.arms is missing"),
+    "half a size": (
+        playing({"kind": "subsets", "arms": 4, "size": 1.5}),
+        "actions.size = 1.5 must be a whole number of at least 1",
+    ),
+    "a size of true": (playing({"kind": "subsets", "arms": 4, "size": True}), "actions.size = True must be a whole number"),
+    "too large a size": (playing({"kind": "subsets", "arms": 4, "size": 5}), "p.toml: actions: Subsets: size = 5 is more than"),
+    "groups as number": (
+        playing({"kind": "partition", "groups": 3, "sizes": 1}),
+        "actions.groups = 3 must be a list of lists of arms",
+    ),
+    "half an arm": (
+        playing({"kind": "partition", "groups": [[0, 1.5]], "sizes": 1}),
+        "actions.groups[0][1] = 1.5 is not an arm; there are no names",
+    ),
+    "sizes as text": (
+        playing({"kind": "partition", "groups": [[0, 1]], "sizes": "1"}),
+        "actions.sizes = '1' must be a whole number",
+    ),
+    "groups with a gap": (
+        playing({"kind": "partition", "groups": [[0, 2]], "sizes": 1}),
+        "actions: Partition: the groups must contain each",
+    ),
+    "set with an unknown name": (
+        asking({"kind": "listed", "sets": [["a"], ["e"]]}, **ABCD),
+        "answers.sets[1][0] = 'e' is not an arm; the names are 'a', 'b'",
+    ),
+    "name without names": (
+        asking({"kind": "listed", "sets": [["a"]]}),
+        "answers.sets[0][0] = 'a' is not an arm; there are no names",
+    ),
+    "set as text": (asking({"kind": "listed", "sets": ["abc"]}, **ABCD), "answers.sets[0] = 'abc' must be a list of arms"),
+    "no such arm": (
+        asking({"kind": "listed", "sets": [[0], [4]]}),
+        "answers: Listed: set number 1 has the arm 4; arms are 0 to 3",
+    ),
+    "needle": (asking({"kind": "almost-all", "needle": 7}), "answers: AlmostAllSets: needle = 7"),
+    "needle true": (asking({"kind": "almost-all", "needle": True}), "answers.needle = True is not an arm"),
+    "edges as text": (playing({**NET, "edges": "s->t"}), "actions.edges = 's->t' must be a list of edges [tail, head]"),
+    "edge of one": (playing({**NET, "edges": [["s", "t"], ["s"]]}), "actions.edges[1] = ['s'] must be an edge [tail, head]"),
+    "edge named by a number": (playing({**NET, "edges": [["s", "t", 3]]}), "actions.edges[0] = ['s', 't', 3] must be an edge"),
+    "node of a fraction": (playing({**NET, "edges": [["s", 0.5]]}), "actions.edges[0] = 0.5 must be a text or a whole number"),
+    "unknown sink": (playing({**NET, "sink": "x"}), "actions: Paths: sink = 'x' is not a node"),
+    "sink true": (playing({**NET, "sink": True}), "actions.sink = True must be a text or a whole number"),
+    "cycle": (playing({**NET, "edges": [["s", "a"], ["a", "s"], ["a", "t"]]}), "actions: Paths: the graph has a cycle"),
+    "graph in pieces": (
+        playing({"kind": "spanning-trees", "edges": [[0, 1], [2, 3]]}),
+        "actions: SpanningTrees: the graph is not connected",
+    ),
+    "rows as text": (playing({"kind": "matchings", "rows": "ab", "columns": 2}), "actions.rows = 'ab' must be a whole number"),
+    "forbidden triple": (
+        playing({"kind": "matchings", "rows": 2, "columns": 2, "forbidden": [[0, 1, 2]]}),
+        "actions.forbidden[0] = [0, 1, 2] must be a pair [row, column]",
+    ),
+    "forbidden elsewhere": (
+        playing({"kind": "matchings", "rows": 2, "columns": 2, "forbidden": [[0, 5]]}),
+        "actions: Matchings: the forbidden pair (0, 5)",
+    ),
+    "rows of numbers": (playing({**PROGRAMME, "A": [1, 1, 1]}), "actions.A[0] = 1 must be a list of numbers"),
+    "ragged rows": (playing({**PROGRAMME, "A": [[1, 1, 1], [1]]}), "actions: IntegerProgram: a constraint must be"),
+    "infeasible": (playing({**PROGRAMME, "low": 1.5, "high": 1.7}), "actions: IntegerProgram(<1 constraints>, d=3): no set"),
+    "a bound of text": (playing({**PROGRAMME, "high": "two"}), "actions.high = 'two' must be a number, inf or -inf"),
+    "exact as text": (playing({**PROGRAMME, "exact": "yes"}), "actions.exact = 'yes' must be true or false"),
+    "no time": (playing({**PROGRAMME, "time_limit": 0}), "actions.time_limit = 0 must be a positive number of seconds"),
+    "odd stages": (playing({"kind": "grid-network", "stages": 3}), "actions: grid_network: n_s = 3 must be even"),
+    "other number of arms": (asking({"kind": "arms", "arms": 3}), "p.toml: the actions have 4 arms but the answers have 3"),
+    "sigma as text": ({**BASE, "rewards": {"kind": "gaussian", "sigma": "0.1"}}, "rewards.sigma = '0.1' must be a number"),
+    "sigma in words": ({**BASE, "rewards": {"kind": "gaussian", "sigma": [1, "x"]}}, "rewards.sigma[1] = 'x' must be a number"),
+    "sigma of 0": (
+        {**BASE, "rewards": {"kind": "gaussian", "sigma": 0}},
+        "p.toml: rewards: Gaussian: sigma = 0 must be positive",
+    ),
+    "sigmas for others": (
+        {**BASE, "rewards": {"kind": "gaussian", "sigma": [1, 2]}},
+        "p.toml: Gaussian: sigma has 2 values but there are 4 arms",
+    ),
+    "bounded upside down": (
+        {**BASE, "rewards": {"kind": "bounded", "low": 1, "high": 0}},
+        "rewards: Bounded: low = 1 and high = 0",
+    ),
+    "names as text": ({**BASE, "names": "abcd"}, "p.toml: names = 'abcd' must be a list of texts, one per arm"),
+    "a name of 3": ({**BASE, "names": ["a", 3]}, "p.toml: names[1] = 3 must be a text"),
+    "too few names": ({**BASE, "names": ["a", "b"]}, "p.toml: names must be 4 non-empty texts"),
+    "a name twice": ({**BASE, "names": ["a", "b", "a", "c"]}, "p.toml: the name 'a' is used for two arms"),
+    "bounds upside down": ({**BASE, "bounds": [1, 0]}, "p.toml: bounds = [1.0, 0.0]: each low must be below its high"),
+    "bounds in words": ({**BASE, "bounds": ["low", 1]}, "p.toml: bounds[0] = 'low' must be a number, inf or -inf"),
+    "one bound": ({**BASE, "bounds": 1}, "p.toml: bounds = 1.0 must be (low, high)"),
+    "truth as list": ({**BASE, "truth": [1, 2, 3, 4]}, "p.toml: truth = [1, 2, 3, 4] must be a table; the keys are means"),
+    "no means": ({**BASE, "truth": {}}, "p.toml: truth.means is missing"),
+    "means as number": ({**BASE, "truth": {"means": 1}}, "truth.means = 1 must be a list of numbers, one per arm, or a table"),
+    "a mean of text": ({**BASE, "truth": {"means": [1, 2, 3, "4"]}}, "truth.means[3] = '4' must be a number"),
+    "a named mean of text": ({**BASE, **ABCD, "truth": {"means": {"a": "4"}}}, "truth.means.a = '4' must be a number"),
+    "too few means": ({**BASE, "truth": {"means": [1, 2]}}, "p.toml: truth: means must be 4 numbers"),
+    "means of others": (
+        {**BASE, **ABCD, "truth": {"means": {"e": 1}}},
+        "p.toml: truth: the arm 'e' is not known; the arms are a, b, c, d",
+    ),
+    "means of some": (
+        {**BASE, **ABCD, "truth": {"means": {"a": 1}}},
+        "p.toml: truth: means: the labels ['a'] must name each of the 4 arms",
+    ),
+    "mean nan": ({**BASE, "truth": {"means": [1, 2, 3, math.nan]}}, "truth: means: arm 3 has the value nan"),
+    "a long value": ({**BASE, "names": "x" * 1000}, "xxx... must be a list of texts"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_get_one_sentence_that_names_the_place_the_value_and_the_remedy(case):
+    data, words = BAD[case]
+    with pytest.raises(cg.InputError) as error:
+        problem_from(data, "p.toml")
+    said = str(error.value)
+    assert words in said and "\n" not in said and said.startswith("p.toml") and said.endswith(".")
+
+
+FILES = {
+    "no value": (b"names =\n[actions]\n", "is not TOML: Invalid value (at line 1, column 8); write key = value"),
+    "no quotes": (b"[actions]\nkind = arms\n", "(at line 2, column 8)"),
+    "a key twice": (b"[a]\nx = 1\n[a]\n", "is not TOML: Cannot declare ('a',) twice (at line 3"),
+    "latin-1": (
+        'names = ["a"]\n# caf\u00e9\n'.encode("latin-1"),
+        "is not UTF-8: line 2 has the byte 0xe9; save it with the encoding UTF-8",
+    ),
+    "utf-16": (DESIGN.encode("utf-16"), "is not UTF-8: line 1 has the byte"),
+    "nothing": (b"", "actions is missing; the keys are actions, rewards"),
+    "wrong place": (
+        b'[actions]\nkind = "subsets"\narms = 5\nsize = "3"\n[rewards]\nkind = "bernoulli"',
+        "problem.toml: actions.size = '3' must be a whole",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_file_gets_one_sentence_that_names_the_file_and_the_line(tmp_path, case):
+    text, words = FILES[case]
+    path = written(tmp_path, text)
+    with pytest.raises(cg.InputError) as error:
+        read_problem(path)
+    said = str(error.value)
+    assert words in said and "\n" not in said and said.startswith(str(path)) and said.endswith(".")
+
+
+def test_a_file_that_is_not_there_or_is_a_folder_or_cannot_be_read_is_named(tmp_path, monkeypatch):
+    with pytest.raises(cg.InputError, match=r"none\.toml does not exist; check the name"):
+        read_toml(tmp_path / "none.toml")
+    with pytest.raises(cg.InputError, match="is a folder; give the TOML file in it"):
+        read_toml(str(tmp_path))
+
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(cg.InputError, match=r"x\.toml cannot be read \(Permission denied\); check its permissions"):
+        read_toml("x.toml")
+
+
+# ---- rules
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_its_name_or_a_table_of_it(name):
+    assert rule_from(name) == rule_from({"rule": name, "label": "any text"}) == PRESETS[name]
+
+
+GEOMETRY = {"diameter": 2, "psi": 1.0, "phi": 0.5, "exact": True}
+RULES = {
+    "learner": ({"learner": "lloo"}, cg.CombGame(cg.LLOO())),
+    "both": ({"learner": "lloo", "tracking": "D", "per_answer": True, "sparsify": False, "start": "full", "bonus": "theory"},
+             cg.CombGame(cg.LLOO(sparsify=False), "D", "theory", True, "full")),
+    "preset": ({"rule": "hedge", "first": 50, "tracking": "sample"}, cg.CombGame(cg.Hedge(first=50.0), "sample")),
+    "preset with another learner": ({"rule": "hedge", "learner": "ofw", "sparsify": False}, cg.CombGame(cg.OFW(False))),
+    "uniform": ({"rule": "uniform", "start": "random-covering"}, cg.Uniform("random-covering")),
+    "geometry": ({"learner": "lloo", "geometry": GEOMETRY}, cg.CombGame(cg.LLOO(geometry=cg.Geometry(2.0, 1.0, 0.5, True)))),
+    "bonus": ({"learner": "ofw", "bonus": {"c": 0.5}}, cg.CombGame(cg.OFW(), bonus=cg.theory_bonus(c=0.5))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_a_table_makes_its_rule(case):
+    data, rule = RULES[case]
+    assert rule_from(data) == rule and rule_to(rule_from(data)) == rule_to(rule)
+
+
+BAD_RULES = {
+    "unknown": ("best", "r = 'best' is not known; use one of 'hedge', 'adahedge'"),
+    "number": (3, "r = 3 must be one of 'hedge'"),
+    "nothing": ({}, "r.learner is missing; name a learner, one of 'hedge', 'adahedge', 'ofw', 'lloo'"),
+    "only a label": ({"label": "x", "tracking": "D"}, "r.learner is missing"),
+    "unknown rule": ({"rule": "best"}, "r.rule = 'best' is not known; use one of"),
+    "unknown learner": ({"learner": "best"}, "r.learner = 'best' is not known; use one of 'hedge'"),
+    "learner as list": ({"learner": ["lloo"]}, "r.learner = ['lloo'] is not known"),
+    "a learner for uniform": ({"rule": "uniform", "learner": "ofw"}, "r.learner = 'ofw' is not known; the keys are label, rule, start."),
+    "unknown key": ({"learner": "ofw", "first": 3}, "r.first = 3 is not known; the keys are label, rule, learner, tracking"),
+    "sparsify as text": ({"learner": "ofw", "sparsify": "no"}, "r.sparsify = 'no' must be true or false"),
+    "first as text": ({"learner": "lloo", "first": "3"}, "r.first = '3' must be a number"),
+    "first true": ({"learner": "lloo", "first": True}, "r.first = True must be a number"),
+    "first of 0": ({"learner": "lloo", "first": 0}, "r: doubling: first = 0.0 must be at least 1 round"),
+    "tracking": ({"learner": "lloo", "tracking": "E"}, "r: CombGame: tracking = 'E' is not known; use one of 'C'"),
+    "tracking as number": ({"learner": "lloo", "tracking": 1}, "r.tracking = 1 must be a text, such as 'C'"),
+    "start": ({"learner": "lloo", "start": "none"}, "r: CombGame: start = 'none' is not known"),
+    "bonus": ({"learner": "lloo", "bonus": "much"}, "r: bonus = 'much' is not known"),
+    "bonus below 0": ({"learner": "lloo", "bonus": {"b": -1}}, "r.bonus: theory bonus: b = -1"),
+    "bonus of something": ({"learner": "lloo", "bonus": {"x": 1}}, "r.bonus.x = 1 is not known; the keys are b, c"),
+    "geometry": ({"learner": "lloo", "geometry": [1, 1, 1, True]}, "r: LLOO: geometry = (1, 1, 1, True) must be a Geometry"),
+    "half a geometry": ({"learner": "lloo", "geometry": {"psi": 1}}, "r.geometry.diameter is missing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_RULES)
+def test_a_bad_rule_gets_one_sentence(case):
+    data, words = BAD_RULES[case]
+    with pytest.raises(cg.InputError) as error:
+        rule_from(data, "r")
+    said = str(error.value)
+    assert words in said and "\n" not in said and said.startswith("r") and said.endswith(".")
+
+
+class Steps(NamedTuple):
+    width: float
+    many: int
+
+
+@dataclass(frozen=True)
+class Greedy(RuleBase):
+    """A rule from outside, registered as a preset."""
+
+    steps: int = 3
+    rate: float = 0.5
+    shape: Steps | None = None
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self):
+        if self.weights is not None and not self.weights[0] > 0:
+            raise cg.InputError("Greedy: weights must be positive.")
+
+
+def test_a_rule_from_outside_works_by_its_fields_and_says_where_it_comes_from(monkeypatch):
+    monkeypatch.setitem(PRESETS, "greedy", Greedy())
+    rule = rule_from({"rule": "greedy", "steps": 5, "rate": 1, "weights": [1.0, 2.0]})
+    assert rule == Greedy(5, 1.0, None, (1.0, 2.0))
+    told = rule_to(rule)
+    assert told == {
+        "kind": "Greedy",
+        "module": __name__,
+        "qualname": "Greedy",
+        "steps": 5,
+        "rate": 1.0,
+        "shape": None,
+        "weights": [1.0, 2.0],
+    }
+    assert rule_to(Greedy(shape=Steps(0.5, 2)))["shape"] == ["Steps", __name__, "Steps", 0.5, 2]
+    for bad, words in (
+        ({"steps": 2.5}, "r.steps = 2.5 must be a whole number"),
+        ({"weights": "x"}, "r: a value has the wrong type ('>' not supported"),
+    ):
+        with pytest.raises(cg.InputError) as error:
+            rule_from({"rule": "greedy", **bad}, "r")
+        assert str(error.value).startswith(words)
+
+
+def test_a_rule_is_described_by_all_its_options():
+    told = rule_to(cg.CombGame(cg.LLOO(geometry=cg.Geometry(2.0, 1.0, 1.0, True)), bonus=cg.theory_bonus()))
+    assert told["kind"] == "CombGame" and told["tracking"] == "C" and told["bonus"] == ["TheoryBonus", 4.0]
+    assert told["learner"]["kind"] == "LLOO" and told["learner"]["geometry"] == ["Geometry", 2.0, 1.0, 1.0, True]
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+def test_what_is_no_dataclass_is_asked_to_become_one():
+    class Plain(RuleBase):
+        """It inherits the fields of RuleBase, of which there are none: its own would be forgotten."""
+
+        def __init__(self, secret):
+            self.secret = secret
+
+    class Learner(LearnerBase):
+        pass
+
+    @dataclass(frozen=True)
+    class Kind(RuleBase):
+        kind: str = "x"
+
+    for rule in (Plain(3), cg.CombGame(Learner()), Greedy(weights=(1.0, object()))):
+        with pytest.raises(cg.InputError, match="a frozen dataclass") as error:
+            rule_to(rule)
+        assert "\n" not in str(error.value)
+    with pytest.raises(cg.InputError, match="rename it"):
+        rule_to(Kind())
+
+
+# ---- identity
+
+
+def test_an_identity_is_for_ever():
+    """Stored results are found by it: if this fails, old stores are orphaned."""
+    assert identity({"b": [1, 2.5, None, True], "a": {"x": "caf\u00e9", "y": -1e-300}}) == "449d6d163d94a147"
+    problem, means = problem_from(
+        {**BASE, **ABCD, "answers": {"kind": "arms"}, "bounds": [0, "inf"], "truth": {"means": [4, 3, 2, 1]}}
+    )
+    assert identity(problem_to(problem, means)) == "5c4f2c6215b3703a"
+
+
+def test_an_identity_does_not_depend_on_how_the_same_was_written():
+    assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1})
+    assert identity([1, 2.5, True]) == identity((np.int64(1), np.float64(2.5), np.bool_(True)))
+    assert identity([[0.1, 0.2]]) == identity(np.array([[0.1, 0.2]]))
+    assert (
+        identity(rule_to("lloo"))
+        == identity(rule_to(cg.CombGame(cg.LLOO())))
+        == identity(rule_to(cg.CombGame(cg.LLOO(first=200))))
+    )
+
+
+def test_identities_differ_when_anything_differs():
+    bonuses = ["stylised", "theory", cg.theory_bonus(2.0, 1.0), type(cg.theory_bonus())(1.0)]
+    rules = [*PRESETS.values(), cg.CombGame(tracking="D"), cg.CombGame(per_answer=True), cg.CombGame(start="full"),
+             cg.CombGame(cg.LLOO(first=201.0)), *(cg.CombGame(bonus=bonus) for bonus in bonuses[1:])]  # fmt: skip
+    values = [0, 1, -1, 1.0, 0.1, math.nextafter(0.1, 1.0), math.inf, "0", "", "inf", None, True, False]
+    values += [[], {}, [0], [[0]], {"a": 0}, {"a": [0]}, {"b": 0}]
+    problems = [cg.Problem(cg.Subsets(4, size), answers, cg.Gaussian(sigma), names, bounds) for size in (1, 2) for sigma in (1.0, 2.0)
+                for answers in (None, cg.Arms(4)) for names in (None, list("abcd")) for bounds in (None, (0, 1))]  # fmt: skip
+    for some in (list(map(rule_to, rules)), list(map(problem_to, problems)), values):
+        assert len({identity(one) for one in some}) == len(some)
+
+
+@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+                    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)), max_leaves=10))  # fmt: skip
+def test_an_identity_is_16_hex_digits_and_survives_json(data):
+    assert len(identity(data)) == 16 and int(identity(data), 16) >= 0
+    assert identity(json.loads(json.dumps(data))) == identity(data)
+
+
+@pytest.mark.parametrize("data", [math.nan, {"a": [1.0, math.nan]}, np.array([math.nan]), np.float32("nan")], ids=str)
+def test_nan_has_no_identity(data):
+    with pytest.raises(cg.InputError, match="NaN cannot be part of a description"):
+        identity(data)
+
+
+@pytest.mark.parametrize("data", [{1: 2}, {1, 2}, object(), 1j, np.array([1j]), b"x"], ids=repr)
+def test_what_json_cannot_carry_has_no_identity(data):
+    with pytest.raises(cg.InputError, match="cannot be described"):
+        identity(data)
