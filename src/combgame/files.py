@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -526,10 +526,12 @@ def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
 
 
 def rule_to(rule: str | RuleBase) -> Any:
-    """A rule as data, every option written out: the same for all ways to write the same rule.
+    """A rule as data, with the options that are not as usual: the same for all ways to write the same rule.
 
     >>> rule_to("uniform")
-    {'kind': 'Uniform', 'start': 'covering'}
+    {'kind': 'Uniform'}
+    >>> rule_to(CombGame(tracking="D"))
+    {'kind': 'CombGame', 'learner': {'kind': 'LLOO'}, 'tracking': 'D'}
     """
     return _plain(make_rule(rule))
 
@@ -558,7 +560,12 @@ def _plain(value: Any) -> Any:
         raise InputError(f"{value!r} cannot be described by its options; make its class, {kind['kind']}, a frozen dataclass.")
     if set(kind) & set(_options(value)):
         raise InputError(f"{value!r} has an option of the name kind, module or qualname, which describe its class; rename it.")
-    return kind | {item.name: _plain(_as_usual(getattr(value, item.name), item.default)) for item in fields(value)}
+    foreign = "module" in kind  # its defaults may change without a new version of this package: all is written
+    for item in fields(value):
+        told = _plain(_as_usual(getattr(value, item.name), item.default))
+        if foreign or item.default is MISSING or told != _plain(item.default):
+            kind[item.name] = told
+    return kind
 
 
 def _as_usual(value: Any, usual: Any) -> Any:
@@ -566,7 +573,7 @@ def _as_usual(value: Any, usual: Any) -> Any:
     return float(value) if isinstance(usual, float) and isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _kind(described: type) -> dict[str, str]:
+def _kind(described: type) -> dict[str, Any]:
     """The name of a class; of one that is not ours, also where it comes from."""
     name, module = described.__name__, described.__module__
     return (

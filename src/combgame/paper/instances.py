@@ -44,7 +44,7 @@ def matroid_means(d: int) -> tuple[float, ...]:
     """
     if d == 5:
         return FIRST + FIVE
-    found = FIRST + TEN
+    found: tuple[float, ...] = FIRST + TEN
     for added in ADDED[: (d - 10) // 5]:
         found += added
     return found[:d]
