@@ -8,9 +8,15 @@ from typing import Annotated
 import typer
 
 from . import __version__
+from .campaign.cli import app as campaign
 from .errors import CombGameError
+from .paper.cli import app as paper
 
 app = typer.Typer(help="Find the best answer by playing sets of arms, in few plays, with a guarantee.", no_args_is_help=True)
+
+
+app.add_typer(campaign, name="campaign")
+app.add_typer(paper, name="paper")
 
 
 @app.callback(invoke_without_command=True)
@@ -67,3 +73,6 @@ def main() -> None:
     except CombGameError as error:
         print(f"combgame: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("combgame: stopped; what was finished is stored, and the same command goes on from there.", file=sys.stderr)
+        sys.exit(130)

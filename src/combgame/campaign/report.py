@@ -51,6 +51,24 @@ def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def rows(store: Store) -> list[dict[str, Any]]:
+    """One line per run and delta. All but `seconds` is the same whatever engine, workers or order made them."""
+    found = []
+    for c in store.configurations():
+        described = c["description"]
+        for row in store.rows(c["key"]):
+            for k, delta in enumerate(described["deltas"]):
+                stop = row.stops[k]
+                found.append({
+                    "identity": f"{c['key']}-{row.run}", "instance": c["instance"], "rule": c["label"],
+                    "threshold": described["threshold"], "delta": delta, "run": row.run,
+                    "rounds": stop if stop >= 0 else described["max_rounds"], "answer": " ".join(map(str, row.answers[k])),
+                    "correct": row.correct[k], "capped": stop < 0, **row.figures, "played": row.rounds,
+                    "rounds_per_second": row.rounds / max(row.seconds, 1e-9), "seconds": row.seconds,
+                })  # fmt: skip
+    return found
+
+
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "problem": lambda r: r["instance"],
     "rule": lambda r: r["rule"],

@@ -195,6 +195,12 @@ class Store:
         with self._guard():
             return [text for (text,) in self.db.execute("SELECT DISTINCT sources FROM chunks ORDER BY 1")]
 
+    def seconds(self, key: str) -> float | None:
+        """The mean time of a stored run of a configuration."""
+        with self._guard():
+            found = self.db.execute("SELECT AVG(seconds) FROM runs WHERE configuration = ?", (key,)).fetchone()[0]
+        return None if found is None else float(found)
+
     def busy(self) -> float:
         """Seconds that workers have spent."""
         with self._guard():

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..protocols import Catalogue, Floats, Mixture, Structure
-from .base import LearnerBase, Seating
+from .base import LearnerBase, Record, Seating
 from .hedge import softmax
 
 
@@ -68,3 +68,8 @@ class AdaHedge(LearnerBase):
 
     def part(self, seating: Seating) -> AdaHedgePart:
         return AdaHedgePart(np.zeros((seating.seats, seating.number)), np.zeros(seating.seats), np.zeros(seating.number))
+
+    def regret_bound(self, record: Record) -> float:
+        """sqrt(sum b_s^2 ln|A|) + (4/3 ln|A| + 2) max b_s: the paper's lemma for AdaHedge."""
+        logs = math.log(record.actions)
+        return math.sqrt(record.squares * logs) + (4.0 / 3.0 * logs + 2.0) * record.widest

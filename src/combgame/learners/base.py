@@ -1,10 +1,11 @@
 """What a learner is told when it is made."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ..protocols import Floats, Ints, Learner
-from ..structures import StructureBase
+from ..structures import Geometry, StructureBase
 
 
 class Seating(NamedTuple):
@@ -16,6 +17,19 @@ class Seating(NamedTuple):
     number: int  # how many actions the catalogue holds now: all of them for a learner on the simplex
     seats: int  # how many copies of the state: one, or one per candidate answer
     room: int  # how large the support may grow
+
+
+class Record(NamedTuple):
+    """What a learner has been through in t rounds: what the bounds on its regret are made of."""
+
+    t: float
+    arms: int
+    actions: float  # |A|
+    geometry: Geometry
+    longest: float  # max_s ||r_s||_2
+    widest: float  # max_s b_s, b_s = max_A <1_A, r_s> - min_A <1_A, r_s>
+    squares: float  # sum_s b_s^2
+    loss: float  # L*_t = min_A sum_s (max_B <1_B, r_s> - <1_A, r_s>) / b_s
 
 
 @dataclass(frozen=True)
@@ -31,3 +45,7 @@ class LearnerBase:
     def room(self, d: int, home: int) -> int:
         """How large a support to make room for at first."""
         return home + 1
+
+    def regret_bound(self, record: Record) -> float:
+        """The paper's bound on the regret after these rounds; NaN where there is none."""
+        return math.nan

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._marks import jitable
 from ..protocols import Catalogue, Floats, Mixture, Structure
-from .base import LearnerBase, Seating
+from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 
 
@@ -75,3 +75,9 @@ class Hedge(LearnerBase):
     def part(self, seating: Seating) -> HedgePart:
         seats = seating.seats
         return HedgePart(np.zeros((seats, seating.number)), np.zeros(seats), make_doubling(seats, self.first, self.ratio))
+
+    def regret_bound(self, record: Record) -> float:
+        """(4 sqrt(L* (t - L*) ln|A| / t) + 39 max(1, ln|A|)) max b_s: the paper's lemma for Hedge, for a known horizon."""
+        logs = math.log(record.actions)
+        inside = max(record.loss * (record.t - record.loss), 0.0) * logs / record.t
+        return (4.0 * math.sqrt(inside) + 39.0 * max(1.0, logs)) * record.widest

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..protocols import Catalogue, Floats, Mixture, Structure
-from .base import LearnerBase, Seating
+from .base import LearnerBase, Record, Seating
 from .support import Support, make_support, support_limit, support_room
 
 
@@ -62,3 +62,7 @@ class OFW(LearnerBase):
         return OFWPart(
             support, seating.centre.copy(), diameter, np.zeros((seats, d)), np.zeros((seats, 2)), np.zeros(d), np.zeros(d)
         )
+
+    def regret_bound(self, record: Record) -> float:
+        """(18 (2 + max ||r_s||)^2 + 3) D t^{3/4}: the paper's lemma for OFW."""
+        return float((18.0 * (2.0 + record.longest) ** 2 + 3.0) * record.geometry.diameter * record.t**0.75)

@@ -1,0 +1,96 @@
+"""combgame paper list | figure1 | ... | all | findings."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..campaign.cli import AsJson, Cluster, Jobs, say
+
+app = typer.Typer(
+    help="The paper's experiments: every table and figure, and its findings judged one by one.", no_args_is_help=True
+)
+
+Runs = Annotated[int, typer.Option(min=1, help="Runs per configuration; the paper has 750.")]
+Seed = Annotated[int, typer.Option(min=0, help="Another seed, other runs.")]
+Folder = Annotated[Path, typer.Option("--out", "-o", help="The folder of the tables, figures and campaign files.")]
+OUT = Path("paper-results")
+
+
+@app.command("list")
+def names(as_json: AsJson = False) -> None:
+    """What can be made."""
+    from .make import known
+
+    found = known() | {"findings": "The paper's nine findings, judged from the tables in the folder", "all": "All of it"}
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    for name, title in found.items():
+        typer.echo(f"{name:20} {title}")
+
+
+def _command(name: str, title: str) -> None:
+    def made(
+        runs: Runs = 750, seed: Seed = 0, jobs: Jobs = 1, cluster: Cluster = None, out: Folder = OUT, as_json: AsJson = False
+    ) -> None:
+        produce([name], runs, seed, jobs, cluster, out, as_json)
+
+    app.command(name, help=title + ".")(made)
+
+
+@app.command("findings")
+def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
+    """Judge the paper's findings from the tables in the folder, and write a page beside it: docs/paper.md is such a page."""
+    from .findings import judge
+    from .page import page
+
+    found = judge(out)
+    target = out.with_suffix(".md")
+    target.write_text(page(out, found))
+    if as_json:
+        typer.echo(json.dumps([f._asdict() for f in found], indent=1))
+        return
+    for f in found:
+        typer.echo(f"{f.number}. {f.claim}\n   -> {f.verdict.upper()}: {f.evidence}")
+    say(f"wrote {target}.")
+
+
+@app.command("all")
+def everything(
+    runs: Runs = 750, seed: Seed = 0, jobs: Jobs = 1, cluster: Cluster = None, out: Folder = OUT, as_json: AsJson = False
+) -> None:
+    """Every experiment, then the findings."""
+    from .make import known
+
+    produce(list(known()), runs, seed, jobs, cluster, out, False)
+    findings(out, as_json)
+
+
+def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | None, out: Path, as_json: bool) -> None:
+    from .make import make, read
+
+    for name in chosen:
+        say(f"{name} ...")
+        make(name, out, runs, seed, jobs, cluster, say)
+        if as_json:
+            typer.echo(json.dumps(read(out, name), indent=1))
+        elif (out / f"{name}.md").exists():
+            typer.echo((out / f"{name}.md").read_text())
+    say(f"tables and figures are in {out}.")
+
+
+def _register() -> None:
+    titles = {
+        "figure1": "Figure 1: uniform matroid, k = 3", "uniform-matroid-k2": "Uniform matroid, k = 2",
+        "gcb-pe": "GCB-PE, and the noise scale that its means imply",
+        "grid": "Grid networks", "line2": "Line networks, n_n = 2", "line3": "Line networks, n_n = 3", "almost-all": "Almost all sets",
+        "options": "Tracking, learners per answer, bonus, threshold", "learners": "Support, cost and regret of the learners",
+        "quantities": "The central quantities",
+    }  # fmt: skip
+    for name, title in titles.items():
+        _command(name, title)
+
+
+_register()

@@ -1,0 +1,106 @@
+"""The figures, drawn from the tables in a folder, so that they can be drawn again without a run."""
+
+from pathlib import Path
+from typing import Any
+
+from ..campaign.plots import figure, save, stopping_times, style
+from .experiments import DELTA, PUBLISHED, experiments
+
+
+def draw(name: str, out: Path) -> list[Path]:
+    """The figure of an experiment; nothing if it has none or its tables are missing."""
+    from .make import read
+
+    if name == "learners":
+        return _learners(read(out, "learners"), read(out, "regret"), out)
+    if name not in experiments() or not (report := read(out, name)):
+        return []
+    e, times = experiments()[name], read(out, f"{name}-time")
+    if name == "options":
+        return save(_options(report), out / name)
+    made, axes = figure(1, 2 if times else 1)
+    first = axes[0] if times else axes
+    stopping_times(first, report, e.x_label, f"{'(a) ' if times else ''}{e.title}, delta = {DELTA:g}")
+    if name == "gcb-pe":
+        first.plot(list(PUBLISHED), list(PUBLISHED.values()), "kx", markersize=7, label="GCB-PE as published")
+        first.legend(fontsize=8, frameon=False)
+    if times:
+        time_plot(axes[1], times, e.x_label, "(b) time per round, compiled, one core")
+    return save(made, out / name)
+
+
+def time_plot(axis: Any, times: list[dict[str, Any]], x_label: str, title: str) -> None:
+    for place, rule in enumerate(dict.fromkeys(row["rule"] for row in times)):
+        rows = [row for row in times if row["rule"] == rule]
+        colour, mark = style(rule, place)
+        x, y = [row["x"] for row in rows], [row["us_per_round"] for row in rows]
+        axis.plot(x, y, marker=mark, color=colour, markersize=5, linewidth=1.2, label=rule)
+    axis.set_yscale("log")
+    axis.set_xticks(sorted({row["x"] for row in times}))
+    axis.set_xlabel(x_label)
+    axis.set_ylabel("microseconds per round")
+    axis.set_title(title, fontsize=10)
+    axis.legend(fontsize=8, frameon=False)
+
+
+def _options(report: list[dict[str, Any]]) -> Any:
+    """Mean stopping time with an option changed, as a ratio to the learner as usual."""
+    made, axis = figure(1, 1, width=8.0, height=5.6)
+    usual = {(row["x"], row["rule"]): row["mean"] for row in report}
+    labels = [label for label in dict.fromkeys(row["rule"] for row in report) if "," in label]
+    sizes = sorted({row["x"] for row in report})
+    for place, x in enumerate(sizes):
+        ratios = [usual[x, label] / usual[x, label.split(",")[0]] for label in labels]
+        y = [len(labels) - i + 0.2 * (place - 1) for i in range(len(labels))]
+        axis.plot(
+            ratios, y, "osD"[place % 3], color=("#1f77b4", "#ff7f0e", "#2ca02c")[place % 3], markersize=5, label=f"d = {x:g}"
+        )
+    axis.axvline(1.0, color="black", linewidth=1.0)
+    axis.axvspan(0.95, 1.05, color="#dddddd", alpha=0.6, label="within 5 %")
+    axis.set_yticks([len(labels) - i for i in range(len(labels))], labels, fontsize=8)
+    axis.set_xscale("log")
+    axis.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
+    axis.minorticks_off()
+    axis.set_xlabel("mean stopping time / that of the learner as usual (C-tracking, one learner, stylised)")
+    axis.legend(fontsize=8, frameon=False)
+    return made
+
+
+def _learners(costs: list[dict[str, Any]], regrets: list[dict[str, Any]], out: Path) -> list[Path]:
+    if not costs or not regrets:
+        return []
+    made, axes = figure(1, 3, width=5.4)
+    for place, rule in enumerate(dict.fromkeys(row["rule"] for row in regrets)):
+        colour, mark = style(rule, place)
+        rows = [row for row in regrets if row["rule"] == rule]
+        t = [row["t"] for row in rows]
+        axes[0].plot(t, [max(row["regret"], 1e-2) for row in rows], color=colour, linewidth=1.4, label=rule)
+        axes[0].plot(t, [row["bound"] for row in rows], color=colour, linewidth=1.0, linestyle="--", alpha=0.7)
+        axes[1].plot(t, [row["support"] for row in rows], color=colour, linewidth=1.4, label=rule)
+        cost = [row for row in costs if row["rule"] == rule]
+        axes[2].plot(
+            [row["actions"] for row in cost],
+            [row["us_per_round"] for row in cost],
+            marker=mark,
+            color=colour,
+            markersize=5,
+            label=rule,
+        )
+    runs, arms = regrets[0]["runs"], regrets[0]["arms"]
+    for axis, title, x, y in (
+        (
+            axes[0],
+            f"regret, d = {arms}, mean of {runs} runs; dashed: the paper's bound",
+            "rounds t of the learner",
+            "cumulative regret",
+        ),
+        (axes[1], f"support of the weights, d = {arms}", "rounds t of the learner", "actions in the mixture"),
+        (axes[2], "cost per round, d = 5 to 50", "number of actions |A|", "microseconds per round"),
+    ):
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_title(title, fontsize=10)
+        axis.set_xlabel(x)
+        axis.set_ylabel(y)
+        axis.legend(fontsize=8, frameon=False)
+    return save(made, out / "learners")

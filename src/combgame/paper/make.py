@@ -1,0 +1,96 @@
+"""Making an experiment of the paper: its runs, its tables (CSV, Markdown) and its figures, in a folder."""
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..campaign.report import show
+from . import figures, tables
+from .experiments import RUNS, Experiment, experiments
+from .timing import time_per_round
+
+EXTRA = {
+    "learners": "The comparison of the learners, measured: support, cost per round, regret and its bounds",
+    "quantities": "The central quantities of the instances, computed, beside the paper's formulas",
+}
+Told = Callable[[str], None]
+
+
+def known() -> dict[str, str]:
+    """Every experiment and what it is."""
+    return {name: e.title for name, e in experiments().items()} | EXTRA
+
+
+def make(
+    name: str,
+    out: Path,
+    runs: int = RUNS,
+    seed: int = 0,
+    jobs: int = 1,
+    cluster: str | None = None,
+    told: Told = lambda text: None,
+) -> None:
+    """Runs (resumed from the folder's campaign file), tables and figures of one experiment."""
+    out.mkdir(parents=True, exist_ok=True)
+    if name == "learners":
+        write(out, "learners", tables.learners(told))
+        write(out, "regret", tables.regret_rows(told))
+    elif name == "quantities":
+        write(out, "quantities", tables.quantities(told))
+    else:
+        run(experiments()[name], out, runs, seed, jobs, cluster, told)
+    figures.draw(name, out)
+
+
+def run(e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str | None, told: Told) -> None:
+    report = e.campaign(runs, seed).run(out / f"{e.name}.db", jobs, cluster, say=told)
+    for row in report:
+        del row["key"], row["planned"]
+    write(out, e.name, report)
+    title = f"# {e.title}\n\n" + note(e.name, report, seed)
+    (out / f"{e.name}.md").write_text(title + show([{**row, "planned": row["runs"]} for row in report], "markdown"))
+    if e.timed:
+        rows = []
+        for instance in e.instances:
+            for rule in e.timed:
+                told(f"time per round of {rule}, {instance.name}")
+                rows.append(time_per_round(instance, rule, seed))
+        write(out, f"{e.name}-time", rows)
+
+
+def note(name: str, report: Sequence[dict[str, Any]], seed: int) -> str:
+    most = max(row["runs"] for row in report)
+    return f"Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in each line.\n\n"
+
+
+def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Rows as CSV, numbers to six digits: small, and readable in a difference."""
+    shown = [{k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+    (out / f"{name}.csv").write_text(show(shown, "csv"))
+
+
+def read(out: Path, name: str) -> list[dict[str, Any]]:
+    """Rows of a table that `write` made; an empty list if it is not there."""
+    path = out / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text or None
+
+
+def digitised() -> list[dict[str, Any]]:
+    """Figure 1 read off the authors' talk: 1a in rounds (within 150), 1b in milliseconds per round."""
+    text = files(__package__).joinpath("figure1_digitised.csv").read_text()
+    return [{key: _value(cell) for key, cell in row.items()} for row in csv.DictReader(text.splitlines())]

@@ -1,0 +1,113 @@
+"""The tables of the paper: central quantities of the instances, and the comparison of the learners, from measurement."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..campaign import Instance
+from ..complexity import complexity
+from ..regret import Regret, regret
+from . import instances as the
+from .experiments import LEARNERS, experiments
+from .timing import time_per_round
+
+SIZES = (5, 10, 20, 30, 40, 50)  # arms of the k = 3 instances on which costs are compared
+REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10
+
+
+def quantities(told: Callable[[str], None]) -> list[dict[str, Any]]:
+    """The paper's table of central quantities, computed, beside its formulas; and the characteristic time of each instance."""
+    rows = []
+    for name, formula in FORMULAS.items():
+        for instance in experiments()[name].instances:
+            told(f"{name}, {instance.name}")
+            actions = instance.problem.actions
+            number = actions.size() or 0
+            solved = complexity(instance.problem, instance.means)
+            d, size, informative, start = formula(instance)
+            rows.append({
+                "family": name, "instance": instance.name, "x": instance.x, "d": actions.d, "actions": number,
+                "informative": informative, "share": informative / number, "n_0": len(actions.covering()),
+                "paper_d": d, "paper_actions": size, "paper_n_0": start, "characteristic_time": solved.time,
+                "agrees": (actions.d, number, len(actions.covering())) == (d, size, start) and informative == _informative(instance),
+            })  # fmt: skip
+    return rows
+
+
+def _informative(instance: Instance) -> int:
+    """How many actions have the best arm, counted, where they can be listed; the number of all less those without it, elsewhere."""
+    return sum(1 for chosen in instance.problem.actions.sets(250_000) if 0 in chosen)
+
+
+def _matroid(i: Instance) -> tuple[int, int, int, int]:
+    from math import comb
+
+    d, k = i.problem.d, i.problem.actions.largest()
+    return d, comb(d, k), comb(d - 1, k - 1), -(-d // k)
+
+
+def _grid(i: Instance) -> tuple[int, int, int, int]:
+    from math import comb
+
+    n = int(i.x or 0)
+    return n * (n // 2 + 1), comb(n, n // 2), 1, n
+
+
+def _line(width: int) -> Callable[[Instance], tuple[int, int, int, int]]:
+    def quantities(i: Instance) -> tuple[int, int, int, int]:
+        n = int(i.x or 0)
+        return 2 * width + (n - 1) * width**2, width**n, width ** (n - 2), width**2
+
+    return quantities
+
+
+def _needle(i: Instance) -> tuple[int, int, int, int]:
+    d = i.problem.d
+    return d, 2 ** (d - 1), 1, 2
+
+
+FORMULAS: dict[str, Callable[[Instance], tuple[int, int, int, int]]] = {
+    "figure1": _matroid, "uniform-matroid-k2": _matroid, "grid": _grid, "line2": _line(2), "line3": _line(3), "almost-all": _needle,
+}  # fmt: skip
+
+
+def learners(told: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Cost per round and support of each learner at several d, after thousands of rounds of one run."""
+    rows = []
+    for d in SIZES:
+        for name in LEARNERS:
+            told(f"cost of {name}, d = {d}")
+            rows.append(time_per_round(the.matroid(d), name))
+    return rows
+
+
+def regrets(told: Callable[[str], None]) -> Iterator[tuple[str, list[Regret]]]:
+    """The regret of each learner over several runs of the k = 3 instance."""
+    instance = the.matroid(REGRET_ARMS)
+    for name in LEARNERS:
+        told(f"regret of {name}")
+        yield name, [regret(instance.problem, instance.means, name, REGRET_ROUNDS, 40, 0, run) for run in range(REGRET_RUNS)]
+
+
+def regret_rows(told: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Means over the runs, at each recorded round."""
+    rows = []
+    for name, found in regrets(told):
+        for k, t in enumerate(found[0].rounds):
+            rows.append({
+                "rule": name, "arms": REGRET_ARMS, "runs": len(found), "t": int(t),
+                "regret": float(np.mean([one.regret[k] for one in found])), "largest": float(max(one.regret[k] for one in found)),
+                "bound": float(np.mean([one.bound[k] for one in found])), "support": float(np.mean([one.support[k] for one in found])),
+                "met": float(np.mean([one.met[k] for one in found])),
+            })  # fmt: skip
+    return rows
+
+
+def growth(t: Any, value: Any) -> float:
+    """The exponent with which a value grows, over the last decade of t; NaN where it is not positive."""
+    t, value = np.asarray(t, dtype=float), np.asarray(value, dtype=float)
+    late = t >= t[-1] / 10
+    if np.any(value[late] <= 0.0):
+        return float("nan")
+    return float(np.polyfit(np.log(t[late]), np.log(value[late]), 1)[0])
