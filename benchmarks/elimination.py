@@ -7,9 +7,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from instances import means
-
 import combgame as cg
+from combgame.paper.instances import matroid_means as means
 
 
 def main() -> None:

@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from instances import means
 from tqdm import tqdm
 
 import combgame as cg
+from combgame.paper.instances import matroid_means as means
 from combgame.round import play
 from combgame.simulate import Run
 from combgame.thresholds import NEVER

@@ -7,9 +7,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from instances import means
-
 import combgame as cg
+from combgame.paper.instances import matroid_means as means
 
 REFERENCE = {
     5: {"uniform": 2700, "adahedge": 1850, "hedge": 1900, "ofw": 2300, "lloo": 2300},

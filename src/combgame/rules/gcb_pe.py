@@ -123,8 +123,9 @@ class GCBPE(RuleBase):
     scale: float | None = None
 
     def __post_init__(self) -> None:
-        if self.scale is not None and not 0.0 < self.scale < math.inf:
-            raise InputError(f"GCBPE: scale = {self.scale} must be a positive number, or None for the noise of the rewards.")
+        number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
+        if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
+            raise InputError(f"GCBPE: scale = {self.scale!r} must be a positive number, or None for the noise of the rewards.")
 
     def setup(self, problem: Question) -> GCBPESetup:
         return GCBPESetup(table(start_sets("covering", problem.actions, None)))

@@ -1,0 +1,62 @@
+"""Two workers against one, and what scheduling costs: python benchmarks/campaign.py [--out FILE]
+
+The campaign is Figure 1 of the paper for d = 10, 20, 30 (five rules). Modes are interleaved and repeated; the best of each counts.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from combgame.campaign import Campaign
+from combgame.campaign.report import markdown, rows
+from combgame.campaign.store import open_store
+from combgame.paper.experiments import FIVE
+from combgame.paper.instances import matroid
+
+MODES = {"one process": (1, None), "joblib, 1 worker": (1, "loky"), "joblib, 2 workers": (2, None), "dask, 1 worker": (1, "local"),
+         "dask, 2 workers": (2, "local")}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    campaign = Campaign.cross("scaling", [matroid(d) for d in (10, 20, 30)], FIVE, 0.1, "stylised", options.runs, 0, 10**7)
+    found: dict[str, tuple[float, float]] = {}
+    tables = []
+    with tempfile.TemporaryDirectory() as folder:
+        campaign.run(Path(folder) / "warm.db", 2)  # compiles
+        for repeat in range(options.repeats):
+            for mode, (jobs, cluster) in MODES.items():
+                if cluster == "loky":
+                    continue  # the same as one process, which joblib is not needed for
+                path = Path(folder) / f"{repeat}-{jobs}-{cluster}.db"
+                began = time.perf_counter()
+                campaign.run(path, jobs, cluster)
+                whole = time.perf_counter() - began
+                with open_store(path)[0] as store:
+                    first, last = store.db.execute("SELECT MIN(at - busy), MAX(at) FROM chunks").fetchone()
+                    span, busy = last - first, store.busy()
+                    tables.append([{k: v for k, v in row.items() if "second" not in k} for row in rows(store)])
+                print(f"{mode}: {whole:.1f} s, of which {span:.1f} s with workers ready; busy {busy:.1f} s", flush=True)
+                if mode not in found or span < found[mode][0]:
+                    found[mode] = span, busy
+    same = all(table == tables[0] for table in tables)
+    base = found["one process"][0]
+    cells = [
+        [mode, f"{span:.1f}", f"{base / span:.2f}x", f"{1.0 - busy / (span * MODES[mode][0]):.1%}"]
+        for mode, (span, busy) in found.items()
+    ]  # fmt: skip
+    head = ["", "seconds, workers ready", "against one process", "idle: scheduling, storing, waiting at the end"]
+    text = f"{campaign.runs} runs. Rows of all modes identical: {'yes' if same else 'NO'}.\n\n" + markdown(head, cells) + "\n"
+    print(text)
+    if options.out:
+        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`.\n\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,429 @@
+"""The paper's instances, GCB-PE, the learners' regret, and the judging of its findings."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+from typer.testing import CliRunner
+
+import combgame as cg
+from combgame.cli import app
+from combgame.learners import LearnerBase
+from combgame.learners.base import Record
+from combgame.paper import experiments as the_experiments
+from combgame.paper import instances as the
+from combgame.paper import tables, timing
+from combgame.paper.experiments import PUBLISHED, SCALE, Experiment, experiments
+from combgame.paper.findings import JUDGES, judge
+from combgame.paper.gcb_pe import enumerated_beta, implied_scale
+from combgame.paper.make import digitised, known, read, write
+from combgame.paper.page import page
+from combgame.rules.gcb_pe import beta_sigma
+from combgame.rules.ledger import TAKEN
+from combgame.simulate import Bench, Run, make_bench
+from combgame.structures import StructureBase
+from combgame.thresholds import NEVER
+
+ROOT = Path(__file__).parent.parent
+
+
+# ---- the instances
+
+
+def test_the_means_are_those_printed_in_the_paper():
+    for d in the.DIMENSIONS:
+        means = the.matroid_means(d)
+        assert len(means) == d and means[:3] == (0.3, 0.29, 0.28) and max(means[3:]) < 0.245
+    assert the.matroid_means(30)[-6:] == (0.244, 0.174, 0.18, 0.194, 0.202, 0.23)  # 0.242, the sixth, is dropped
+    assert the.matroid_means(35)[29:32] == (0.23, 0.242, 0.17)  # and comes back where the list is longer
+    assert the.matroid_means(45)[-4:] == (0.193, 0.206, 0.208, 0.21)
+    assert the.matroid_means(50)[-5:] == (0.188, 0.189, 0.191, 0.212, 0.213)
+    assert the.almost_all(14).means[0] == 0.3 and max(the.almost_all(14).means[1:]) == 0.24
+
+
+def test_the_stored_means_of_the_networks_are_those_of_the_published_seed():
+    for kind, sizes, make in (("grid", the.GRIDS, the.grid), ("line2", the.LINES_2, lambda n: the.line(2, n)),
+                              ("line3", the.LINES_3, lambda n: the.line(3, n))):  # fmt: skip
+        for n in sizes:
+            instance = make(n)
+            assert list(instance.means) == the.drawn_means(kind, n, instance.problem.d)
+            assert instance.means[0] - 0.025 >= instance.means[1] and sorted(instance.means, reverse=True) == list(instance.means)
+
+
+def test_every_instance_has_the_central_quantities_of_the_papers_table(monkeypatch):
+    monkeypatch.setattr(tables, "complexity", lambda problem, means: cg.Complexity(1.0, np.zeros(problem.d), [], 0.0))
+    rows = tables.quantities(lambda text: None)
+    assert len(rows) == sum(len(experiments()[name].instances) for name in tables.FORMULAS) and all(row["agrees"] for row in rows)
+
+
+def test_every_experiment_of_the_paper_can_be_made():
+    assert set(known()) == {"figure1", "uniform-matroid-k2", "gcb-pe", "grid", "line2", "line3", "almost-all", "options", "learners",
+                            "quantities"}  # fmt: skip
+    result = CliRunner().invoke(app, ["paper", "list"])
+    assert result.exit_code == 0 and all(name in result.output for name in known())
+    for e in experiments().values():
+        campaign = e.campaign(7)
+        assert len({c.key for c in campaign.configurations}) == len(campaign.configurations)
+
+
+# ---- GCB-PE
+
+
+@given(st.data())
+def test_beta_sigma_squared_is_the_number_of_arms_by_trying_all_signs(data):
+    d = data.draw(st.integers(1, 5))
+    covering = [(a,) for a in range(d)][: data.draw(st.integers(0, d))]
+    left = set(range(d)) - {a for chosen in covering for a in chosen}
+    extra = data.draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1, max_size=3), max_size=2))
+    covering += [tuple(sorted(left))] * bool(left) + [tuple(sorted(chosen)) for chosen in extra]
+    assert enumerated_beta(covering, d) == pytest.approx(beta_sigma(d) ** 2)
+
+
+@pytest.mark.parametrize("d", [5, 6, 7])
+def test_beta_sigma_of_the_papers_coverings(d):
+    assert enumerated_beta(cg.Subsets(d, 3).covering(), d) == pytest.approx(d)
+
+
+ANSWERS = {
+    "arms": cg.Arms(5),
+    "pairs": cg.Subsets(5, 2),
+    "sets of several sizes": cg.Listed([(0, 1), (0,), (1, 2, 3), (2, 4), (0, 1, 2), (4,)], 5),
+}
+
+
+@pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("scale", [0.03, 0.1])
+def test_gcb_pe_stops_where_its_definition_says(answers, scale):
+    """A twin in plain Python: passes over the covering, all answers sorted by value, the radius as printed."""
+    means, sigma, delta = [0.9, 0.5, 0.3, 0.1, 0.2], 0.1, 0.1
+    problem = cg.Problem(cg.Subsets(5, 3), answers, cg.Gaussian(sigma))
+    found = cg.simulate(problem, means, rule=cg.GCBPE(scale), delta=delta, runs=5, engine="python", max_rounds=50_000)
+    sets, covering = answers.sets(), problem.actions.covering()
+    l_p = math.sqrt(max(map(len, sets)))
+    draw = problem.game().rewards.draw
+    for number in range(5):
+        rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number,)))
+        values = {a: [] for a in range(5)}
+        n = 0
+        while True:
+            n += 1
+            for chosen in covering:
+                for a in chosen:
+                    values[a].append(draw(means[a], a, rng))
+            theta = {a: np.mean(v) for a, v in values.items()}
+            ranked = sorted((sum(theta[a] for a in s) for s in sets), reverse=True)
+            radius = scale * math.sqrt(5) * math.sqrt(2 * math.log(4 * n**2 * math.e**2 / delta) / n)
+            if ranked[0] - ranked[1] > 2 * l_p * radius:
+                break
+        assert found.rounds[number] == n * len(covering)
+    assert found.threshold == "gcb-pe" and found.validity.proved == (scale >= sigma)
+    assert math.isnan(found.limit()) and "gcb-pe" in str(found)
+
+
+def test_the_engines_agree_on_gcb_pe_and_a_tie_of_sizes_is_no_trouble():
+    problem = cg.Problem(cg.Subsets(5, 3), ANSWERS["sets of several sizes"], cg.Gaussian(0.1))
+    both = [
+        cg.simulate(problem, [0.9, 0.5, 0.3, 0.1, 0.2], rule="gcb-pe", runs=3, engine=engine) for engine in ("python", "compiled")
+    ]
+    assert both[0].rounds.tolist() == both[1].rounds.tolist() and both[0].error_rate == 0.0
+
+
+def test_the_proved_scale_of_gcb_pe_keeps_delta_by_the_law_of_the_error():
+    """||theta^ - theta||^2 is at most sigma^2 chi^2_d / n in law, so pass n errs with at most P(chi^2_d > 2 d ln(4 n^2 e^2/delta)),
+    which must not exceed delta/(2 n^2): their sum over n is below delta. The sub-Gaussian bound (Hsu, Kakade, Zhang 2012) must say so too.
+    """
+    for d in (2, 3, 5, 20, 100):
+        for delta in (0.5, 0.1, 1e-3, 1e-9):
+            for n in (1, 2, 10, 1000, 10**6):
+                level, share = math.log(4 * n**2 / delta) + 2.0, math.log(2 * n**2 / delta)
+                assert chi2.logsf(2 * d * level, d) <= -share
+                assert d + 2 * math.sqrt(d * share) + 2 * share <= 2 * d * level
+
+
+def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_cannot():
+    problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
+    assert cg.simulate(problem, means, rule="gcb-pe", threshold="gaussian", runs=2, engine="python").threshold == "gaussian"
+    with pytest.raises(cg.InputError, match="has another stopping rule"):
+        cg.simulate(problem, means, rule="gcb-pe", eliminate=True, runs=2)
+    with pytest.raises(cg.UnknownNameError, match="threshold = 'gcb-pe' is not known"):
+        cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2)
+    for bad in (0.0, -1.0, math.nan, math.inf, "x"):
+        with pytest.raises(cg.InputError, match="scale ="):
+            cg.GCBPE(bad)
+
+
+def test_the_published_means_imply_one_scale():
+    found = [implied_scale(d, mean) for d, mean in PUBLISHED.items()]
+    assert max(found) / min(found) < 1.01 and abs(SCALE - np.mean(found)) < 2e-4
+
+
+def test_with_that_scale_the_published_means_are_met():
+    """d = 5, 300 runs: within 4 standard errors and 1 %."""
+    instance = the.matroid(5)
+    found = cg.simulate(instance.problem, instance.means, rule=cg.GCBPE(SCALE), runs=300, max_rounds=10**7)
+    error = found.rounds.std() / math.sqrt(300)
+    assert abs(found.rounds.mean() - PUBLISHED[5]) <= 4 * error + 0.01 * PUBLISHED[5]
+
+
+# ---- regret
+
+
+class Spy:
+    """A learner's part that remembers what it played and what it was given."""
+
+    def __init__(self, part, log):
+        self.part, self.log = part, log
+
+    def act(self, seat, mixture):
+        self.part.act(seat, mixture)
+
+    def feed(self, seat, mixture, catalogue, actions, reward):
+        self.log.append((mixture.arms.copy(), reward.copy()))
+        self.part.feed(seat, mixture, catalogue, actions, reward)
+
+    def full(self):
+        return self.part.full()
+
+
+LOGS = []
+
+
+@dataclass(frozen=True)
+class Spied(LearnerBase):
+    learner: LearnerBase = field(default_factory=cg.LLOO)
+
+    @property
+    def on_simplex(self):
+        return self.learner.on_simplex
+
+    @property
+    def start(self):
+        return self.learner.start
+
+    def room(self, d, home):
+        return self.learner.room(d, home)
+
+    def part(self, seating):
+        LOGS.append([])
+        return Spy(self.learner.part(seating), LOGS[-1])
+
+    def regret_bound(self, record):
+        return self.learner.regret_bound(record)
+
+
+LEARNERS = [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
+    problem, means = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)), [0.5, 0.45, 0.3, 0.2, 0.1]
+    sets = problem.actions.sets()
+    rule = cg.CombGame(Spied(learner), record=True)
+    setup = rule.setup(problem)
+    LOGS.clear()
+    setup = rule.setup(problem)
+    run = Run(problem, setup, NEVER, np.array(means), 1, 0, 0, "python")
+    run.advance(len(run.start) + 260)
+    log, ledger = run.rule.learner.log, run.rule.ledger
+    assert len(log) == 260
+    total = sum(r for _, r in log)
+    taken = sum(w @ r for w, r in log)
+    assert ledger.figures[TAKEN] == pytest.approx(taken)
+    spans = [max(sum(r[a] for a in s) for s in sets) - min(sum(r[a] for a in s) for s in sets) for _, r in log]
+    losses = {
+        s: sum(
+            (max(sum(r[a] for a in o) for o in sets) - sum(r[a] for a in s)) / b
+            for (_, r), b in zip(log, spans, strict=True)
+            if b > 0
+        )
+        for s in sets
+    }
+    record = Record(260.0, 5, 10, problem.actions.geometry(), max(np.linalg.norm(r) for _, r in log), max(spans),
+                    sum(b * b for b in spans), min(losses.values()))  # fmt: skip
+    found = cg.regret(problem, means, cg.CombGame(learner), rounds=260, points=3, engine="python")
+    assert found.rounds[-1] == 260
+    assert found.regret[-1] == pytest.approx(max(sum(total[a] for a in s) for s in sets) - taken)
+    assert found.bound[-1] == pytest.approx(learner.regret_bound(record))
+    same = cg.regret(problem, means, cg.CombGame(learner), rounds=260, points=3, engine="compiled")
+    assert np.array_equal(same.regret, found.regret) and np.array_equal(same.support, found.support)
+
+
+def test_recording_changes_nothing_in_a_run():
+    problem, means = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)), [0.5, 0.45, 0.3, 0.2, 0.1]
+    for learner in LEARNERS:
+        plain, kept = (cg.simulate(problem, means, cg.CombGame(learner, record=record), runs=3, engine="python").rounds.tolist()
+                       for record in (False, True))  # fmt: skip
+        assert plain == kept
+
+
+def test_adahedge_keeps_the_bound_on_its_regret():
+    """A theorem without a horizon: it must hold in every run, at every round."""
+    for k, means in ((2, [0.5, 0.45, 0.3, 0.2, 0.1]), (3, the.matroid_means(5))):
+        problem = cg.Problem(cg.Subsets(5, k), cg.Arms(5), cg.Gaussian(0.1))
+        for number in range(5):
+            found = cg.regret(problem, means, "adahedge", rounds=3000, points=30, run=number)
+            assert (found.regret <= found.bound).all()
+
+
+def test_the_bounds_are_the_papers_formulas():
+    record = Record(100.0, 10, 120, cg.Subsets(10, 3).geometry(), 0.5, 0.2, 3.0, 20.0)
+    logs, diameter = math.log(120), math.sqrt(6)
+    assert cg.Hedge().regret_bound(record) == pytest.approx((4 * math.sqrt(20 * 80 / 100 * logs) + 39 * logs) * 0.2)
+    assert cg.AdaHedge().regret_bound(record) == pytest.approx(math.sqrt(3.0 * logs) + (4 / 3 * logs + 2) * 0.2)
+    assert cg.OFW().regret_bound(record) == pytest.approx(18 * 2.5**2 * diameter * 100**0.75 + 3 * diameter * 100**0.75)
+    assert cg.LLOO().regret_bound(record) == pytest.approx(diameter * diameter * math.sqrt(10 * 100) * 0.5)
+    assert math.isnan(LearnerBase().regret_bound(record))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], "uniform"), "has no learner"),
+        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rounds=3), "rounds = 3"),
+        (lambda p: cg.CombGame(record=True, per_answer=True), "keeps the regret of one learner"),
+        (lambda p: cg.CombGame(record=1), "record = 1 must be True or False"),
+    ],
+)
+def test_regret_says_what_it_needs(call, words):
+    with pytest.raises(cg.CombGameError, match=words):
+        call(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)))
+
+
+# ---- tables, figures, findings
+
+
+def test_the_digitised_figure_is_in_the_package():
+    rows = digitised()
+    assert len(rows) == 14 and rows[9]["d"] == 50 and rows[9]["lloo"] == 19900 and rows[4]["gcb_pe"] is None
+
+
+def test_a_table_is_read_back_as_it_was_written(tmp_path):
+    rows = [
+        {"x": 5, "rule": "lloo, D", "mean": 1234.5678, "limit": None, "proved": False},
+        {"x": 10, "rule": "ofw", "mean": 1.0, "limit": 2.5, "proved": True},
+    ]
+    write(tmp_path, "some", rows)
+    assert read(tmp_path, "some") == [{**rows[0], "mean": 1234.57}, rows[1]] and read(tmp_path, "none") == []
+
+
+def test_a_small_experiment_is_made_from_the_command_line(tmp_path, monkeypatch):
+    """Runs, table, timings, both pictures; a second call computes nothing again and gives the same table."""
+    small = Experiment("line2", "Line network", "number of layers n_l", the_experiments.cross(("uniform", "lloo")),
+                       tuple(the.line(2, n) for n in (5, 6)), ("uniform", "lloo"))  # fmt: skip
+    monkeypatch.setattr(timing, "SECONDS", 1e-3)
+    for module in ("experiments", "make", "figures"):
+        monkeypatch.setattr(f"combgame.paper.{module}.experiments", lambda: {"line2": small})
+    out = tmp_path / "some"
+    result = CliRunner().invoke(app, ["paper", "line2", "--runs", "3", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    for name in ("line2.db", "line2.csv", "line2.md", "line2-time.csv", "line2.png", "line2.svg"):
+        assert (out / name).stat().st_size > 100, name
+    assert "combgame paper line2 --runs 3 --seed 0" in (out / "line2.md").read_text()
+    picture = (out / "line2.svg").read_text()
+    assert all(
+        words in picture
+        for words in ("uniform", "lloo", "number of layers n_l", "stopping time (rounds)", "microseconds per round")
+    )
+    before = read(out, "line2")
+    monkeypatch.setattr(Bench, "one", lambda self, number: pytest.fail("a stored run was made again"))
+    again = CliRunner().invoke(app, ["paper", "line2", "--runs", "3", "--out", str(out), "--json"])
+    assert again.exit_code == 0, again.output
+    assert [row["mean"] for row in read(out, "line2")] == [row["mean"] for row in before]
+    assert [row["mean"] for row in json.loads(again.stdout)] == [row["mean"] for row in before]
+
+
+def invented(out, change=None):
+    """Tables on which every finding holds; `change(name, row)` may spoil some."""
+
+    def put(name, rows):
+        for one in rows:
+            if change is not None:
+                change(name, one)
+        write(out, name, rows)
+
+    def row(x, rule, mean, **more):
+        rounds = {"mean": mean, "median": mean, "q25": mean, "q75": mean, "capped": 0, "limit": 100.0}
+        errors = {"runs": 750, "errors": 1, "error_rate": 0.001, "error_low": 0.0, "error_high": 0.01}
+        return {"instance": f"x = {x}", "x": x, "rule": rule, "threshold": "stylised", **rounds, **errors, **more}
+
+    factors = {"uniform": 3, "hedge": 1, "adahedge": 1.1, "lloo": 1.2, "ofw": 2}
+    put("figure1", [row(d, r, 100 * d * f) for d in the.DIMENSIONS for r, f in factors.items()])
+    put("gcb-pe", [row(d, "gcb-pe, scale 0.0322", 3000 * d, threshold="gcb-pe") for d in the.DIMENSIONS])
+    costs = {"uniform": (0, 1), "hedge": (0.02, 3), "adahedge": (0.02, 3), "ofw": (0, 5), "lloo": (0, 6)}
+    put("figure1-time", [{"x": d, "rule": r, "actions": math.comb(d, 3), "us_per_round": a * math.comb(d, 3) + b}
+                         for d in the.DIMENSIONS for r, (a, b) in costs.items()])  # fmt: skip
+    sizes = {n: math.comb(n, n // 2) for n in the.GRIDS}
+    put("quantities", [{"family": "grid", "x": n, "actions": size} for n, size in sizes.items()])
+    put(
+        "grid",
+        [row(n, r, m) for n, size in sizes.items() for r, m in (("uniform", 10 * size), ("adahedge", size), ("lloo", 500))],
+    )
+    for name in ("uniform-matroid-k2", "line2", "line3"):
+        put(name, [row(x, r, 1000) for x in (5, 6) for r in ("uniform", "adahedge", "lloo")])
+        put(name + "-time", [{"x": x, "rule": r, "us_per_round": t} for x in (5, 6) for r, t in (("adahedge", 9), ("lloo", 5))])
+    put("almost-all", [row(d, r, m) for d in (7, 14) for r, m in (("uniform", 9e5), ("adahedge", 9000), ("lloo", 500))])
+    options, learners = ("", ", D-tracking", ", one per answer"), ("hedge", "adahedge", "ofw", "lloo")
+    put("options", [row(d, f"{r}{o}", 1000) for d in (5, 10) for r in learners for o in options])
+
+
+def test_every_finding_can_hold(tmp_path):
+    invented(tmp_path)
+    assert [f.verdict for f in judge(tmp_path)] == ["holds"] * 9
+
+
+SPOILS = {
+    1: (
+        lambda name, row: row.update(mean=3600) if name == "figure1" and row["rule"] == "lloo" and row["x"] == 20 else None,
+        "holds partly",
+    ),
+    2: (
+        lambda name, row: row.update(mean=100 * row["x"]) if name == "figure1" and row["rule"] == "ofw" else None,
+        "does not hold",
+    ),
+    3: (lambda name, row: row.update(mean=100.0) if name == "gcb-pe" else None, "does not hold"),
+    4: (
+        lambda name, row: row.update(us_per_round=5.0) if name == "figure1-time" and row["rule"] == "hedge" else None,
+        "holds partly",
+    ),
+    5: (lambda name, row: row.update(mean=500.0) if name == "grid" else None, "does not hold"),
+    6: (lambda name, row: row.update(mean=9000.0) if name == "line3" and row["rule"] == "lloo" else None, "holds partly"),
+    7: (
+        lambda name, row: row.update(mean=9e5, capped=1) if name == "almost-all" and row["rule"] == "lloo" else None,
+        "does not hold",
+    ),
+    8: (lambda name, row: row.update(mean=2000.0) if name == "options" and "," in row["rule"] else None, "does not hold"),
+    9: (lambda name, row: row.update(error_high=0.2) if name == "grid" else None, "does not hold"),
+}
+
+
+@pytest.mark.parametrize("number", SPOILS)
+def test_every_finding_can_fail_and_only_for_its_own_reason(number, tmp_path):
+    spoil, expected = SPOILS[number]
+    invented(tmp_path, spoil)
+    found = {f.number: f.verdict for f in judge(tmp_path)}
+    assert found[number] == expected
+    assert all(verdict == "holds" for n, verdict in found.items() if n != number and (number, n) not in {(1, 2), (1, 3)})
+
+
+def test_what_was_not_measured_is_not_judged(tmp_path):
+    assert {f.verdict for f in judge(tmp_path)} == {"not measured"} and len(JUDGES) == 9
+
+
+def test_the_page_on_the_paper_is_the_one_that_its_tables_give():
+    """docs/paper.md and every number in it come from the committed tables."""
+    out = ROOT / "docs" / "paper"
+    assert (ROOT / "docs" / "paper.md").read_text() == page(out, judge(out))
+
+
+def test_a_bench_is_the_same_wherever_it_runs():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    bench = make_bench(problem, [0.5, 0.3, 0.2, 0.1], "ofw", [0.1, 0.01], "stylised", 3, 10**5, "python")
+    one, two = bench.one(4), bench.one(4)
+    assert one.stops.tolist() == two.stops.tolist() and one.figures == two.figures and one.rounds == max(one.stops)
+    assert isinstance(problem.actions, StructureBase)
