@@ -13,7 +13,7 @@ from numba.extending import overload_method, register_jitable
 
 from ._marks import FUNCTIONS, PARTS
 
-UNCOMPILED = {"campaign", "paper", "cli.py", "demo.py", "files.py", "regret.py", "testing.py"}  # nothing in them is compiled
+UNCOMPILED = {"campaign", "paper", "cli.py", "demo.py", "files", "regret.py", "testing.py"}  # nothing in them is compiled
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
 _SEEN = [0, 0]

@@ -1,0 +1,8 @@
+"""Problems and rules as plain data: what a TOML file holds, what JSON can carry, and what identifies it."""
+
+from .plain import identity
+from .reading import STRUCTURES, problem_from, read_problem, read_toml
+from .rules import rule_from, rule_to
+from .writing import problem_to
+
+__all__ = ["STRUCTURES", "identity", "problem_from", "problem_to", "read_problem", "read_toml", "rule_from", "rule_to"]
