@@ -313,3 +313,76 @@ def _gaussian_move(mean, weight, best, rival, sigma, low, high):
         middle = 0.5 * (left + right)
         left, right = (middle, right) if lead(at(middle)) > 0 else (left, middle)
     return cost(at(right)), at(right)
+
+
+def alternative(family, mean, weight, best, rival, sigma, low, high):
+    """The means nearest to `mean` at which `rival` is as good as `best`, by their one multiplier; None if there are none."""
+    arms = sorted(set(best) ^ set(rival))
+    sign = {a: 1.0 if a in rival else -1.0 for a in arms}
+
+    def moved(a, alpha):
+        push = alpha * sign[a] / weight[a]
+        if family == "bernoulli":  # (y - x) / (y (1 - y)) = push
+
+            def excess(y):
+                return (y - mean[a]) - push * y * (1 - y)
+
+            y = mean[a] if push == 0 else brentq(excess, 0.0, mean[a]) if push < 0 else brentq(excess, mean[a], 1.0)
+        else:
+            y = mean[a] + push * sigma[a] ** 2
+        return min(max(y, low[a]), high[a])
+
+    def lead(alpha):
+        return sum(-sign[a] * moved(a, alpha) for a in arms)
+
+    top = 1e-6
+    while lead(top) > 0:
+        top *= 4
+        if top > 1e15:
+            return None
+    alpha = brentq(lead, 0.0, top, xtol=1e-300, rtol=1e-14) if lead(0.0) > 0 else 0.0
+    return {a: moved(a, alpha) for a in arms}
+
+
+def characteristic_time(family, actions, answers, mean, sigma, low, high):
+    """1/D_nu = 1 / max_w min_J f_J(w) over all actions and answers, by SLSQP: at least the true value, since every w bounds D_nu."""
+    best, d, n = best_set(answers, mean), len(mean), len(actions)
+    incidence = np.array([[1.0 if a in chosen else 0.0 for a in range(d)] for chosen in actions])
+
+    def gradient(w, rival):
+        """d f_J / d w~, zero outside the arms that differ; f_J is its product with w~."""
+        y = alternative(family, mean, np.maximum(w @ incidence, 1e-9), best, rival, sigma, low, high)
+        return None if y is None else np.array([divergence(family, mean[a], y.get(a, mean[a]), sigma[a]) for a in range(d)])
+
+    start = np.full(n, 1.0 / n)
+    rivals = [s for s in answers if set(s) != set(best) and gradient(start, s) is not None]
+
+    def value(w):
+        return min(gradient(w, s) @ (w @ incidence) for s in rivals)
+
+    scale = value(start)
+
+    def solve(start):
+        solved = minimize(
+            lambda x: -x[n],
+            np.r_[start, value(start) / scale],
+            jac=lambda x: np.r_[np.zeros(n), -1.0],
+            bounds=[(0.0, 1.0)] * n + [(0.0, None)],
+            constraints=[
+                {"type": "eq", "fun": lambda x: x[:n].sum() - 1.0, "jac": lambda x: np.r_[np.ones(n), 0.0][None]},
+                {
+                    "type": "ineq",
+                    "fun": lambda x: np.array([gradient(x[:n], s) @ (x[:n] @ incidence) / scale - x[n] for s in rivals]),
+                    "jac": lambda x: np.array([np.r_[incidence @ gradient(x[:n], s) / scale, -1.0] for s in rivals]),
+                },
+            ],
+            method="SLSQP",
+            options={"ftol": 1e-10, "maxiter": 300},
+        )
+        w = np.maximum(solved.x[:n], 0.0)
+        return w / w.sum()
+
+    found = [start]
+    for _ in range(3):  # again from a little inside, where it got stuck at a corner
+        found.append(solve(0.9 * found[-1] + 0.1 * start))
+    return 1.0 / max(value(w) for w in found)

@@ -33,13 +33,14 @@ from .structures import (
 __all__ = [
     "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame", "CombGameError",
     "Comparison", "Complexity", "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "Instance", "IntegerProgram",
-    "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Problem", "Regret", "Simulation", "SpanningTrees",
+    "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan", "Problem", "Regret", "Simulation", "SpanningTrees",
     "StoreError", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence",
-    "grid_network", "line_network", "read_campaign", "regret", "simulate", "theory_bonus",
+    "grid_network", "line_network", "plan", "read_campaign", "regret", "simulate", "theory_bonus",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from .campaign import Campaign, Instance, read_campaign
+    from .planning import Plan, plan
 
 
 def __getattr__(name: str) -> Any:
@@ -47,4 +48,8 @@ def __getattr__(name: str) -> Any:
         from . import campaign
 
         return getattr(campaign, name)
+    if name in ("Plan", "plan"):
+        from . import planning
+
+        return getattr(planning, name)
     raise AttributeError(f"module 'combgame' has no attribute {name!r}")

@@ -11,12 +11,14 @@ from . import __version__
 from .campaign.cli import app as campaign
 from .errors import CombGameError
 from .paper.cli import app as paper
+from .plan_cli import plan
 
 app = typer.Typer(help="Find the best answer by playing sets of arms, in few plays, with a guarantee.", no_args_is_help=True)
 
 
 app.add_typer(campaign, name="campaign")
 app.add_typer(paper, name="paper")
+app.command()(plan)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,6 +5,7 @@ far; the nearest alternative to its allocation and the best action against its m
 values they give, a lower and an upper bound on D_nu, meet. No enumeration; the gap is certified.
 """
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from .errors import CombGameError, InputError, TieError
 from .problem import Problem
 from .protocols import Floats, Threshold
 from .structures.base import arms_of, whole
+from .structures.callback import own_errors
 
 
 class Complexity(NamedTuple):
@@ -41,45 +43,77 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
     steps = whole("complexity: steps", steps, 1)
     mu, game, d = problem.means(means), problem.game(), problem.d
     best, rival, alternative, vertex = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    game.answers.argmax(mu, best)
-    actions: list[tuple[int, ...]] = list(problem.actions.covering())
+    actions = list(problem.actions.covering())
+    known, first = set(actions), len(actions)
     columns: list[Floats] = []  # d(mu, lambda), one per alternative met
+    payoff = np.zeros((len(actions), 0))  # <1_A, d(mu, lambda)>
     weights = np.full(len(actions), 1.0 / len(actions))
-    lower, upper, kept, stalled = 0.0, np.inf, (weights, list(actions)), 0
-    for _ in range(steps):
-        arms = _marginals(actions, weights, d)
-        value = game.answers.nearest(game.rewards, mu, arms, best, rival, alternative)
-        if value > lower:
-            lower, kept = value, (weights, list(actions))
-        if upper <= lower * (1.0 + tolerance):
-            break
-        columns.append(np.array([game.rewards.divergence(mu[a], alternative[a], a) for a in range(d)]))
-        if not columns[-1].any():
-            raise TieError("complexity: two answers are equally good for these means; the characteristic time is infinite.")
-        payoff = np.array([[column[list(chosen)].sum() for column in columns] for chosen in actions])
-        n, m = payoff.shape
-        scaled = np.minimum(payoff / (lower or payoff.max()), 1e6)  # in units of the value; above that, nothing is gained
-        solved = linprog(  # max z: sum_A x_A payoff[A, j] >= z for all j, sum x = 1
-            np.r_[np.zeros(n), -1.0], A_ub=np.c_[-scaled.T, np.ones(m)], b_ub=np.zeros(m),
-            A_eq=np.r_[np.ones(n), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * n + [(None, None)], method="highs",
-        )  # fmt: skip
-        if solved.status != 0:
-            raise CombGameError(f"complexity: the linear programme failed ({solved.message}); scale the means and sigma.")
-        weights, mixed = np.maximum(solved.x[:n], 0.0), np.maximum(-solved.ineqlin.marginals, 0.0)
-        against = sum((q * column for q, column in zip(mixed / mixed.sum(), columns, strict=True)), np.zeros(d))
-        game.actions.argmax(against, vertex)
-        stalled = 0 if vertex @ against < upper * (1.0 - 1e-9) or value >= lower else stalled + 1
-        upper = min(upper, float(vertex @ against))
-        if stalled > 100:
-            break  # the linear programme's precision is reached: the gap says how far that is
-        chosen = arms_of(vertex)
-        if chosen not in actions:
-            actions.append(chosen)
-            weights = np.r_[weights, 0.0]
-        weights = weights / weights.sum()
+    lower, upper, kept, stalled = 0.0, np.inf, (weights, list(actions)), 0  # stalled: steps without progress on either side
+    with own_errors():
+        game.answers.argmax(mu, best)
+        for _ in range(steps):
+            arms = _marginals(actions, weights, d)
+            value = game.answers.nearest(game.rewards, mu, arms, best, rival, alternative)
+            if value == 0.0:  # a bracket says so where an arm has no weight: a trace of the covering costs little
+                weights = (1.0 - 0.1 * tolerance) * weights
+                weights[:first] += 0.1 * tolerance / first
+                arms = _marginals(actions, weights, d)
+                value = game.answers.nearest(game.rewards, mu, arms, best, rival, alternative)
+            if value == np.inf:  # no means within the bounds make another answer best: there is nothing to learn
+                return Complexity(0.0, arms, _support(actions, weights), 0.0)
+            if mu @ best - mu @ rival <= 1e-12 * np.abs(mu).max():
+                raise TieError(
+                    f"means: the answers ({problem.label(arms_of(best))}) and ({problem.label(arms_of(rival))}) are equally good, so "
+                    "the characteristic time is infinite, and no number of plays can tell them apart; change the means."
+                )
+            stalled = 0 if value > lower * (1.0 + 1e-9) else stalled + 1
+            if value > lower:
+                lower, kept = value, (weights, list(actions))
+            columns.append(np.array([game.rewards.divergence(mu[a], alternative[a], a) for a in range(d)]))
+            if upper <= max(lower, float(arms @ columns[-1])) * (1.0 + tolerance):
+                break  # certain to within the tolerance; or, where `value` is a bound only, no alternative that is found says otherwise
+            payoff = np.c_[payoff, _sums(columns[-1], actions)]
+            n, m = payoff.shape
+            scaled = np.minimum(payoff / (lower or payoff.max()), 1e6)  # in units of the value; above that, nothing is gained
+            solved = linprog(  # max z: sum_A x_A payoff[A, j] >= z for all j, sum x = 1
+                np.r_[np.zeros(n), -1.0], A_ub=np.c_[-scaled.T, np.ones(m)], b_ub=np.zeros(m),
+                A_eq=np.r_[np.ones(n), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * n + [(None, None)], method="highs",
+            )  # fmt: skip
+            if solved.status != 0:
+                raise CombGameError(f"complexity: the linear programme failed ({solved.message}); scale the means and sigma.")
+            weights, mixed = np.maximum(solved.x[:n], 0.0), np.maximum(-solved.ineqlin.marginals, 0.0)
+            against = (mixed / mixed.sum()) @ np.array(columns)
+            game.actions.argmax(against, vertex)
+            stalled = 0 if vertex @ against < upper * (1.0 - 1e-9) else stalled
+            upper = min(upper, float(vertex @ against))
+            if stalled > 100 + 2 * d:  # every arm may need an alternative, or two, before anything moves
+                break  # the linear programme's precision is reached: the gap says how far that is
+            chosen = arms_of(vertex)
+            if chosen not in known:
+                known.add(chosen)
+                actions.append(chosen)
+                payoff = np.r_[payoff, np.array(columns)[:, list(chosen)].sum(axis=1)[None]]
+                weights = np.r_[weights, 0.0]
+            weights = weights / weights.sum()
+    if lower == 0.0:
+        raise CombGameError(
+            f"complexity: the nearest alternative among {problem.answers!r} is known by a bound only, and that is 0 here; "
+            "make the answers with exact=True, or list them with Listed."
+        )
     weights, found = kept
-    support = [(chosen, float(w)) for chosen, w in zip(found, weights, strict=True) if w > 1e-12]
-    return Complexity(1.0 / lower, _marginals(found, weights, d), support, float(upper / lower - 1.0))
+    return Complexity(1.0 / lower, _marginals(found, weights, d), _support(found, weights), max(float(upper / lower - 1.0), 0.0))
+
+
+def _support(actions: list[tuple[int, ...]], weights: Floats) -> list[tuple[tuple[int, ...], float]]:
+    return [(chosen, float(w)) for chosen, w in zip(actions, weights, strict=True) if w > 1e-12]
+
+
+def _sums(column: Floats, actions: list[tuple[int, ...]]) -> Floats:
+    """<1_A, column> for every action, which is never empty."""
+    lengths = np.array([len(chosen) for chosen in actions])
+    flat = np.fromiter(chain.from_iterable(actions), np.int64, int(lengths.sum()))
+    sums: Floats = np.add.reduceat(column[flat], np.cumsum(lengths) - lengths)
+    return sums
 
 
 def _marginals(actions: list[tuple[int, ...]], weights: Floats, d: int) -> Floats:
@@ -91,8 +125,8 @@ def _marginals(actions: list[tuple[int, ...]], weights: Floats, d: int) -> Float
 
 def limit(time: float, threshold: Threshold, which: int) -> float:
     """The root of t = beta(t, delta) * time."""
-    if time == np.inf:
-        return float(np.inf)
+    if time == np.inf or time == 0.0:
+        return time
     left, right = 1.0, 2.0
     while right < threshold.level(int(right), which) * time and right < 1e300:
         left, right = right, right * 2.0

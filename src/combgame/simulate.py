@@ -313,7 +313,7 @@ def simulate(
     bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate)
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
-    outcomes = list(_bar(_spread(bench.one, runs, jobs), runs, label, progress))
+    outcomes = list(bar(spread(bench.one, runs, jobs), runs, label, progress))
     return bench.gather(label, outcomes, np.ndim(delta) == 0)
 
 
@@ -377,7 +377,7 @@ def _check(problem: Problem, means: Any, delta: Any, ties: str) -> Floats:
     return truth
 
 
-def _spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
+def spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
     """Outcomes in the order of the runs. The first is made here, which compiles; threads do the others (numba frees the GIL)."""
     yield one(0)
     if jobs == 1 or runs == 1:
@@ -388,7 +388,7 @@ def _spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Out
     yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(delayed(one)(i) for i in range(1, runs))
 
 
-def _bar(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) -> Iterator[Any]:
+def bar(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) -> Iterator[Any]:
     if progress is False or (progress is None and not sys.stderr.isatty()):
         return outcomes
     from tqdm.auto import tqdm

@@ -1,0 +1,200 @@
+"""plan: what to expect before an experiment, from Python and on the command line."""
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import combgame as cg
+from combgame.cli import app
+from combgame.complexity import limit
+from combgame.thresholds import make_threshold
+
+PROBLEM = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=["w", "x", "y", "z"])
+MEANS = [0.5, 0.4, 0.3, 0.1]
+FILE = """
+names = ["w", "x", "y", "z"]
+[actions]
+kind = "subsets"
+arms = 4
+size = 2
+[answers]
+kind = "arms"
+[rewards]
+kind = "gaussian"
+sigma = 0.1
+"""
+TRUTH = "[truth]\nmeans = [0.5, 0.4, 0.3, 0.1]\n"
+
+
+@pytest.fixture(scope="module")
+def found():
+    return cg.plan(PROBLEM, MEANS, [0.1, 0.01], rules=["ofw", "uniform"], runs=6, shrink=(1.0, 0.5), engine="python")
+
+
+def test_rows_have_the_bound_the_limit_the_figures_and_the_label(found):
+    rows = found.rows()
+    assert len(rows) == 2 * 2 * 2 * 2 and {row["label"] for row in rows} == {"proved", "heuristic"}
+    assert all((row["threshold"] == "gaussian") == (row["label"] == "proved") for row in rows)
+    time = cg.complexity(PROBLEM, MEANS).time
+    for row in rows[:8]:
+        level = make_threshold(row["threshold"], PROBLEM, [row["delta"]])
+        assert row["shrink"] == 1.0 and row["answer"] == "w" and row["limit"] == limit(time, level, 0)
+        assert row["bound"] == pytest.approx(math.log(1 / (2.4 * row["delta"])) * time, rel=1e-4)
+        assert (
+            row["q25"] <= row["median"] <= row["q75"] <= row["q90"] and row["errors"] == row["capped"] == 0 and row["runs"] == 6
+        )
+    assert len(found.to_frame()) == len(rows)
+
+
+def test_the_runs_are_those_of_simulate(found):
+    sim = cg.simulate(PROBLEM, MEANS, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=6)
+    own = [row for row in found.rows() if (row["rule"], row["threshold"], row["shrink"]) == ("uniform", "stylised", 1.0)]
+    assert [row["mean"] for row in own] == sim.rounds.mean(axis=0).tolist()
+    assert cg.plan(PROBLEM, MEANS, 0.1, "uniform", "stylised", 6, jobs=2, shrink=1).rows()[0]["mean"] == own[0]["mean"]
+
+
+def test_smaller_gaps_take_their_inverse_square(found):
+    one, half = found.cases
+    assert half.complexity.time == pytest.approx(4 * one.complexity.time, rel=1e-3) and half.means.mean() == pytest.approx(0.325)
+    first, last = (next(r for r in found.rows() if r["shrink"] == s) for s in (1.0, 0.5))
+    assert 2.0 < last["mean"] / first["mean"] < 8.0
+
+
+def test_the_allocation_adds_up(found):
+    arms, played = found.arms(), found.support()
+    assert [row["arm"] for row in arms[:4]] == ["w", "x", "y", "z"] and len(arms) == 4 * 4
+    assert sum(row["per_round"] for row in arms[:4]) == pytest.approx(2.0)
+    own = [row for row in played if (row["threshold"], row["delta"]) == ("gaussian", 0.1)]
+    assert sum(row["share"] for row in own) == pytest.approx(1.0)
+    assert sum(row["plays"] for row in own) == pytest.approx(found.rows()[0]["limit"])
+    assert arms[0]["values"] == pytest.approx(sum(row["plays"] for row in own if "w" in row["action"]))
+
+
+def test_it_prints_a_table_and_one_sentence(found):
+    text, row = str(found), found.rows()[0]
+    assert text.splitlines()[-1] == found.sentence == (
+        f"Expect about {row['mean']:,.0f} rounds with ofw at delta = 0.1 and the proved threshold (half of the runs need between "
+        f"{row['q25']:,.0f} and {row['q75']:,.0f}); no rule can do it in fewer than {row['bound']:,.0f} on average."
+    )  # fmt: skip
+    for words in ("x 0.5", "gaussian (proved)", "stylised (heuristic)", "Theorem 2 (b)", "w, x", "per round"):
+        assert words in text
+    assert found.sentence in repr(found)
+
+
+def test_without_rules_nothing_is_simulated():
+    for settings in ({"rules": None}, {"runs": 0}):
+        plan = cg.plan(PROBLEM, MEANS, **settings)
+        rows = plan.rows()
+        assert len(rows) == 6 and {row["rule"] for row in rows} == {None} and "mean" not in rows[0]
+        assert plan.sentence.startswith("Expect at best about") and "runs" not in str(plan).splitlines()[0]
+        json.dumps(plan.to_dict(), allow_nan=False)
+        assert plan.plot().axes[0].lines
+
+
+def test_caps_and_heuristics_are_in_the_sentence():
+    plan = cg.plan(PROBLEM, MEANS, 0.05, {"mine": cg.Uniform()}, "stylised", runs=4, max_rounds=5, shrink=[1.0])
+    assert plan.rows()[0]["capped"] == 4 and plan.rows()[0]["rule"] == "mine"
+    assert (
+        "Expect more than 5 rounds with mine" in plan.sentence and "4 of 4 runs were stopped at max_rounds = 5" in plan.sentence
+    )
+    assert "the stylised (heuristic) threshold" in plan.sentence and ">= 5" in str(plan)
+    assert "fewer than" not in cg.plan(PROBLEM, MEANS, 0.5, None).sentence  # ln(1/(2.4 delta)) < 0: there is no bound
+
+
+def test_a_rule_with_its_own_stopping_has_no_limit():
+    plan = cg.plan(PROBLEM, MEANS, 0.1, ["gcb-pe"], ["proved"], runs=2, shrink=1.0, engine="python", max_rounds=3000)
+    row = plan.rows()[0]
+    assert row["limit"] is None and row["threshold"] != "gaussian" and row["label"] in ("proved", "heuristic")
+    assert row["threshold"] in plan.to_dict()["validity"] and str(plan) and plan.plot()
+
+
+def test_bounded_rewards_do_not_claim_a_bound_for_every_rule():
+    plan = cg.plan(cg.Problem(cg.Arms(3), None, cg.Bounded(0.0, 1.0)), [0.1, 0.05, 0.01], rules=None)
+    assert "were the values Gaussian and as wide" in plan.sentence
+
+
+def test_another_best_answer_after_shrinking_is_said():
+    problem = cg.Problem(cg.Listed([[0], [1, 2]], 3), None, cg.Gaussian(0.1))
+    plan = cg.plan(problem, [1.0, 0.4, 0.4], rules=None, shrink=[1.0, 0.1])
+    assert [case.answer for case in plan.cases] == [(0,), (1, 2)] and "another answer is best: 1, 2 instead of 0" in str(plan)
+
+
+def test_the_plot_has_a_line_per_rule_and_threshold_the_limits_and_the_bound(found):
+    axis = found.plot().axes[0]
+    labels = [line.get_label() for line in axis.lines]
+    assert len(labels) == 4 + 2 + 1 and "ofw, gaussian (proved)" in labels and "limit, stylised (heuristic)" in labels
+    assert axis.get_xscale() == "log" and axis.get_yscale() == "log"
+
+
+BAD = {
+    "no problem": (lambda: cg.plan(MEANS, PROBLEM), "must be a Problem"),
+    "tie": (lambda: cg.plan(PROBLEM, [0.5, 0.5, 0.1, 0.1]), r"\(w\) and \(x\) are equally good"),
+    "delta": (lambda: cg.plan(PROBLEM, MEANS, 1.5), "delta = 1.5 must be strictly between"),
+    "rule": (lambda: cg.plan(PROBLEM, MEANS, rules="best"), "rule = 'best' is not known"),
+    "no rules": (lambda: cg.plan(PROBLEM, MEANS, rules=[]), "rules = .* must be one or more"),
+    "threshold": (lambda: cg.plan(PROBLEM, MEANS, thresholds="sure"), "threshold = 'sure' is not known"),
+    "no thresholds": (lambda: cg.plan(PROBLEM, MEANS, thresholds=[]), "thresholds = .* must be one or more"),
+    "runs": (lambda: cg.plan(PROBLEM, MEANS, runs=-1), "runs = -1 must be"),
+    "jobs": (lambda: cg.plan(PROBLEM, MEANS, jobs=0), "jobs = 0 must be"),
+    "cap": (lambda: cg.plan(PROBLEM, MEANS, max_rounds=0), "max_rounds = 0 must be"),
+    "seed": (lambda: cg.plan(PROBLEM, MEANS, rules=None, seed=-1), "seed = -1 must be"),
+    "engine": (lambda: cg.plan(PROBLEM, MEANS, engine="gpu", runs=1), "engine = 'gpu' is not known"),
+    "shrink 0": (lambda: cg.plan(PROBLEM, MEANS, shrink=0.0), "shrink = 0.0 must be one or more positive numbers"),
+    "shrink as text": (lambda: cg.plan(PROBLEM, MEANS, shrink="half"), "shrink = 'half' must be"),
+    "shrink beyond the range": (
+        lambda: cg.plan(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [0.9, 0.2], rules=None, shrink=[3.0]),
+        r"means with gaps x 3: arm 0 has the mean .* outside \[0.0, 1.0\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_a_sentence(case):
+    call, words = BAD[case]
+    with pytest.raises(cg.CombGameError, match=words) as caught:
+        call()
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+def test_the_command_line_prints_the_same(tmp_path):
+    path = tmp_path / "four.toml"
+    path.write_text(FILE + TRUTH)
+    options = [
+        "--delta",
+        "0.1",
+        "--delta",
+        "0.01",
+        "--rule",
+        "uniform",
+        "--threshold",
+        "stylised",
+        "--runs",
+        "5",
+        "--shrink",
+        "1",
+    ]
+    expected = cg.plan(PROBLEM, MEANS, [0.1, 0.01], "uniform", "stylised", 5, shrink=1.0)
+    result = CliRunner().invoke(app, ["plan", str(path), *options, "--plot", str(tmp_path / "picture")])
+    assert result.exit_code == 0 and str(expected) in result.output
+    assert (tmp_path / "picture.png").exists() and (tmp_path / "picture.svg").exists()
+    told = json.loads(CliRunner().invoke(app, ["plan", str(path), *options, "--json"]).stdout)
+    assert told == json.loads(json.dumps(expected.to_dict()))
+    quick = CliRunner().invoke(app, ["plan", str(path), "--runs", "0"])
+    assert quick.exit_code == 0 and "Expect at best about" in quick.output
+
+
+def test_the_command_line_ends_with_a_sentence_and_2_on_errors(tmp_path):
+    path = tmp_path / "four.toml"
+    path.write_text(FILE)
+    code = "import sys; from combgame.cli import main; main()"
+    for more in ([], ["--rule", "best"], ["--shrink", "-1"]):
+        ended = subprocess.run([sys.executable, "-c", code, "plan", str(path), *more], capture_output=True, text=True)
+        assert ended.returncode == 2 and ended.stderr.startswith("combgame: ") and ended.stderr.count("\n") == 1
+        path.write_text(FILE + TRUTH)
+    path.write_text(FILE)
+    with pytest.raises(cg.InputError, match="truth is missing; write the means that you suppose"):
+        CliRunner().invoke(app, ["plan", str(path)], catch_exceptions=False)
