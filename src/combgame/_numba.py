@@ -13,7 +13,8 @@ from numba.extending import overload_method, register_jitable
 
 from ._marks import FUNCTIONS, PARTS
 
-UNCOMPILED = {"campaign", "paper", "cli.py", "demo.py", "files", "regret.py", "testing.py"}  # nothing in them is compiled
+# nothing in these is compiled
+UNCOMPILED = {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regret.py", "testing.py"}
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
 _SEEN = [0, 0]

@@ -38,12 +38,12 @@ def cross(rules: Sequence[str] | Mapping[str, str | RuleBase]) -> Callable[[Expe
 
 
 def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
-    """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most 100 runs there, made last."""
+    """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most 40 runs there, made last."""
     small, large = [i for i in e.instances if i.problem.d <= 30], [i for i in e.instances if i.problem.d > 30]
     return (
         Campaign.cross(e.name, small, FIVE, DELTA, "stylised", runs, seed, CAP)
         + Campaign.cross(e.name, large, ("uniform", "ofw", "lloo"), DELTA, "stylised", runs, seed, CAP)
-        + Campaign.cross(e.name, large, ("adahedge", "hedge"), DELTA, "stylised", min(runs, 100), seed, CAP)
+        + Campaign.cross(e.name, large, ("adahedge", "hedge"), DELTA, "stylised", min(runs, 40), seed, CAP)
     )
 
 
@@ -58,10 +58,10 @@ def grid(e: Experiment, runs: int, seed: int) -> Campaign:
 
 
 def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
-    """With the implied scale at every d (d > 20: at most 50 runs, the paper has none); with the proved scale, 50 runs up to d = 20."""
+    """With the implied scale at every d (d > 20: at most 20 runs, the paper has none); with the proved scale, 20 runs up to d = 20."""
     small, large = [i for i in e.instances if i.problem.d <= 20], [i for i in e.instances if i.problem.d > 20]
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
-    few = min(runs, 50)
+    few = min(runs, 20)
     return (
         Campaign.cross(e.name, small, fit, DELTA, "gcb-pe", runs, seed, CAP)
         + Campaign.cross(e.name, large, fit, DELTA, "gcb-pe", few, seed, CAP)
@@ -73,7 +73,7 @@ LEARNERS = {"adahedge": AdaHedge(), "hedge": Hedge(), "ofw": OFW(), "lloo": LLOO
 
 
 def options(e: Experiment, runs: int, seed: int) -> Campaign:
-    """One option changed at a time: tracking and one learner per answer for all; bonus and threshold for two, at most 100 runs."""
+    """One option changed at a time: tracking and one learner per answer for all; bonus and threshold for two, at most 40 runs."""
     rules: dict[str, str | RuleBase] = {}
     for name, learner in LEARNERS.items():
         rules[name] = CombGame(learner)
@@ -82,7 +82,7 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
     theory: dict[str, str | RuleBase] = {name: CombGame(LEARNERS[name], bonus="theory") for name in ("adahedge", "lloo")}
     proved = {f"{name}, proved threshold": rules[name] for name in theory}
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
-    few = min(runs, 100)
+    few = min(runs, 40)
     return (
         Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", runs, seed, CAP)
         + Campaign.cross(
