@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import StoreError, UnknownNameError
+
 app = typer.Typer(
     help="Many runs of many configurations, stored: survives being killed, never computes a run twice.", no_args_is_help=True
 )
@@ -84,7 +86,10 @@ def put(text: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text.rstrip("\n"))
     else:
-        out.write_text(text if text.endswith("\n") else text + "\n")
+        try:
+            out.write_text(text if text.endswith("\n") else text + "\n")
+        except OSError as error:
+            raise StoreError(f"{out} cannot be written ({error.strerror}); choose another --out.") from error
         say(f"wrote {out}.")
 
 
@@ -105,8 +110,10 @@ def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJso
     from .report import rows, show
     from .store import open_store
 
+    if form not in ("csv", "json"):
+        raise UnknownNameError(f"format = {form!r} is not known; runs are exported as csv or json.")
     with open_store(store)[0] as file:
-        put(show(rows(file), "json" if as_json or form == "json" else "csv"), out)
+        put(show(rows(file), "json" if as_json else form), out)
 
 
 @app.command()

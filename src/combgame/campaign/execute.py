@@ -7,9 +7,10 @@ so that handing them out and storing them costs little.
 
 import os
 import platform
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from .spec import Campaign, Configuration
 from .store import Chunk, Lock, Row, Store, open_store
 
 CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
+ANSWER = 20.0  # seconds in which a scheduler must answer; its workers may take a little longer
 TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
 
 
@@ -39,7 +41,10 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
             f"worker {worker()} has combgame {here()}, but the campaign was started with {sources}; install the same one everywhere."
         )
     began = time.perf_counter()
-    bench = _bench(configuration, engine, digest())
+    try:
+        bench = _bench(configuration, engine, digest())
+    except TypeError:  # an option of a user's rule has no hash, such as a list
+        bench = configuration.bench(engine)
     best = evidence(bench.problem, bench.means, bench.means * 0.0 + 1.0).answer
     rows = [_row(bench.one(run), run, best) for run in range(first, first + number)]
     return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
@@ -102,13 +107,27 @@ def open_pool(jobs: int, cluster: str | None) -> Iterator[Pool]:
         from joblib.externals.loky import get_reusable_executor
 
         def start() -> Executor:
-            return get_reusable_executor(max_workers=jobs, timeout=60, kill_workers=True)  # type: ignore[no-any-return]
+            return get_reusable_executor(  # type: ignore[no-any-return]
+                max_workers=jobs, timeout=60, kill_workers=True, initializer=_ends_with, initargs=(os.getpid(),)
+            )
 
         pool = Pool(jobs, start(), start)
         try:
             yield pool
         finally:
             pool.executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+
+def _ends_with(driver: int) -> None:
+    """Workers end with their driver, even if it is killed: nobody would store what they make."""
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(1.0)
+        os._exit(1)
+
+    if os.name == "posix":
+        threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
@@ -120,21 +139,22 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
         raise InputError("a cluster needs dask.distributed: pip install 'combgame[cluster]'.") from None
     local = None
     try:
+        if cluster == "local":  # the port of its web page is any that is free: several may run side by side
+            local = LocalCluster(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
+        client = Client(local if local is not None else cluster, timeout=ANSWER, set_as_default=False)
+    except Exception as error:  # of many kinds
+        why = " ".join(str(error).split()) or type(error).__name__
         if cluster == "local":
-            local = LocalCluster(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None)
-        client = Client(local if local is not None else cluster, timeout="20s", set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
+            raise InputError(f"cluster = 'local' cannot be started ({why}); use jobs = {jobs} without a cluster.") from error
         raise InputError(
-            f"cluster = {cluster!r}: no scheduler answers there ({error}); start one with `dask scheduler`."
+            f"cluster = {cluster!r}: no scheduler answers there ({why}); start one with `dask scheduler`."
         ) from error
     try:
-        threads = sum(client.nthreads().values())
-        if threads == 0:
-            client.wait_for_workers(1, timeout=30)
-            threads = sum(client.nthreads().values())
-        yield Pool(threads, client.get_executor(pure=False))
-    except TimeoutError as error:
-        raise InputError(f"cluster = {cluster!r}: it has no workers; start one with `dask worker {cluster}`.") from error
+        try:
+            client.wait_for_workers(1, timeout=1.5 * ANSWER)
+        except TimeoutError as error:
+            raise InputError(f"cluster = {cluster!r}: it has no workers; start one with `dask worker {cluster}`.") from error
+        yield Pool(sum(client.nthreads().values()), client.get_executor(pure=False))
     finally:
         client.close()
         if local is not None:
@@ -175,32 +195,38 @@ class Driver:
     engine: str
     told: Callable[[Chunk, float], None]  # a chunk is stored; about so many seconds are left
     tries: dict[tuple[str, int], int] = field(default_factory=dict)
+    suspects: list[tuple[Share, int, int]] = field(default_factory=list)  # out when a worker died: each is tried alone
 
     def run(self) -> None:
         sources = here()
         pending: dict[Future[Chunk], tuple[Share, int, int]] = {}
         untried = [share for share in self.shares if share.missing]
         while True:
-            while len(pending) < 2 * self.pool.workers and (task := self._next(untried)) is not None:
+            while len(pending) < self._room() and (task := self._next(untried)) is not None:
                 pending[self._submit(task, sources)] = task
-                if isinstance(self.pool.executor, Here):
-                    break
             if not pending:
                 return
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             broken = False
             for future in done:
-                task = pending.pop(future)
-                broken |= not self._take(future, task)
+                broken |= not self._take(future, pending.pop(future))
             if broken and self.pool.renew is not None:
                 wait(pending, timeout=10.0)  # all of them have failed with the pool
-                for future, task in list(pending.items()):
-                    if not (future.done() and future.exception() is None and self._take(future, task)):
-                        self._back(task)
+                for future, task in pending.items():
+                    if not future.done():
+                        self.suspects.append(task)
+                    else:
+                        self._take(future, task)
                 pending = {}
                 self.pool.executor = self.pool.renew()
+            self.suspects.sort(key=lambda task: self.tries.get((task[0].configuration.key, task[1]), 0), reverse=True)
+
+    def _room(self) -> int:
+        return 1 if self.suspects or isinstance(self.pool.executor, Here) else 2 * self.pool.workers
 
     def _next(self, untried: list[Share]) -> "tuple[Share, int, int] | None":
+        if self.suspects:
+            return self.suspects.pop()
         if untried:
             share = untried.pop(0)
         else:
@@ -213,7 +239,14 @@ class Driver:
 
     def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:
         share, first, number = task
-        return self.pool.executor.submit(work, share.configuration, first, number, self.engine, sources)
+        try:
+            return self.pool.executor.submit(work, share.configuration, first, number, self.engine, sources)
+        except Exception as error:
+            if not _died(error):
+                raise
+            failed: Future[Chunk] = Future()  # a worker died since the last chunk came back
+            failed.set_exception(error)
+            return failed
 
     def _take(self, future: Future[Chunk], task: tuple[Share, int, int]) -> bool:
         """Store a finished chunk; False if its worker died, and then its runs are to be made again."""
@@ -222,16 +255,22 @@ class Driver:
             chunk = future.result()
         except CombGameError:
             raise
+        except CancelledError as error:
+            raise StoreError(
+                "the cluster is gone: its scheduler does not answer any more. Start it, then run the same command again: what was "
+                "finished is stored."
+            ) from error
         except Exception as error:
             if not _died(error):
                 raise
             tries = self.tries[share.configuration.key, first] = self.tries.get((share.configuration.key, first), 0) + 1
             if tries >= TRIES:
+                runs = f"run {first}" if number == 1 else f"runs {first} to {first + number - 1}"
                 raise StoreError(
-                    f"{share.configuration.label} on {share.configuration.instance.name}: the worker died {TRIES} times at run {first} "
+                    f"{share.configuration.label} on {share.configuration.instance.name}: the worker died {TRIES} times at {runs} "
                     "(out of memory?); use fewer jobs or a smaller problem. What was finished is stored."
                 ) from error
-            self._back(task)
+            self.suspects.append(task)
             return False
         self.store.add(chunk)
         share.out -= number
@@ -239,11 +278,6 @@ class Driver:
         share.seconds = mean if share.seconds is None or number > 1 else 0.5 * (mean + share.seconds)
         self.told(chunk, self._left())
         return True
-
-    def _back(self, task: tuple[Share, int, int]) -> None:
-        share, first, number = task
-        share.missing = sorted({*share.missing, *range(first, first + number)})
-        share.out -= number
 
     def _left(self) -> float:
         """Seconds until the end, as far as times are known."""

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, StoreError
 
 STYLES = {  # a rule looks the same in every plot
     "uniform": ("#7f7f7f", "s"), "adahedge": ("#d62728", "o"), "hedge": ("#ff7f0e", "^"), "ofw": ("#2ca02c", "D"), "lloo": ("#1f77b4", "v"),
@@ -67,6 +67,8 @@ def stopping_times(axis: Any, report: Sequence[dict[str, Any]], x_label: str, ti
 
 def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
     """The stopping times of a campaign. Without x the problems stand in their order."""
+    if not report:
+        raise InputError(f"{title}: there are no runs yet, so there is nothing to plot; run the campaign first.")
     names = list(dict.fromkeys(row["instance"] for row in report))
     placed = all(row["x"] is not None for row in report)
     rows = [row if placed else {**row, "x": names.index(row["instance"])} for row in report]
@@ -86,10 +88,13 @@ def save(made: Any, path: str | Path) -> list[Path]:
     import matplotlib
 
     base, written = Path(path), []
-    base.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"svg.hashsalt": "combgame", "svg.fonttype": "none"}):
-        for tail, extra in ((".png", {"dpi": 130, "metadata": {"Software": None}}), (".svg", {"metadata": {"Date": None}})):
-            target = base.with_name(base.name + tail)
-            made.savefig(target, **extra)
-            written.append(target)
+    try:
+        base.parent.mkdir(parents=True, exist_ok=True)
+        with matplotlib.rc_context({"svg.hashsalt": "combgame", "svg.fonttype": "none"}):
+            for tail, extra in ((".png", {"dpi": 130, "metadata": {"Software": None}}), (".svg", {"metadata": {"Date": None}})):
+                target = base.with_name(base.name + tail)
+                made.savefig(target, **extra)
+                written.append(target)
+    except OSError as error:
+        raise StoreError(f"{base}: the pictures cannot be written ({error.strerror}); choose another place.") from error
     return written

@@ -1,5 +1,6 @@
 """What a campaign is: problems x rules x thresholds, deltas, runs, one seed. A run's identity is a hash of what determines it."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -112,7 +113,9 @@ class Campaign:
     ) -> "Campaign":
         """Every rule on every problem with every threshold. rules: a list, or labels -> rules."""
         named = dict(rules) if isinstance(rules, Mapping) else {label_of(rule): rule for rule in rules}
-        thresholds = [threshold] if isinstance(threshold, str) else list(threshold)
+        thresholds: list[Any] = list(threshold) if isinstance(threshold, list | tuple) else [threshold]
+        if not thresholds or not all(isinstance(word, str) for word in thresholds):
+            raise InputError(f"threshold = {threshold!r} must be a name, such as 'proved', or a list of names.")
         deltas, runs, seed = tuple(check_deltas(delta)), whole("runs", runs, 1), whole("seed", seed, 0)
         max_rounds = whole("max_rounds", max_rounds, 1)
         found = []
@@ -185,7 +188,7 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
         problem, means = problem_from(table, where)
         if means is None:
             raise InputError(f"{where}: a campaign simulates, so it needs the true means: add [truth] means = [...].")
-        if x is not None and (isinstance(x, bool) or not isinstance(x, int | float)):
+        if x is not None and (isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x)):
             raise InputError(f"{where}: x = {x!r} must be a number: where the problem stands in a plot.")
         name = str(name if name is not None else Path(str(file)).stem if file else f"problem {number + 1}")
         if name in names:
