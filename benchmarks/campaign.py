@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from combgame.campaign import Campaign
+from combgame.campaign.opening import open_store
 from combgame.campaign.report import markdown, rows
-from combgame.campaign.store import open_store
 from combgame.paper.experiments import FIVE
 from combgame.paper.instances import matroid
 

@@ -19,9 +19,11 @@ import pytest
 from scipy.stats import binomtest
 
 import combgame as cg
-from combgame.campaign import execute, store
+from combgame.campaign import execute, opening, pools, store
+from combgame.campaign.lock import Lock, lock_path
+from combgame.campaign.opening import open_store
 from combgame.campaign.report import rows
-from combgame.campaign.store import Chunk, Lock, Row, Store, lock_path, open_store
+from combgame.campaign.store import Chunk, Row, Store
 from combgame.rules.uniform import Uniform
 from combgame.simulate import Bench, error_interval
 
@@ -658,7 +660,7 @@ def test_another_programs_damaged_file_is_left_alone(tmp_path):
 
 MAKER = """
 import os, sqlite3, sys
-from combgame.campaign import store
+from combgame.campaign import opening, store
 connect = sqlite3.connect
 
 def traced(*args, **kwargs):
@@ -676,7 +678,7 @@ for last in range(40):
     left = last
     child = os.fork()
     if child == 0:
-        store.open_store(f"{sys.argv[1]}/{last}.db", "tiny")
+        opening.open_store(f"{sys.argv[1]}/{last}.db", "tiny")
         os._exit(0)
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     print({0: "made", 9: "killed"}[ended], flush=True)
@@ -703,7 +705,7 @@ def test_a_kill_while_the_file_is_made_leaves_one_that_can_be_used(tmp_path):
 SPILLER = """
 import os, sqlite3, sys
 from pathlib import Path
-from combgame.campaign import store
+from combgame.campaign import opening, store
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 db.execute("PRAGMA cache_size = 1")
 db.execute("BEGIN IMMEDIATE")
@@ -824,7 +826,7 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(execute, "work", made_up)
-        patch.setattr(store, "Store", Limited)
+        patch.setattr(opening, "Store", Limited)
         with pytest.raises(cg.CombGameError, match=r"quota is full.*run the same command again"):
             campaign.run(path)
     kept = table(path)
@@ -842,7 +844,7 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
 HOLDER = """
 import sys
 from pathlib import Path
-from combgame.campaign.store import Lock
+from combgame.campaign.lock import Lock
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -1120,7 +1122,7 @@ def test_a_report_that_cannot_be_written_gets_a_sentence(finished, tmp_path, cap
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "tcp://"])
 def test_a_cluster_that_is_not_there_gets_a_sentence(tmp_path, monkeypatch, address):
-    monkeypatch.setattr(execute, "ANSWER", 1.0)
+    monkeypatch.setattr(pools, "ANSWER", 1.0)
     with pytest.raises(cg.CombGameError, match=rf"cluster = '{address}': no scheduler answers there .*dask scheduler"):
         tiny(runs=1).run(tmp_path / "a.db", cluster=address)
 
@@ -1128,7 +1130,7 @@ def test_a_cluster_that_is_not_there_gets_a_sentence(tmp_path, monkeypatch, addr
 def test_a_cluster_without_workers_gets_a_sentence(tmp_path, monkeypatch):
     from distributed import LocalCluster
 
-    monkeypatch.setattr(execute, "ANSWER", 1.0)
+    monkeypatch.setattr(pools, "ANSWER", 1.0)
     with LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0", protocol="tcp") as cluster:
         address = cluster.scheduler_address
         with pytest.raises(cg.CombGameError, match=f"cluster = '{address}': it has no workers; .*dask worker {address}"):

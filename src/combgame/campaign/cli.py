@@ -50,7 +50,8 @@ def run(
 def status(store: StoreFile, as_json: AsJson = False) -> None:
     """How far a campaign is, and who is working on it."""
     from .execute import duration
-    from .store import Lock, lock_path, open_store
+    from .lock import Lock, lock_path
+    from .opening import open_store
 
     with open_store(store)[0] as file:
         configurations, sources, busy = file.configurations(), file.sources(), file.busy()
@@ -96,9 +97,9 @@ def put(text: str, out: Path | None) -> None:
 @app.command()
 def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJson = False) -> None:
     """One line per configuration and delta: rounds, errors with their exact interval, the bound and the ratio to the limit."""
+    from .opening import open_store
     from .report import report as lines
     from .report import show
-    from .store import open_store
 
     with open_store(store)[0] as file:
         put(show(lines(file), "json" if as_json else form), out)
@@ -107,8 +108,8 @@ def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJs
 @app.command()
 def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJson = False) -> None:
     """One line per run and delta (csv or json)."""
+    from .opening import open_store
     from .report import rows, show
-    from .store import open_store
 
     if form not in ("csv", "json"):
         raise UnknownNameError(f"format = {form!r} is not known; runs are exported as csv or json.")
@@ -122,10 +123,10 @@ def plot(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Name of the pictures, without .png and .svg.")] = None,
 ) -> None:
     """Means with quartile bars, one line per rule, as PNG and SVG."""
+    from .opening import open_store
     from .plots import plot as draw
     from .plots import save
     from .report import report as lines
-    from .store import open_store
 
     with open_store(store)[0] as file:
         written = save(draw(lines(file), file.name), out or store.with_suffix(""))

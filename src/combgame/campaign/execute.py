@@ -7,10 +7,9 @@ so that handing them out and storing them costs little.
 
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,11 +23,13 @@ from ..errors import CombGameError, InputError, StoreError, TieError
 from ..evidence import evidence
 from ..simulate import Bench, Outcome
 from ..structures.base import arms_of, whole
+from .lock import Lock
+from .opening import open_store
+from .pools import Here, Pool, open_pool
 from .spec import Campaign, Configuration
-from .store import Chunk, Lock, Row, Store, open_store
+from .store import Chunk, Row, Store
 
 CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
-ANSWER = 20.0  # seconds in which a scheduler must answer; its workers may take a little longer
 TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
 
 
@@ -73,92 +74,6 @@ def _row(outcome: Outcome, run: int, best: tuple[int, ...]) -> Row:
     ]
     correct = [stop >= 0 and tuple(answer) == best for answer, stop in zip(answers, stops, strict=True)]
     return Row(run, stops, answers, correct, outcome.rounds, outcome.figures, outcome.seconds)
-
-
-class Here(Executor):
-    """Work in this process, when it is asked for."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-
-@dataclass
-class Pool:
-    """Workers, and a way to replace them when one has died."""
-
-    workers: int
-    executor: Executor
-    renew: Callable[[], Executor] | None = None
-
-
-@contextmanager
-def open_pool(jobs: int, cluster: str | None) -> Iterator[Pool]:
-    if cluster is not None:
-        with _dask(jobs, cluster) as pool:
-            yield pool
-    elif jobs == 1:
-        yield Pool(1, Here())
-    else:
-        from joblib.externals.loky import get_reusable_executor
-
-        def start() -> Executor:
-            return get_reusable_executor(  # type: ignore[no-any-return]
-                max_workers=jobs, timeout=60, kill_workers=True, initializer=_ends_with, initargs=(os.getpid(),)
-            )
-
-        pool = Pool(jobs, start(), start)
-        try:
-            yield pool
-        finally:
-            pool.executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
-
-
-def _ends_with(driver: int) -> None:
-    """Workers end with their driver, even if it is killed: nobody would store what they make."""
-
-    def watch() -> None:
-        while os.getppid() == driver:
-            time.sleep(1.0)
-        os._exit(1)
-
-    if os.name == "posix":
-        threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
-    """A scheduler's address, or "local": a cluster of `jobs` processes on this machine."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise InputError("a cluster needs dask.distributed: pip install 'combgame[cluster]'.") from None
-    local = None
-    try:
-        if cluster == "local":  # the port of its web page is any that is free: several may run side by side
-            local = LocalCluster(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
-        client = Client(local if local is not None else cluster, timeout=ANSWER, set_as_default=False)
-    except Exception as error:  # of many kinds
-        why = " ".join(str(error).split()) or type(error).__name__
-        if cluster == "local":
-            raise InputError(f"cluster = 'local' cannot be started ({why}); use jobs = {jobs} without a cluster.") from error
-        raise InputError(
-            f"cluster = {cluster!r}: no scheduler answers there ({why}); start one with `dask scheduler`."
-        ) from error
-    try:
-        try:
-            client.wait_for_workers(1, timeout=1.5 * ANSWER)
-        except TimeoutError as error:
-            raise InputError(f"cluster = {cluster!r}: it has no workers; start one with `dask worker {cluster}`.") from error
-        yield Pool(sum(client.nthreads().values()), client.get_executor(pure=False))
-    finally:
-        client.close()
-        if local is not None:
-            local.close()
 
 
 @dataclass

@@ -137,8 +137,8 @@ class Campaign:
     ) -> list[dict[str, Any]]:
         """Make every run that the campaign file does not hold yet, and report on all: see `execute.run_campaign`."""
         from .execute import run_campaign
+        from .opening import open_store
         from .report import report
-        from .store import open_store
 
         run_campaign(self, path, jobs, cluster, engine, progress, say)
         with open_store(path)[0] as store:

@@ -1,0 +1,78 @@
+"""One writer per campaign file."""
+
+import os
+import platform
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from ..errors import StoreError
+
+
+class Lock:
+    """One writer per campaign file; the kernel frees it when its process dies, however it dies."""
+
+    def __init__(self, path: Path) -> None:
+        self.store, self.path = path, lock_path(path)
+
+    def __enter__(self) -> "Lock":
+        check_place(self.store)
+        try:
+            import fcntl
+        except ImportError:  # not a POSIX system: SQLite alone keeps the file whole
+            self.file = None
+            return self
+        try:
+            self.file = self.path.open("ab+", buffering=0)
+        except OSError as error:
+            raise StoreError(
+                f"{self.store}: its folder cannot be written ({error.strerror}); change the permissions, or choose another --store."
+            ) from error
+        for attempt in range(10):
+            try:
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:  # perhaps only somebody who looks
+                if attempt == 9:
+                    self.file.close()
+                    raise StoreError(
+                        f"{self.store} is being written by {Lock.holder(self.path)}; wait until it "
+                        "has finished, or look with `combgame campaign status`."
+                    ) from None
+                time.sleep(0.05)
+        with suppress(OSError):  # who it is matters less than that it is held
+            self.file.truncate(0)
+            self.file.write(f"process {os.getpid()} on {platform.node()}".encode())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            with suppress(OSError):
+                self.file.truncate(0)
+            self.file.close()
+
+    @staticmethod
+    def holder(lock: Path) -> str | None:
+        """Who holds a lock now."""
+        try:
+            import fcntl
+
+            with lock.open() as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except OSError:
+                    return file.read().strip() or "another process"
+        except (ImportError, OSError):
+            pass
+        return None
+
+
+def lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def check_place(path: Path) -> None:
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; name a file in it, such as {path / 'campaign.db'}.")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: there is no folder {path.parent}; make it, or choose another --store.")
