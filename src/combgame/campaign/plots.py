@@ -44,7 +44,8 @@ def stopping_times(axis: Any, report: Sequence[dict[str, Any]], x_label: str, ti
         move = (place - (len(labels) - 1) / 2) * 0.08 * step
         x, mean = [row["x"] + move for row in rows], [row["mean"] for row in rows]
         axis.vlines(x, [row["q25"] for row in rows], [row["q75"] for row in rows], color=colour, linewidth=1.6, alpha=0.55)
-        axis.plot(x, mean, color=colour, linewidth=1.2, label=label)
+        axis.plot(x, mean, color=colour, linewidth=1.2)
+        axis.plot([], [], color=colour, linewidth=1.2, marker=mark, markersize=5, label=label)
         for filled in (True, False):
             points = [(a, row["mean"]) for a, row in zip(x, rows, strict=True) if (row["capped"] == 0) == filled]
             if points:
@@ -57,12 +58,23 @@ def stopping_times(axis: Any, report: Sequence[dict[str, Any]], x_label: str, ti
         axis.plot(
             *zip(*shown, strict=True), color="black", linestyle=":", linewidth=1.2, label="limit $t=\\beta(t,\\delta)/D_\\nu$"
         )
-    axis.set_yscale("log")
+    log_scale(axis)
     axis.set_xticks(xs)
     axis.set_xlabel(x_label)
     axis.set_ylabel("stopping time (rounds): mean, quartiles")
     axis.set_title(title, fontsize=10)
     axis.legend(fontsize=8, frameon=False)
+
+
+def log_scale(axis: Any) -> None:
+    """A logarithmic y axis with numbers as people write them; 2 and 5 in between where there are few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}" if y >= 1 else f"{y:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def plot(report: Sequence[dict[str, Any]], title: str) -> Any:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ..campaign.plots import figure, save, stopping_times, style
+from ..campaign.plots import figure, log_scale, save, stopping_times, style
 from .experiments import DELTA, PUBLISHED, experiments
 
 
@@ -35,7 +35,7 @@ def time_plot(axis: Any, times: list[dict[str, Any]], x_label: str, title: str) 
         colour, mark = style(rule, place)
         x, y = [row["x"] for row in rows], [row["us_per_round"] for row in rows]
         axis.plot(x, y, marker=mark, color=colour, markersize=5, linewidth=1.2, label=rule)
-    axis.set_yscale("log")
+    log_scale(axis)
     axis.set_xticks(sorted({row["x"] for row in times}))
     axis.set_xlabel(x_label)
     axis.set_ylabel("microseconds per round")
