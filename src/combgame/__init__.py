@@ -12,7 +12,7 @@ from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
 from .regret import Regret, regret
 from .rewards import Bernoulli, Bounded, Gaussian
-from .rules import GCBPE, CombGame, Uniform
+from .rules import GCBPE, CombGame, FrankWolfe, Uniform
 from .simulate import Comparison, Simulation, compare, simulate
 from .structures import (
     AlmostAllSets,
@@ -32,7 +32,8 @@ from .structures import (
 
 __all__ = [
     "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame", "CombGameError",
-    "Comparison", "Complexity", "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "Instance", "IntegerProgram",
+    "Comparison", "Complexity", "EngineError", "Evidence", "FrankWolfe",
+    "Gaussian", "Geometry", "Hedge", "InputError", "Instance", "IntegerProgram",
     "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan", "Problem", "Regret", "Simulation", "SpanningTrees",
     "StoreError", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence",
     "grid_network", "line_network", "plan", "read_campaign", "regret", "simulate", "theory_bonus",

@@ -2,12 +2,13 @@
 
 hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
 uniform                      a random action every round
+frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Proutiere, NeurIPS 2021, and Tzeng et al., NeurIPS 2023
 gcb-pe                       a covering over and over, with its own stopping rule: Chen, Du, Kuroki 2020
 """
 
 from .errors import UnknownNameError
 from .learners import LLOO, OFW, AdaHedge, Hedge
-from .rules import GCBPE, CombGame, RuleBase, Uniform
+from .rules import GCBPE, CombGame, FrankWolfe, RuleBase, Uniform
 
 PRESETS: dict[str, RuleBase] = {
     "hedge": CombGame(Hedge()),
@@ -16,6 +17,7 @@ PRESETS: dict[str, RuleBase] = {
     "lloo": CombGame(LLOO()),
     "uniform": Uniform(),
     "gcb-pe": GCBPE(),
+    "frank-wolfe": FrankWolfe(),
 }
 
 

@@ -2,7 +2,8 @@
 
 from .base import RuleBase, Setup, Stopping
 from .combgame import CombGame
+from .frank_wolfe import FrankWolfe
 from .gcb_pe import GCBPE
 from .uniform import Uniform
 
-__all__ = ["GCBPE", "CombGame", "RuleBase", "Setup", "Stopping", "Uniform"]
+__all__ = ["GCBPE", "CombGame", "FrankWolfe", "RuleBase", "Setup", "Stopping", "Uniform"]

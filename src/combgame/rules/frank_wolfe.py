@@ -1,0 +1,194 @@
+"""Frank-Wolfe on the counts: one oracle call a round, no learner, no tracking.
+
+The optimal allocation maximises F(w) = min_J f_J(w), f_J(w) = inf over lambda with J at least as good as the leader of
+<w, d(mu, lambda)>. F is concave and homogeneous, so the gradient of f_J at the counts N is d(mu, lambda^J), whatever their scale.
+A step of Frank-Wolfe with step size 1/t from N/t towards the vertex 1_A *is* playing A, so the counts follow the optimal allocation
+by themselves (Wang, Tzeng, Proutiere, NeurIPS 2021: FWS; Tzeng, Wang, Proutiere, Lu, NeurIPS 2023: P-FWS). The minimum is smoothed over
+rivals that have been nearest alternatives before, with weights exp(-kappa_t (f_J(N) - min f)). docs/algorithms.md says what is known of it.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._marks import compilable
+from ..catalogue import enlarge_catalogue, make_catalogue
+from ..coverings import start_sets, table
+from ..errors import InputError
+from ..protocols import Catalogue, Floats, Game, Ints, Random, Seen, View
+from ..structures.base import vector
+from ..thresholds import Question
+from .base import RuleBase, copied
+
+TINY = 1e-9  # an arm in which a rival differs is worth this much over N^2, so that an exact tie does not blind the rule
+
+
+@compilable
+class FrankWolfePart(NamedTuple):
+    kappa: float
+    slow: float  # kappa_t = kappa / sqrt(1 + t / slow)
+    floor: float
+    size: float  # K: the arms in an action
+    visible: Floats  # 1 for arms that some action observes
+    met: Catalogue  # every answer that has been a nearest alternative
+    seat: Ints  # int64[room]: the place of an answer in the pool + 1, or 0
+    pool: Ints  # int64[places]: numbers of the rivals over which the minimum is smoothed
+    stamp: Ints  # int64[places]: when it was last the nearest
+    arms: Ints  # int64[places, d]: leader xor rival, [:number]
+    sign: Floats  # float64[places, d]
+    number: Ints  # int64[places]
+    value: Floats  # float64[places]: f_J at the counts
+    slope: Floats  # float64[places, d]: its gradient on `arms`
+    leader: Floats  # float64[d]
+    used: Ints  # int64[1]
+    score: Floats  # float64[d]
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        t = seen.clock[0]
+        if self.behind(seen, t):
+            game.actions.argmax(self.score, view.action)
+            return
+        self.follow(view)
+        self.admit(self.met.find(view.rival), t)
+        least = math.inf
+        for k in range(self.used[0]):
+            arms, n = self.arms[k], self.number[k]
+            self.value[k] = game.rewards.distance(seen.mean, seen.counts, arms, self.sign[k], n, view.alternative)
+            for i in range(n):
+                a = arms[i]
+                self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
+            least = min(least, self.value[k])
+        for a in range(self.score.size):
+            self.score[a] = 0.0
+        kappa = self.kappa / math.sqrt(1.0 + t / self.slow)
+        for k in range(self.used[0]):
+            weight = math.exp(-kappa * (self.value[k] - least))
+            for i in range(self.number[k]):
+                a = self.arms[k, i]
+                self.score[a] += weight * (self.slope[k, i] + TINY / (seen.counts[a] * seen.counts[a]))
+        game.actions.argmax(self.score, view.action)
+
+    def behind(self, seen: Seen, t: int) -> bool:
+        """Whether some arm has fewer than explore * sqrt(t K / d) values; `score` is then what the arms lack."""
+        floor, lacking = self.floor * math.sqrt(t * self.size / self.score.size), False
+        for a in range(self.score.size):
+            self.score[a] = 0.0
+            if self.visible[a] > 0.5 and seen.counts[a] < floor:
+                self.score[a] = floor - seen.counts[a]
+                lacking = True
+        return lacking
+
+    def follow(self, view: View) -> None:
+        """If another answer leads, the differences to the rivals are new."""
+        same = True
+        for a in range(self.leader.size):
+            if self.leader[a] != view.best[a]:
+                same = False
+                break
+        if same:
+            return
+        for a in range(self.leader.size):
+            self.leader[a] = view.best[a]
+        k = 0
+        while k < self.used[0]:
+            self.differ(k)
+            if self.number[k] == 0:  # it leads now
+                self.seat[self.pool[k]] = 0
+                self.used[0] -= 1
+                if k < self.used[0]:
+                    self.pool[k], self.stamp[k] = self.pool[self.used[0]], self.stamp[self.used[0]]
+                    self.seat[self.pool[k]] = k + 1
+            else:
+                k += 1
+
+    def admit(self, number: int, t: int) -> None:
+        """The nearest rival has a place in the pool; if there is none left, it takes that of the one nearest longest ago."""
+        k = self.seat[number] - 1
+        if k < 0:
+            if self.used[0] < self.pool.size:
+                k = self.used[0]
+                self.used[0] += 1
+            else:
+                k = 0
+                for j in range(1, self.pool.size):
+                    if self.stamp[j] < self.stamp[k]:
+                        k = j
+                self.seat[self.pool[k]] = 0
+            self.pool[k] = number
+            self.seat[number] = k + 1
+            self.differ(k)
+        self.stamp[k] = t
+
+    def differ(self, k: int) -> None:
+        """List the arms of leader xor rival k, as `rewards.distance` wants them."""
+        rival, n = self.pool[k], 0
+        for j in range(self.met.length[rival]):
+            a = self.met.members[rival, j]
+            if self.leader[a] < 0.5:
+                self.arms[k, n], self.sign[k, n] = a, 1.0
+                n += 1
+            self.score[a] = 2.0
+        for a in range(self.leader.size):
+            if self.leader[a] > 0.5 and self.score[a] != 2.0:
+                self.arms[k, n], self.sign[k, n] = a, -1.0
+                n += 1
+        for j in range(self.met.length[rival]):
+            self.score[self.met.members[rival, j]] = 0.0
+        self.number[k] = n
+
+    def full(self) -> bool:
+        return self.met.full()
+
+
+class FrankWolfeSetup:
+    """Frank-Wolfe on a problem."""
+
+    def __init__(self, rule: "FrankWolfe", problem: Question) -> None:
+        self.rule, self.problem, d = rule, problem, problem.actions.d
+        self.start = table(start_sets("covering", problem.actions, None))
+        self.width = min(d, problem.answers.difference_bound())
+        places = rule.pool or min(max(d, 16), 128)
+        self.template = FrankWolfePart(
+            rule.kappa, rule.slow, rule.explore, float(problem.actions.largest()), vector(problem.actions.observable(), d),
+            make_catalogue(4 * places, problem.answers.largest()), np.zeros(4 * places, np.int64), np.zeros(places, np.int64),
+            np.zeros(places, np.int64), np.zeros((places, self.width), np.int64), np.zeros((places, self.width)),
+            np.zeros(places, np.int64),
+            np.zeros(places), np.zeros((places, self.width)), np.zeros(d), np.zeros(1, np.int64), np.zeros(d),
+        )  # fmt: skip
+
+    def fresh(self, rng: Random) -> tuple[FrankWolfePart, Ints]:
+        return copied(self.template), self.start
+
+    def enlarge(self, rule: FrankWolfePart) -> FrankWolfePart:
+        met = enlarge_catalogue(rule.met, 4 * rule.met.length.size)
+        return rule._replace(met=met, seat=np.r_[rule.seat, np.zeros(met.length.size - rule.seat.size, np.int64)])
+
+    def figures(self, rule: FrankWolfePart) -> dict[str, int]:
+        return {"rivals": int(rule.used[0]), "met": int(rule.met.size[0])}
+
+
+@dataclass(frozen=True)
+class FrankWolfe(RuleBase):
+    """Play the action that the gradient of the smoothed evidence likes best.
+
+    kappa: how sharply the minimum over the rivals is smoothed; slow: kappa_t = kappa / sqrt(1 + t / slow); explore: every arm gets
+    explore * sqrt(t K / d) values at least; pool: over how many rivals the minimum is smoothed (None: as many as arms, 16 to 128).
+    """
+
+    kappa: float = 4.0
+    slow: float = 1e6
+    explore: float = 0.8
+    pool: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("kappa", "slow", "explore"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < math.inf:
+                raise InputError(f"FrankWolfe: {name} = {value!r} must be a positive number.")
+        if self.pool is not None and (isinstance(self.pool, bool) or not isinstance(self.pool, int) or self.pool < 1):
+            raise InputError(f"FrankWolfe: pool = {self.pool!r} must be a whole number of rivals, at least 1, or None.")
+
+    def setup(self, problem: Question) -> FrankWolfeSetup:
+        return FrankWolfeSetup(self, problem)
