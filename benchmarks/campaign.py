@@ -1,6 +1,7 @@
 """Two workers against one, what scheduling costs, and how long Figure 1 takes: python benchmarks/campaign.py [--out FILE]
 
-Scaling: Figure 1 of the paper for d = 10, 20, 30 (five rules); modes are interleaved and repeated; the best of each counts. Figure 1: all of it but
+Scaling: Figure 1 of the paper for d = 10, 20, 30 (five rules); modes are interleaved and repeated; the best of each counts.
+Figure 1: all of it but
 the two learners on the simplex for d > 30, with a share of its 750 runs, on two processes.
 """
 
