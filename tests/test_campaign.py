@@ -22,7 +22,7 @@ import combgame as cg
 from combgame.campaign import execute, opening, pools, store
 from combgame.campaign.lock import Lock, lock_path
 from combgame.campaign.opening import open_store
-from combgame.campaign.report import rows
+from combgame.campaign.report import rows, show
 from combgame.campaign.store import Chunk, Row, Store
 from combgame.rules.uniform import Uniform
 from combgame.simulate import Bench, error_interval
@@ -1228,3 +1228,43 @@ def test_progress_says_the_rate_and_the_time_left(tmp_path, capsys):
     tiny(runs=41).run(tmp_path / "a.db", engine="python")
     tiny(runs=42).run(tmp_path / "a.db", engine="python", progress=False)
     assert capsys.readouterr().err == ""  # not a terminal
+
+
+def test_names_of_nodes_and_edges_do_not_change_a_key():
+    def key(problem):
+        return cg.Campaign.cross("c", [cg.Instance("i", problem, (0.5, 0.4, 0.3))], ["uniform"], runs=1).configurations[0].key
+
+    noise = cg.Gaussian(1.0)
+    plain = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
+    named = cg.Paths([(1, 2, "x"), (2, 9, "y"), (1, 9, "z")], 1, 9)
+    other = cg.Paths([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
+    assert key(cg.Problem(plain, None, noise)) == key(cg.Problem(named, None, noise)) != key(cg.Problem(other, None, noise))
+    trees = [cg.SpanningTrees(edges) for edges in ([("a", "b"), ("b", "c"), ("a", "c")], [(5, 4), (4, 3), (5, 3)])]
+    assert key(cg.Problem(trees[0], None, noise)) == key(cg.Problem(trees[1], None, noise))
+    assert key(cg.Problem(cg.Arms(3), None, cg.Gaussian(1))) == key(cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0)))
+
+
+def test_runs_made_by_other_sources_are_mentioned(tmp_path):
+    campaign, said = tiny(runs=2), []
+    campaign.run(tmp_path / "a.db", engine="python")
+    with sqlite3.connect(tmp_path / "a.db") as db:
+        db.execute("UPDATE chunks SET sources = '0.0.1 (somewhere else)'")
+    db.close()
+    tiny(runs=3).run(tmp_path / "a.db", engine="python", say=said.append)
+    assert len(said) == 1 and "has runs that were made by 0.0.1 (somewhere else)" in said[0] and execute.here() in said[0]
+
+
+def test_bounds_that_decide_the_answer_are_no_trouble(tmp_path):
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=[(0.6, 1.0), (0.0, 0.5)])
+    report = cg.Campaign.cross("c", [cg.Instance("i", problem, (0.8, 0.2))], ["uniform"], runs=2).run(
+        tmp_path / "a.db", engine="python"
+    )
+    assert report[0]["ratio"] is None and str(cg.simulate(problem, [0.8, 0.2], "uniform", runs=2, engine="python"))
+
+
+def test_bounded_rewards_have_no_bound_that_holds_for_every_rule(tmp_path):
+    problem = cg.Problem(cg.Arms(2), None, cg.Bounded(0.0, 1.0))
+    report = cg.Campaign.cross("c", [cg.Instance("i", problem, (0.9, 0.1))], ["uniform"], runs=2).run(
+        tmp_path / "a.db", engine="python"
+    )
+    assert report[0]["bound"] is None and all(show(report, form) for form in ("text", "markdown", "csv", "json"))

@@ -36,15 +36,43 @@ ROOT = Path(__file__).parent.parent
 # ---- the instances
 
 
+PRINTED = {  # mu^(d), copied from the paper's appendix; one value too many for d = 30, 35, 40
+    5: "0.3 0.29 0.28 0.23 0.2",
+    10: "0.3 0.29 0.28 0.232 0.224 0.207 0.200 0.192 0.182 0.176",
+    15: "+ 0.214 0.199 0.195 0.190 0.164",
+    20: "+ 0.185 0.19 0.195 0.199 0.214",
+    25: "+ 0.158 0.172 0.211 0.228 0.244",
+    30: "+ 0.174 0.18 0.194 0.202 0.23 0.242",
+    35: "+ 0.17 0.178 0.219 0.222 0.226",
+    40: "+ 0.197 0.198 0.201 0.203 0.205",
+    45: "+ 0.193 0.206 0.208 0.21",
+    50: "+ 0.188 0.189 0.191 0.212 0.213",
+}
+
+
 def test_the_means_are_those_printed_in_the_paper():
-    for d in the.DIMENSIONS:
-        means = the.matroid_means(d)
-        assert len(means) == d and means[:3] == (0.3, 0.29, 0.28) and max(means[3:]) < 0.245
-    assert the.matroid_means(30)[-6:] == (0.244, 0.174, 0.18, 0.194, 0.202, 0.23)  # 0.242, the sixth, is dropped
-    assert the.matroid_means(35)[29:32] == (0.23, 0.242, 0.17)  # and comes back where the list is longer
-    assert the.matroid_means(45)[-4:] == (0.193, 0.206, 0.208, 0.21)
-    assert the.matroid_means(50)[-5:] == (0.188, 0.189, 0.191, 0.212, 0.213)
-    assert the.almost_all(14).means[0] == 0.3 and max(the.almost_all(14).means[1:]) == 0.24
+    so_far = []
+    for d, text in PRINTED.items():
+        values = [float(word) for word in text.split() if word != "+"]
+        so_far = so_far + values if "+" in text else values
+        assert list(the.matroid_means(d)) == so_far[:d] and len(so_far) - d == (1 if d in (30, 35, 40) else 0)
+    needle = [0.3, 0.24, 0.23, 0.22, 0.21, 0.2, 0.19, 0.18, 0.17, 0.16, 0.215, 0.195, 0.205, 0.185]
+    for d in range(7, 15):
+        assert list(the.almost_all(d).means) == needle[:d]
+
+
+def test_the_noise_and_the_sizes_are_those_printed_in_the_paper():
+    printed = {"figure1": 0.1, "uniform-matroid-k2": 0.035, "grid": 0.075, "line2": 0.2, "line3": 0.2, "almost-all": 0.25}
+    sizes = {"figure1": range(5, 51, 5), "uniform-matroid-k2": range(5, 51, 5), "grid": range(6, 17, 2), "line2": range(5, 13),
+             "line3": range(4, 9), "almost-all": range(7, 15)}  # fmt: skip
+    for name, sigma in printed.items():
+        e = experiments()[name]
+        assert {i.problem.rewards for i in e.instances} == {cg.Gaussian(sigma)} and [i.x for i in e.instances] == list(
+            sizes[name]
+        )
+        assert all(c.deltas == (0.1,) and c.threshold == "stylised" for c in e.campaign(5).configurations)
+    assert {i.problem.actions.largest() for i in experiments()["figure1"].instances} == {3}
+    assert {i.problem.actions.largest() for i in experiments()["uniform-matroid-k2"].instances} == {2}
 
 
 def test_the_stored_means_of_the_networks_are_those_of_the_published_seed():
@@ -160,7 +188,7 @@ def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_can
 
 def test_the_published_means_imply_one_scale():
     found = [implied_scale(d, mean) for d, mean in PUBLISHED.items()]
-    assert max(found) / min(found) < 1.01 and abs(SCALE - np.mean(found)) < 2e-4
+    assert max(found) / min(found) < 1.01 and 1.005 < SCALE / np.mean(found) < 1.015  # a noisy lead crosses earlier
 
 
 def test_with_that_scale_the_published_means_are_met():
@@ -349,12 +377,12 @@ def invented(out, change=None):
 
     def row(x, rule, mean, **more):
         rounds = {"mean": mean, "median": mean, "q25": mean, "q75": mean, "capped": 0, "limit": 100.0}
-        errors = {"runs": 750, "errors": 1, "error_rate": 0.001, "error_low": 0.0, "error_high": 0.01}
+        errors = {"runs": 750, "errors": 1, "standard_error": 1.0, "error_rate": 0.001, "error_low": 0.0, "error_high": 0.01}
         return {"instance": f"x = {x}", "x": x, "rule": rule, "threshold": "stylised", **rounds, **errors, **more}
 
     factors = {"uniform": 3, "hedge": 1, "adahedge": 1.1, "lloo": 1.2, "ofw": 2}
     put("figure1", [row(d, r, 100 * d * f) for d in the.DIMENSIONS for r, f in factors.items()])
-    put("gcb-pe", [row(d, "gcb-pe, scale 0.0322", 3000 * d, threshold="gcb-pe") for d in the.DIMENSIONS])
+    put("gcb-pe", [row(d, "gcb-pe, scale 0.0325", 1500 * d, threshold="gcb-pe") for d in the.DIMENSIONS])
     costs = {"uniform": (0, 1), "hedge": (0.02, 3), "adahedge": (0.02, 3), "ofw": (0, 5), "lloo": (0, 6)}
     put("figure1-time", [{"x": d, "rule": r, "actions": math.comb(d, 3), "us_per_round": a * math.comb(d, 3) + b}
                          for d in the.DIMENSIONS for r, (a, b) in costs.items()])  # fmt: skip
@@ -377,38 +405,66 @@ def test_every_finding_can_hold(tmp_path):
     assert [f.verdict for f in judge(tmp_path)] == ["holds"] * 9
 
 
-SPOILS = {
-    1: (
-        lambda name, row: row.update(mean=3600) if name == "figure1" and row["rule"] == "lloo" and row["x"] == 20 else None,
-        "holds partly",
-    ),
-    2: (
-        lambda name, row: row.update(mean=100 * row["x"]) if name == "figure1" and row["rule"] == "ofw" else None,
-        "does not hold",
-    ),
-    3: (lambda name, row: row.update(mean=100.0) if name == "gcb-pe" else None, "does not hold"),
-    4: (
-        lambda name, row: row.update(us_per_round=5.0) if name == "figure1-time" and row["rule"] == "hedge" else None,
-        "holds partly",
-    ),
-    5: (lambda name, row: row.update(mean=500.0) if name == "grid" else None, "does not hold"),
-    6: (lambda name, row: row.update(mean=9000.0) if name == "line3" and row["rule"] == "lloo" else None, "holds partly"),
-    7: (
-        lambda name, row: row.update(mean=9e5, capped=1) if name == "almost-all" and row["rule"] == "lloo" else None,
-        "does not hold",
-    ),
-    8: (lambda name, row: row.update(mean=2000.0) if name == "options" and "," in row["rule"] else None, "does not hold"),
-    9: (lambda name, row: row.update(error_high=0.2) if name == "grid" else None, "does not hold"),
-}
+def spoil(name, rule=None, x=None, **values):
+    """Change some lines of a table; a value may be a function of the line."""
+
+    def change(table, row):
+        if table == name and (rule is None or rule in row["rule"]) and (x is None or row["x"] == x):
+            row.update({key: value(row) if callable(value) else value for key, value in values.items()})
+
+    return change
 
 
-@pytest.mark.parametrize("number", SPOILS)
-def test_every_finding_can_fail_and_only_for_its_own_reason(number, tmp_path):
-    spoil, expected = SPOILS[number]
-    invented(tmp_path, spoil)
+SPOILS = [
+    (1, spoil("figure1", "lloo", 20, mean=3600), "holds partly"),  # not similar
+    (1, spoil("figure1", "uniform", 25, mean=100), "holds partly"),  # not below uniform
+    (1, spoil("figure1", mean=lambda row: row["mean"] * 1000 / row["x"] ** 2), "holds partly"),  # does not grow
+    (2, spoil("figure1", "ofw", mean=lambda row: 100 * row["x"]), "does not hold"),
+    (2, spoil("figure1", "ofw", 30, mean=3000), "holds partly"),
+    (3, spoil("gcb-pe", mean=100.0), "does not hold"),
+    (3, spoil("gcb-pe", mean=lambda row: 500 * row["mean"]), "does not hold"),  # far more than ten times
+    (3, spoil("gcb-pe", x=20, mean=9e5), "holds partly"),
+    (4, spoil("figure1-time", "hedge", us_per_round=5.0), "holds partly"),  # does not grow like |A|
+    (4, spoil("figure1-time", "lloo", 50, us_per_round=60.0), "holds partly"),  # is not flat
+    (5, spoil("grid", "uniform", mean=500.0), "holds partly"),  # does not collapse
+    (5, spoil("grid", "adahedge", mean=500.0), "holds partly"),  # does not pay its start
+    (5, spoil("grid", "adahedge", 16, mean=600.0), "holds partly"),  # pays it at 12 and 14 only
+    (6, spoil("line3", "lloo", mean=9000.0), "holds partly"),  # needs more rounds
+    (6, spoil("line2-time", "lloo", us_per_round=99.0), "holds partly"),  # costs more
+    (7, spoil("almost-all", "lloo", 14, mean=9e5), "holds partly"),
+    (7, spoil("almost-all", "lloo", 7, capped=1), "holds partly"),
+    (8, spoil("options", ",", mean=2000.0), "does not hold"),
+    (8, spoil("options", "D-tracking", mean=2000.0), "holds partly"),
+    (9, spoil("grid", x=6, error_high=0.2), "holds partly"),  # an interval that is not below delta
+    (9, spoil("line2", error_low=0.2, error_high=0.3), "does not hold"),  # above delta for certain
+    (9, spoil("figure1", errors=50), "holds partly"),  # the pooled rate is not far below delta
+    (9, spoil("grid", x=6, runs=100, error_high=0.2), "holds"),  # too few runs to tell
+]
+
+
+@pytest.mark.parametrize(("number", "change", "expected"), SPOILS, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(SPOILS)])
+def test_every_part_of_a_finding_can_fail_and_only_that_finding_does(number, change, expected, tmp_path):
+    invented(tmp_path, change)
     found = {f.number: f.verdict for f in judge(tmp_path)}
     assert found[number] == expected
-    assert all(verdict == "holds" for n, verdict in found.items() if n != number and (number, n) not in {(1, 2), (1, 3)})
+    beside = {1: {2, 3}, 2: {3}}.get(number, set())  # they share the table of Figure 1
+    assert all(verdict == "holds" for n, verdict in found.items() if n != number and n not in beside)
+
+
+def test_a_difference_within_two_standard_errors_is_none(tmp_path):
+    invented(tmp_path, spoil("options", "D-tracking", mean=1200.0, standard_error=100.0))
+    assert judge(tmp_path)[7].verdict == "holds"
+
+
+def test_capped_runs_are_mentioned(tmp_path):
+    invented(tmp_path, spoil("grid", "uniform", 16, capped=700))
+    assert "1 lines have capped runs" in judge(tmp_path)[4].evidence
+
+
+def test_a_page_can_be_written_from_nothing(tmp_path):
+    assert "not measured" in page(tmp_path, judge(tmp_path))
+    result = CliRunner().invoke(app, ["paper", "findings", "--out", str(tmp_path / "some.where")])
+    assert result.exit_code == 0 and (tmp_path / "some.where.md").exists()
 
 
 def test_what_was_not_measured_is_not_judged(tmp_path):

@@ -137,3 +137,13 @@ def limit(time: float, threshold: Threshold, which: int) -> float:
         else:
             right = middle
     return right
+
+
+def lower_bound(problem: Problem, found: Complexity, delta: float) -> float:
+    """ln(1/(2.4 delta)) / D_nu, below which no delta-correct rule can go on average: the end of the certified interval that is certain.
+
+    NaN for Bounded rewards: their divergence is a Gaussian one, at most the true one, so that D_nu is too small for such a statement.
+    """
+    if problem.rewards.family == "bounded":
+        return float("nan")
+    return float(max(np.log(1.0 / (2.4 * delta)), 0.0) * found.time / (1.0 + found.gap))

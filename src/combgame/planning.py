@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .complexity import Complexity, complexity, limit
+from .complexity import Complexity, complexity, limit, lower_bound
 from .errors import InputError
 from .evidence import evidence
 from .presets import make_rule
@@ -53,11 +53,11 @@ class Plan:
                 yield from ({**self._row(case, stopping, k, delta), "rule": None} for stopping in self.stoppings)
 
     def _row(self, case: Case, stopping: Stopping, k: int, delta: float) -> dict[str, Any]:
-        time, gap = case.complexity.time, case.complexity.gap
+        time, bound = case.complexity.time, lower_bound(self.problem, case.complexity, delta)
         return {
             "shrink": case.shrink, "answer": self.problem.label(case.answer), "delta": delta, "threshold": stopping.name,
             "label": label(stopping.validity), "time": time,
-            "bound": max(math.log(1.0 / (2.4 * delta)), 0.0) * time / (1.0 + gap),  # the end that is certain
+            "bound": None if math.isnan(bound) else bound,
             "limit": limit(time, stopping.threshold, k) if stopping.likelihood else None,
         }  # fmt: skip
 
@@ -118,13 +118,8 @@ class Plan:
             if row["capped"]:
                 half = f"{row['capped']} of {row['runs']} runs were stopped at max_rounds = {self.cases[0].simulations[0].max_rounds:,}"
             text = f"Expect {'more than' if row['capped'] else 'about'} {row['mean']:,.0f} rounds with {row['rule']} {where} ({half})"
-        if row["bound"] < 1.0:
+        if row["bound"] is None or row["bound"] < 1.0:
             return text + "."
-        if self.problem.rewards.family == "bounded":  # the divergence is a surrogate: the bound is that of other rewards
-            return (
-                text
-                + f"; were the values Gaussian and as wide, no rule could do it in fewer than {row['bound']:,.0f} on average."
-            )
         return text + f"; no rule can do it in fewer than {row['bound']:,.0f} on average."
 
     def __str__(self) -> str:
@@ -139,7 +134,8 @@ class Plan:
             low, high = first.complexity.time / (1.0 + first.complexity.gap), first.complexity.time
             text.append(f"1/D_nu, the characteristic time, lies between {low:,.1f} and {high:,.1f}; limits are for the latter.")
         text.append(
-            "bound: no rule needs fewer rounds on average; limit: where an optimal one stops; gaps: how the supposed ones are scaled."
+            "bound: no rule needs fewer rounds on average (-: not known for bounded rewards); "
+            "limit: where an optimal one stops; gaps: how the supposed ones are scaled."
         )
         text += [f"{stopping.name} is {stopping.validity}." for stopping in self._used()]
         for case in self.cases[1:]:
@@ -181,7 +177,7 @@ class Plan:
             told = f"limit, {stopping.name} ({label(stopping.validity)})"
             axis.plot(*zip(*ends, strict=True), color="black", linewidth=1.2, marker=".",
                       linestyle=":" if stopping.validity.proved else (0, (1, 4)), label=told)  # fmt: skip
-        bounds = [(row["delta"], row["bound"]) for row in rows if row["bound"] > 0.0]
+        bounds = [(row["delta"], row["bound"]) for row in rows if row["bound"]]
         if bounds:
             axis.plot(
                 *zip(*bounds, strict=True),
@@ -214,7 +210,7 @@ def _rest(number: int, what: str) -> str:
 def _cells(row: dict[str, Any]) -> list[str]:
     name, end = row["rule"], "-" if row["limit"] is None else f"{row['limit']:,.0f}"
     found = [f"x {row['shrink']:g}", f"{row['threshold']} ({row['label']})", *([] if name is None else [name])]
-    found += [f"{row['delta']:g}", f"{row['bound']:,.0f}", end]
+    found += [f"{row['delta']:g}", "-" if row["bound"] is None else f"{row['bound']:,.0f}", end]
     if name is None:
         return found
     found += [str(row["runs"]), (">= " if row["capped"] else "") + f"{row['mean']:,.0f}"]

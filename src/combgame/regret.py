@@ -13,7 +13,7 @@ from .protocols import Floats, Ints
 from .rules import CombGame, RuleBase
 from .rules.ledger import LONGEST, ROUNDS, SQUARES, TAKEN, TOPS, WIDEST
 from .simulate import Run, describe
-from .structures.base import vector, whole
+from .structures.base import Geometry, vector, whole
 from .thresholds import NEVER
 
 
@@ -61,7 +61,7 @@ def regret(
     rounds, points = whole("regret: rounds", rounds, 10), whole("regret: points", points, 1)
     setup = replace(chosen, record=True).setup(problem)
     played = Run(problem, setup, NEVER, means, 1, whole("regret: seed", seed, 0), whole("regret: run", run, 0), engine)
-    began, geometry, number = len(played.start), problem.actions.geometry(), problem.actions.size() or float("nan")
+    began, geometry, number = len(played.start), _geometry(chosen, problem), problem.actions.size() or float("nan")
     found = []
     for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):
         played.advance(began + int(t))
@@ -75,3 +75,9 @@ def regret(
     label = rule if isinstance(rule, str) else describe(rule)
     t, regrets, bounds, support, met = (np.array(column) for column in zip(*found, strict=True))
     return Regret(label, t, regrets, bounds, support, met)
+
+
+def _geometry(rule: CombGame, problem: Problem) -> Geometry:
+    """The polytope as the learner sees it."""
+    own: Geometry | None = getattr(rule.learner, "geometry", None)
+    return problem.actions.geometry() if own is None else own

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .complexity import Complexity, complexity, limit
+from .complexity import Complexity, complexity, limit, lower_bound
 from .engines import choose_engine, own_bounds
 from .errors import InputError, TieError, UnknownNameError
 from .evidence import evidence
@@ -207,9 +207,10 @@ class Simulation:
         for k, delta in enumerate(self.delta):
             root, time = self.limit(k), self.complexity.time
             row = summary(self.stops[:, k], np.atleast_2d(self.correct.T)[k], self.max_rounds)
-            bound = max(math.log(1 / (2.4 * delta)), 0.0) * time / (1.0 + self.complexity.gap)
+            bound = lower_bound(self.problem, self.complexity, delta)
             found.append({"rule": self.rule, "threshold": self.threshold, "delta": delta, **row,
-                          "time": time, "bound": bound, "limit": root, "ratio": row["mean"] / root})  # fmt: skip
+                          "time": time, "bound": bound, "limit": root,
+                          "ratio": row["mean"] / root if root > 0.0 else math.nan})  # fmt: skip
         return found
 
     def __str__(self) -> str:

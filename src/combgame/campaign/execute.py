@@ -5,6 +5,8 @@ changes nothing in its row. A configuration is first tried with one run; from it
 so that handing them out and storing them costs little.
 """
 
+import hashlib
+import math
 import os
 import platform
 import time
@@ -13,13 +15,14 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..complexity import complexity, limit
-from ..errors import CombGameError, InputError, StoreError, TieError
+from ..complexity import Complexity, complexity, limit, lower_bound
+from ..errors import CombGameError, InputError, StoreError
 from ..evidence import evidence
 from ..simulate import Bench, Outcome
 from ..structures.base import arms_of, whole
@@ -51,11 +54,14 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
     return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
 
 
+@cache
 def here() -> str:
-    """The version of this process's package and a digest of its sources."""
-    from .._numba import digest
-
-    return f"{__version__} ({digest()[:12]})"
+    """What makes the rows in this process: the version of the package, a digest of all its sources, and what it computes with."""
+    root, found = Path(__file__).parent.parent, hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
+    return f"{__version__} ({found.hexdigest()[:12]}; {used})"
 
 
 def worker() -> str:
@@ -227,6 +233,12 @@ def run_campaign(
         if mended and say is not None:
             say(mended)
         with store:
+            others = [made for made in store.sources() if made != here()]
+            if others and say is not None:
+                say(
+                    f"{path} has runs that were made by {' and by '.join(others)}; this is {here()}. They are kept: if what was changed in "
+                    "between changes runs, use a new file."
+                )
             store.register(campaign, references(campaign.configurations, store))
             shares = [Share(c, sorted(set(range(c.runs)) - store.stored(c.key))) for c in campaign.configurations]
             total = sum(len(share.missing) for share in shares)
@@ -274,10 +286,8 @@ def duration(seconds: float) -> str:
 
 def references(configurations: Sequence[Configuration], store: Store) -> list[dict[str, Any]]:
     """What the runs are compared with: the correct answer, 1/D_nu, the bound and the limit for every delta; those stored are kept."""
-    import math
-
     known = {row["key"]: row["reference"] for row in store.configurations()}
-    times: dict[tuple[Any, ...], tuple[float, float]] = {}
+    times: dict[tuple[Any, ...], Complexity] = {}
     found = []
     for c in configurations:
         if c.key in known:
@@ -285,18 +295,15 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
             continue
         place = (id(c.instance.problem), c.instance.means)
         if place not in times:
-            try:
-                solved = complexity(c.instance.problem, c.instance.means)
-                times[place] = solved.time, solved.gap
-            except TieError:
-                times[place] = math.inf, 0.0
-        solved_time, gap = times[place]
-        stopping, bench = c.bench().stopping, c.bench()
+            times[place] = complexity(c.instance.problem, c.instance.means)
+        solved, bench = times[place], c.bench()
         best = evidence(bench.problem, bench.means, bench.means * 0.0 + 1.0).answer
-        ends = [limit(solved_time, stopping.threshold, k) if stopping.likelihood else None for k in range(len(c.deltas))]
+        bounds = [lower_bound(bench.problem, solved, delta) for delta in c.deltas]
+        stopping = bench.stopping
+        ends = [limit(solved.time, stopping.threshold, k) if stopping.likelihood else None for k in range(len(c.deltas))]
         found.append({
-            "best": list(best), "answer": c.instance.problem.label(best), "time": solved_time, "gap": gap,
-            "bounds": [max(math.log(1 / (2.4 * delta)), 0.0) * solved_time / (1.0 + gap) for delta in c.deltas],
-            "limits": ends, "validity": str(stopping.validity), "proved": stopping.validity.proved,
+            "best": list(best), "answer": bench.problem.label(best), "time": solved.time, "gap": solved.gap,
+            "bounds": [None if math.isnan(bound) else bound for bound in bounds], "limits": ends,
+            "validity": str(stopping.validity), "proved": stopping.validity.proved,
         })  # fmt: skip
     return found

@@ -153,6 +153,10 @@ def mend(path: Path, name: str, why: str) -> tuple[Store, str]:
     for tail in ("-journal", "-wal", "-shm"):
         Path(str(path) + tail).unlink(missing_ok=True)
     fresh.replace(path)  # in one step: a kill leaves the damaged file or the mended one
+    with suppress(OSError):  # systems that cannot sync a folder
+        folder = os.open(path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
     text = f"{path} was damaged ({why}): {kept} runs are still good and kept; the file as it was is {aside.name}."
     return Store(path), text
 

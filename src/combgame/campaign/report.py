@@ -44,7 +44,7 @@ def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
         "standard_error": float(np.where(stops < 0, described["max_rounds"], stops).std(ddof=1) / math.sqrt(len(rows)))
         if len(rows) > 1 else None,
         "time": reference["time"], "bound": reference["bounds"][k], "limit": end,
-        "ratio": None if end is None or math.isinf(end) else figures["mean"] / end,
+        "ratio": None if not end else figures["mean"] / end,
         "us_per_round": 1e6 * sum(row.seconds for row in rows) / max(sum(row.rounds for row in rows), 1),
         **{name: float(np.mean([row.figures[name] for row in rows])) for name in rows[0].figures},
         "proved": reference["proved"], "key": c["key"],
@@ -81,14 +81,15 @@ COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "q75": lambda r: f"{r['q75']:,.0f}",
     "errors": lambda r: f"{r['error_rate']:.1%} [{r['error_low']:.1%}, {r['error_high']:.1%}]",
     "capped": lambda r: str(r["capped"]),
-    "bound": lambda r: f"{r['bound']:,.0f}",
+    "bound": lambda r: "-" if r["bound"] is None else f"{r['bound']:,.0f}",
     "limit": lambda r: "-" if r["limit"] is None else f"{r['limit']:,.0f}",
     "mean/limit": lambda r: "-" if r["ratio"] is None else (">= " if r["capped"] else "") + f"{r['ratio']:.2f}",
     "us/round": lambda r: f"{r['us_per_round']:,.1f}",
 }
 NOTES = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
-    "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average. "
+    "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average "
+    "(- for bounded rewards, whose divergence is a surrogate). "
     "limit: the root of t = beta(t, delta)/D_nu, near which an optimal rule stops. us/round: measured, the whole round, start included."
 )
 

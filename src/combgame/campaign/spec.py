@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import InputError
-from ..files import identity, problem_from, problem_to, read_toml, rule_from, rule_to
+from ..files import identity, nameless, problem_from, problem_to, read_toml, rule_from, rule_to
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase
@@ -48,8 +48,7 @@ class Configuration:
     @cached_property
     def description(self) -> dict[str, Any]:
         """Everything that determines its runs, as plain data. Names do not; how many runs there are does not."""
-        problem = problem_to(self.instance.problem, self.instance.means)
-        problem.pop("names", None)
+        problem = nameless(problem_to(self.instance.problem, self.instance.means))
         return {
             "problem": problem,
             "rule": rule_to(self.rule),

@@ -3,6 +3,16 @@
 from .plain import identity
 from .reading import STRUCTURES, problem_from, read_problem, read_toml
 from .rules import rule_from, rule_to
-from .writing import problem_to
+from .writing import nameless, problem_to
 
-__all__ = ["STRUCTURES", "identity", "problem_from", "problem_to", "read_problem", "read_toml", "rule_from", "rule_to"]
+__all__ = [
+    "STRUCTURES",
+    "identity",
+    "nameless",
+    "problem_from",
+    "problem_to",
+    "read_problem",
+    "read_toml",
+    "rule_from",
+    "rule_to",
+]

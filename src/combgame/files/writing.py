@@ -57,7 +57,12 @@ def _rewards_to(rewards: Any) -> dict[str, Any]:
     kind = next((name for name, kind in REWARDS.items() if kind.make is type(rewards)), None)
     if kind is None:
         raise InputError(f"{rewards!r} cannot be written as data; use Gaussian, Bernoulli or Bounded.")
-    return {"kind": kind, **{key: plain(getattr(rewards, key)) for key in REWARDS[kind].keys}}
+    return {"kind": kind, **{key: _decimal(plain(getattr(rewards, key))) for key in REWARDS[kind].keys}}
+
+
+def _decimal(value: Any) -> Any:
+    """1 and 1.0 are the same sigma."""
+    return [float(x) for x in value] if isinstance(value, list) else float(value)
 
 
 def _structure_to(structure: StructureBase) -> dict[str, Any]:
@@ -148,3 +153,31 @@ WRITERS: dict[type[StructureBase], tuple[str, Callable[[Any], dict[str, Any]]]] 
     Listed: ("listed", lambda this: {"sets": [list(chosen) for chosen in this.iterate()], "arms": this.d}),
     IntegerProgram: ("integer-program", _programme_to),
 }
+
+
+def nameless(data: dict[str, Any]) -> dict[str, Any]:
+    """A problem's data without what is only a name: of arms, nodes, edges, rows and columns. Runs do not depend on them.
+
+    >>> one, two = (Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz"))
+    >>> from combgame import Gaussian
+    >>> first, second = (nameless(problem_to(Problem(paths, None, Gaussian(1.0)))) for paths in (one, two))
+    >>> first == second
+    True
+    """
+    found = {key: value for key, value in data.items() if key != "names"}
+    for part in ("actions", "answers"):
+        table = dict(found.get(part, {}))
+        if "edges" in table:
+            ends = [end for pair in table["edges"] for end in pair[:2]]
+            number = {repr(end): k for k, end in reversed(list(enumerate(ends)))}  # where it first stands
+            table["edges"] = [[number[repr(end)] for end in pair[:2]] for pair in table["edges"]]
+            table.update({key: number[repr(table[key])] for key in ("source", "sink") if key in table})
+        if "rows" in table:
+            sides = [table[key] if isinstance(table[key], list) else list(range(table[key])) for key in ("rows", "columns")]
+            table["forbidden"] = [
+                [side.index(end) for side, end in zip(sides, pair, strict=True)] for pair in table.get("forbidden", [])
+            ]
+            table["rows"], table["columns"] = map(len, sides)
+        if table:
+            found[part] = table
+    return found

@@ -47,7 +47,8 @@ def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
     from .page import page
 
     found = judge(out)
-    target = out.with_suffix(".md")
+    target = out.with_name(out.name + ".md")
+    out.mkdir(parents=True, exist_ok=True)
     target.write_text(page(out, found))
     if as_json:
         typer.echo(json.dumps([f._asdict() for f in found], indent=1))
@@ -64,18 +65,22 @@ def everything(
     """Every experiment, then the findings."""
     from .make import known
 
-    produce(list(known()), runs, seed, jobs, cluster, out, False)
+    produce(list(known()), runs, seed, jobs, cluster, out, None if as_json else False)
     findings(out, as_json)
 
 
-def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | None, out: Path, as_json: bool) -> None:
+def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | None, out: Path, as_json: bool | None) -> None:
+    """as_json None: print nothing."""
     from .make import make, read
 
     for name in chosen:
         say(f"{name} ...")
         make(name, out, runs, seed, jobs, cluster, say)
+        if as_json is None:
+            continue
         if as_json:
-            typer.echo(json.dumps(read(out, name), indent=1))
+            tables = {"learners": ["learners", "regret"]}.get(name, [name])
+            typer.echo(json.dumps([row for table in tables for row in read(out, table)], indent=1))
         elif (out / f"{name}.md").exists():
             typer.echo((out / f"{name}.md").read_text())
     say(f"tables and figures are in {out}.")

@@ -90,7 +90,7 @@ def _learners(costs: list[dict[str, Any]], regrets: list[dict[str, Any]], out: P
     for axis, title, x, y in (
         (
             axes[0],
-            f"regret, d = {arms}, mean of {runs} runs; dashed: the paper's bound",
+            f"regret, d = {arms}, mean of {runs} runs; dashed: bounds (LLOO: order)",
             "rounds t of the learner",
             "cumulative regret",
         ),

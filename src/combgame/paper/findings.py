@@ -1,8 +1,9 @@
 """The paper's findings, each judged from the tables in a folder by a stated test."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def third(out: Path) -> tuple[str, str]:
     rule = next(r for r in g.rules if "scale 0" in r)
     others = [r for r in ("uniform", *THREE, "ofw") if r in m.rules]
     ratios = {x: g.at[x, rule] / np.mean([m.at[x, r] for r in others if (x, r) in m.at]) for x in g.have(rule) if x in m.xs}
-    low, high = min(ratios.values()), max(ratios.values())
+    paper = [5.0 <= ratio <= 20.0 for x, ratio in ratios.items() if x <= 20]
     text = "GCB-PE's mean over the mean of the other five, with the scale that its published means imply: " + ", ".join(
         f"{ratios[x]:.0f} (d = {x:g})" for x in ratios
     )
@@ -76,7 +77,7 @@ def third(out: Path) -> tuple[str, str]:
     if proved:
         times = [g.at[x, proved] / g.at[x, rule] for x in g.have(rule, proved)]
         text += f"; with the scale that is proved it needs {np.mean(times):.0f} times more still"
-    return (HOLDS if low >= 5 else PARTLY if high >= 5 else FAILS), text
+    return verdict(paper), text
 
 
 def fourth(out: Path) -> tuple[str, str]:
@@ -104,12 +105,16 @@ def fifth(out: Path) -> tuple[str, str]:
     xs = m.have("uniform", "adahedge", "lloo")
     small, large = xs[0], xs[-1]
     factor = {r: m.at[large, r] / m.at[small, r] for r in ("uniform", "adahedge", "lloo")}
-    paid = [x for x in xs if x >= 12 and m.at[x, "adahedge"] >= 0.9 * quantities[x]]
+    paid: list[float] = []
+    for x in reversed(xs):
+        if x < 12 or m.at[x, "adahedge"] < 0.9 * quantities[x]:
+            break
+        paid.insert(0, x)
     text = (
         f"from n_s = {small:g} to {large:g} uniform sampling's mean grows {factor['uniform']:,.0f} times "
         f"(to {m.at[large, 'uniform']:,.0f}), LLOO's {factor['lloo']:.1f} times (to {m.at[large, 'lloo']:,.0f}); AdaHedge's is "
         f"{m.at[large, 'adahedge']:,.0f} at n_s = {large:g}, where |A| = {quantities[large]:,}, and at least 0.9 |A| "
-        f"at n_s = {', '.join(f'{x:g}' for x in paid) or 'none'}"
+        f"at every n_s from there on: n_s = {', '.join(f'{x:g}' for x in paid) or 'none'}"
     )
     return verdict([factor["uniform"] >= 10 * factor["lloo"], bool(paid)]), text
 
@@ -143,36 +148,49 @@ def seventh(out: Path) -> tuple[str, str]:
 
 
 def eighth(out: Path) -> tuple[str, str]:
-    m, words, shares = Table(out, "options"), [], []
+    m, error = Table(out, "options"), Table(out, "options", "standard_error")
+    words, shares = [], []
     for option in ("D-tracking", "one per answer"):
         pairs = [(x, r) for x in m.xs for r in (*SIMPLEX, "ofw", "lloo") if (x, f"{r}, {option}") in m.at]
-        ratios = {(x, r): m.at[x, f"{r}, {option}"] / m.at[x, r] for x, r in pairs}
-        close = sum(abs(ratio - 1.0) <= 0.05 for ratio in ratios.values())
+        ratios, spread = {}, {}
+        for x, r in pairs:
+            new, old = (x, f"{r}, {option}"), (x, r)
+            ratios[x, r] = m.at[new] / m.at[old]
+            spread[x, r] = ratios[x, r] * math.hypot((error.at[new] or 0.0) / m.at[new], (error.at[old] or 0.0) / m.at[old])
+        close = sum(abs(ratios[p] - 1.0) <= 0.05 for p in pairs)
+        may = sum(abs(ratios[p] - 1.0) <= 0.05 + 2.0 * spread[p] for p in pairs)
         far = max(ratios, key=lambda k: abs(np.log(ratios[k])))
-        shares.append(close / len(ratios))
+        shares.append(may / len(pairs))
         words.append(
-            f"{option}: {close} of {len(ratios)} means are within 5 % of the usual, the furthest is {far[1]} at d = {far[0]:g} "
-            f"({ratios[far] - 1:+.0%})"
+            f"{option}: {close} of {len(pairs)} means are within 5 % of the usual, and {may} within 5 % and two standard errors; "
+            f"the furthest is {far[1]} at d = {far[0]:g} ({ratios[far] - 1:+.0%}, standard error {spread[far]:.0%})"
         )
     return (HOLDS if min(shares) >= 0.9 else PARTLY if max(shares) >= 0.5 else FAILS), "; ".join(words)
 
 
+STYLISED = ("figure1", "uniform-matroid-k2", "grid", "line2", "line3", "almost-all", "options")
+
+
+def error_rows(out: Path, name: str, threshold: str = "stylised") -> list[dict[str, Any]]:
+    """The lines of a table with that threshold; of the options only those that are not in Figure 1 too."""
+    rows = [row for row in read(out, name) if row["threshold"] == threshold]
+    return [row for row in rows if name != "options" or "," in row["rule"]]
+
+
 def ninth(out: Path) -> tuple[str, str]:
-    rows = [
-        row
-        for name in ("figure1", "uniform-matroid-k2", "grid", "line2", "line3", "almost-all", "options")
-        for row in read(out, name)
-        if row["threshold"] == "stylised"
-    ]
+    rows = [row for name in STYLISED for row in error_rows(out, name)]
+    proved = error_rows(out, "options", "gaussian")
     errors, runs = sum(row["errors"] for row in rows), sum(row["runs"] for row in rows)
     worst = max(rows, key=lambda row: row["error_rate"])
+    many = [row for row in rows if row["runs"] >= 300]
     text = (
         f"{errors:,} errors in {runs:,} runs with the stylised threshold ({errors / runs:.2%}; delta is 10 %); the worst of "
         f"{len(rows)} lines is {worst['rule']}, {worst['instance']}: {worst['error_rate']:.1%} "
-        f"[{worst['error_low']:.1%}, {worst['error_high']:.1%}]"
+        f"[{worst['error_low']:.1%}, {worst['error_high']:.1%}] in {worst['runs']} runs; with the proved threshold "
+        f"{sum(row['errors'] for row in proved)} errors in {sum(row['runs'] for row in proved):,} runs"
     )
-    below = all(row["error_high"] < 0.1 for row in rows if row["runs"] >= 300)
-    return (HOLDS if below and errors / runs < 0.02 else PARTLY if below else FAILS), text
+    below = [bool(many) and all(row["error_high"] < 0.1 for row in many), all(row["error_low"] < 0.1 for row in rows)]
+    return (HOLDS if all(below) and errors / runs < 0.02 else PARTLY if below[1] else FAILS), text
 
 
 JUDGES: list[tuple[str, str, tuple[str, ...], Callable[[Path], tuple[str, str]]]] = [
@@ -183,22 +201,23 @@ JUDGES: list[tuple[str, str, tuple[str, ...], Callable[[Path], tuple[str, str]]]
     ("OFW needs clearly more than those three from d = 20 on.",
      "OFW's mean is at least 1.2 times the largest of the three at every d >= 20",
      ("figure1",), second),
-    ("GCB-PE needs about ten times more.", "its mean is at least 5 times the mean of the others at every d",
+    ("GCB-PE needs about ten times more.", "its mean is 5 to 20 times the mean of the other five at every d of the paper, 5 to 20",
      ("figure1", "gcb-pe"), third),
     ("Time per round grows like |A| for Hedge and AdaHedge, and stays almost flat for OFW and LLOO.",
      "exponents between 0.7 and 1.5; OFW and LLOO at most 4 times slower at d = 50 than at d = 5", ("figure1-time",), fourth),
     ("Grid networks: uniform sampling collapses as n_s grows; a learner on the simplex pays its full initialisation of |A| rounds.",
-     "uniform's mean grows ten times faster than LLOO's; AdaHedge's is at least 0.9 |A| from some n_s >= 12 on",
+     "uniform's mean grows ten times faster than LLOO's; AdaHedge's is at least 0.9 |A| from some n_s >= 12 on to the largest",
      ("grid", "quantities"), fifth),
     ("Line networks and k = 2: LLOO is on a par with AdaHedge at low cost.",
      "LLOO's mean is at most 1.5 times AdaHedge's everywhere, and its round is cheaper at the largest size",
-     ("uniform-matroid-k2", "line2", "line3"), sixth),
+     ("uniform-matroid-k2", "line2", "line3", "uniform-matroid-k2-time", "line2-time", "line3-time"), sixth),
     ("Almost all sets: LLOO works although there is one informative action in 2^(d-1).",
      "no run is capped, and its mean stays below a quarter of AdaHedge's at d = 14", ("almost-all",), seventh),
     ("C- and D-tracking, one learner and one per answer: within a few percent of each other.",
-     "at least nine in ten means are within 5 %", ("options",), eighth),
+     "at least nine in ten means are within 5 % of the usual, give or take two standard errors of the ratio", ("options",), eighth),
     ("Error rates are far below delta, with the stylised threshold too.",
-     "every exact interval lies below delta, and the pooled rate is below delta/5", ("figure1", "grid", "line2", "line3"), ninth),
+     "every exact interval of 300 runs or more lies below delta, none with fewer runs lies above it, and the pooled rate is below delta/5",
+     STYLISED, ninth),
 ]  # fmt: skip
 
 
@@ -207,6 +226,9 @@ def judge(out: Path) -> list[Finding]:
     found = []
     for number, (claim, test, needed, decide) in enumerate(JUDGES, 1):
         missing = [name for name in needed if not read(out, name)]
-        told, text = (UNKNOWN, f"run `combgame paper {missing[0]}` first") if missing else decide(out)
+        told, text = (UNKNOWN, f"run `combgame paper {missing[0].removesuffix('-time')}` first") if missing else decide(out)
+        capped = sum(1 for name in needed for row in read(out, name) if row.get("capped"))
+        if capped and not missing:
+            text += f"; {capped} lines have capped runs, whose means are too small"
         found.append(Finding(number, claim, test, told, text))
     return found

@@ -37,7 +37,7 @@ def make(
     out.mkdir(parents=True, exist_ok=True)
     if name == "learners":
         write(out, "learners", tables.learners(told))
-        write(out, "regret", tables.regret_rows(told))
+        write(out, "regret", tables.regret_rows(told, runs, seed))
     elif name == "quantities":
         write(out, "quantities", tables.quantities(told))
     else:

@@ -126,6 +126,8 @@ class GCBPE(RuleBase):
         number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
             raise InputError(f"GCBPE: scale = {self.scale!r} must be a positive number, or None for the noise of the rewards.")
+        if self.scale is not None:
+            object.__setattr__(self, "scale", float(self.scale))
 
     def setup(self, problem: Question) -> GCBPESetup:
         return GCBPESetup(table(start_sets("covering", problem.actions, None)))
@@ -140,7 +142,9 @@ class GCBPE(RuleBase):
             d = problem.actions.d
             return LeadPart(game.answers, seen, len(rows), np.zeros(d), np.zeros(d))
 
-        if scale >= noise and observed >= 2:
+        if observed < 2:
+            why = Validity(False, "the argument for GCB-PE's radius needs two arms at least")
+        elif scale >= noise:
             why = Validity(
                 True, f"GCB-PE's radius for independent sub-Gaussian values with noise scale {scale:g} (docs/algorithms.md)"
             )

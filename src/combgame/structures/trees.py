@@ -92,8 +92,8 @@ class SpanningTreesPart(NamedTuple):
             out[a] = 0.0
         for v in range(self.nodes):
             self.parent[v] = 0
-        v, seen = 0, 1
-        self.parent[0] = 1
+        v, seen = self.tail[0], 1  # whatever the nodes are called
+        self.parent[v] = 1
         while seen < self.nodes:
             degree = self.first[v + 1] - self.first[v]
             a = self.incident[self.first[v] + min(int(rng.random() * degree), degree - 1)]
