@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import combgame as cg
 from combgame.rewards.base import differ
-from combgame.simulate import Run
+from combgame.simulate import Run, make_bench
 from combgame.structures.base import arms_of, vector
 from combgame.structures.bracket import BracketPart
 from combgame.structures.forests import forests
 from combgame.testing import check_structure, same
-from combgame.thresholds import NEVER, make_threshold
+from combgame.thresholds import NEVER
 
 from . import naive
 
@@ -447,8 +447,10 @@ def test_python_oracles_run_in_both_engines_and_their_errors_come_through():
 def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     means = np.array([0.3, 0.27, 0.26, 0.2, 0.1])
-    threshold, setup = make_threshold("stylised", problem, [0.1]), cg.CombGame(cg.OFW()).setup(problem)
-    runs = [Run(problem, setup, threshold, means, 1, 0, 0, engine, eliminate=True) for engine in ("python", "compiled")]
+    runs = [
+        make_bench(problem, means, "ofw", 0.1, "stylised", 0, 100_000, engine, eliminate=True).run(0)
+        for engine in ("python", "compiled")
+    ]
     for run in runs:
         run.advance(100_000)
         assert run.game.answers.listed.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)

@@ -688,7 +688,11 @@ def test_nan_has_no_identity(data):
         identity(data)
 
 
-@pytest.mark.parametrize("data", [{1: 2}, {1, 2}, object(), 1j, np.array([1j]), b"x"], ids=repr)
+@pytest.mark.parametrize(
+    "data",
+    [{1: 2}, {1, 2}, object(), 1j, np.array([1j]), b"x"],
+    ids=["keys", "set", "object", "complex", "complex array", "bytes"],
+)
 def test_what_json_cannot_carry_has_no_identity(data):
     with pytest.raises(cg.InputError, match="cannot be described"):
         identity(data)

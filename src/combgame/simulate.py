@@ -272,13 +272,14 @@ def table(simulations: Sequence[Simulation]) -> str:
     else:
         lines.append(f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to {c.gap:.0e}).")
     for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
-        text = f"delta = {row['delta']:g}: no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds on average"
+        said = []
+        if not math.isnan(row["bound"]):
+            said.append(f"no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds on average")
         if not math.isnan(row["limit"]):
-            text += (
-                f"; with the {row['threshold']} threshold an optimal one stops near the limit t = beta(t, delta)/D_nu = "
-                f"{row['limit']:,.0f}"
-            )
-        lines.append(text + ".")
+            one, end = "an optimal one" if said else "an optimal rule", f"{row['limit']:,.0f}"
+            said.append(f"with the {row['threshold']} threshold {one} stops near the limit t = beta(t, delta)/D_nu = {end}")
+        if said:
+            lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
     return "\n".join(lines)
 

@@ -57,7 +57,7 @@ def _rewards_to(rewards: Any) -> dict[str, Any]:
     kind = next((name for name, kind in REWARDS.items() if kind.make is type(rewards)), None)
     if kind is None:
         raise InputError(f"{rewards!r} cannot be written as data; use Gaussian, Bernoulli or Bounded.")
-    return {"kind": kind, **{key: _decimal(plain(getattr(rewards, key))) for key in REWARDS[kind].keys}}
+    return {"kind": kind, **{key: plain(getattr(rewards, key)) for key in REWARDS[kind].keys}}
 
 
 def _decimal(value: Any) -> Any:
@@ -156,7 +156,7 @@ WRITERS: dict[type[StructureBase], tuple[str, Callable[[Any], dict[str, Any]]]] 
 
 
 def nameless(data: dict[str, Any]) -> dict[str, Any]:
-    """A problem's data without what is only a name: of arms, nodes, edges, rows and columns. Runs do not depend on them.
+    """A problem's data without what is only a name (of arms, nodes, edges, rows and columns), for runs do not depend on them.
 
     >>> one, two = (Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz"))
     >>> from combgame import Gaussian
@@ -165,6 +165,7 @@ def nameless(data: dict[str, Any]) -> dict[str, Any]:
     True
     """
     found = {key: value for key, value in data.items() if key != "names"}
+    found["rewards"] = {key: value if key == "kind" else _decimal(value) for key, value in data["rewards"].items()}
     for part in ("actions", "answers"):
         table = dict(found.get(part, {}))
         if "edges" in table:
