@@ -75,6 +75,3 @@ def main() -> None:
     except CombGameError as error:
         print(f"combgame: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("combgame: stopped; what was finished is stored, and the same command goes on from there.", file=sys.stderr)
-        sys.exit(130)

@@ -28,6 +28,26 @@ class Regret:
     support: Ints  # how many actions w_t mixes
     met: Ints  # how many different actions have been met
 
+    def __repr__(self) -> str:
+        last = f"{self.regret[-1]:,.2f} at round {self.rounds[-1]:,}"
+        return f"<regret of {self.rule}: {last}, bound {self.bound[-1]:,.2f}, growing like t^{self.exponent:.2f}>"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per recorded round."""
+        names = ("rounds", "regret", "bound", "support", "met")
+        return [dict(zip(names, row, strict=True)) for row in zip(*(getattr(self, name).tolist() for name in names), strict=True)]
+
+    def plot(self) -> Any:
+        """The regret and the paper's bound on it against t, both logarithmic: a matplotlib figure."""
+        from .campaign.plots import figure
+
+        made, axis = figure()
+        axis.plot(self.rounds, np.maximum(self.regret, 1e-3), marker="o", markersize=3, label=f"regret of {self.rule}")
+        axis.plot(self.rounds, self.bound, linestyle="--", label="the paper's bound (for LLOO: its order)")
+        axis.set(xscale="log", yscale="log", xlabel="rounds t of the learner", ylabel="cumulative regret")
+        axis.legend(fontsize=8, frameon=False)
+        return made
+
     @property
     def exponent(self) -> float:
         """The slope of ln R_t against ln t over the second half of the rounds (on the logarithmic scale); NaN if R_t <= 0 there."""

@@ -1,6 +1,8 @@
 """combgame campaign run | status | report | export | plot."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +22,16 @@ StoreFile = Annotated[Path, typer.Argument(help="The campaign file (.db).")]
 
 def say(text: str) -> None:
     typer.echo(f"combgame: {text}", err=True)
+
+
+@contextmanager
+def stopped() -> Iterator[None]:
+    """Ctrl-C, said in a sentence."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopped; what was finished is stored, and the same command goes on from there.")
+        raise typer.Exit(130) from None
 
 
 @app.command()
@@ -42,7 +54,10 @@ def run(
     campaign = read_campaign(file)
     if runs is not None:
         campaign = replace(campaign, configurations=tuple(replace(c, runs=runs) for c in campaign.configurations))
-    rows = campaign.run(store or file.with_suffix(".db"), jobs, cluster, say=say)
+    target = store or file.with_suffix(".db")
+    with stopped():
+        say(f"{campaign.runs:,} runs of {len(campaign.configurations)} configurations; what is finished is stored in {target}.")
+        rows = campaign.run(target, jobs, cluster, say=say)
     typer.echo(show(rows, "json" if as_json else "text"))
 
 
@@ -56,7 +71,8 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
     with open_store(store)[0] as file:
         configurations, sources, busy = file.configurations(), file.sources(), file.busy()
         done, planned = sum(c["stored"] for c in configurations), sum(c["runs"] for c in configurations)
-        left = sum((c["runs"] - c["stored"]) * seconds for c in configurations if (seconds := file.seconds(c["key"])) is not None)
+        times = [((c["runs"] - c["stored"]), file.seconds(c["key"])) for c in configurations if c["stored"] < c["runs"]]
+        left = None if any(t is None for _, t in times) else sum(n * (t or 0.0) for n, t in times)
         told: dict[str, Any] = {
             "campaign": file.name, "stored": done, "planned": planned, "running": Lock.holder(lock_path(store)),
             "worker_seconds": busy, "worker_seconds_left": left, "made_by": sources,
@@ -65,16 +81,17 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(told, indent=1))
         return
-    typer.echo(f"{told['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work.")
+    typer.echo(f"{told['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work (with compiling).")
+    time = "how long the rest takes is not known yet" if left is None else f"about {duration(left)} of one worker's time are left"
     for c in configurations:
         bar = "#" * int(20 * c["stored"] / c["runs"])
         typer.echo(f"  {c['stored']:>7,} of {c['runs']:<7,} [{bar:<20}] {c['instance']}: {c['label']}")
     if len(sources) > 1:
         typer.echo(f"The runs were made by different versions: {', '.join(sources)}.")
     if told["running"]:
-        typer.echo(f"It is being worked on by {told['running']}; about {duration(left)} of one worker's time are left.")
+        typer.echo(f"It is being worked on by {told['running']}; {time}.")
     elif done < planned:
-        typer.echo(f"Nobody is working on it; about {duration(left)} of one worker's time are left: run the same command again.")
+        typer.echo(f"Nobody is working on it; {time}: run the same command again.")
     else:
         typer.echo("It is complete: `combgame campaign report` shows what was found.")
 

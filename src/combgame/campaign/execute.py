@@ -114,7 +114,7 @@ class Driver:
     pool: Pool
     shares: list[Share]
     engine: str
-    told: Callable[[Chunk, float], None]  # a chunk is stored; about so many seconds are left
+    told: Callable[[Chunk, float | None], None]  # a chunk is stored; about so many seconds are left
     tries: dict[tuple[str, int], int] = field(default_factory=dict)
     suspects: list[tuple[Share, int, int]] = field(default_factory=list)  # out when a worker died: each is tried alone
 
@@ -200,10 +200,12 @@ class Driver:
         self.told(chunk, self._left())
         return True
 
-    def _left(self) -> float:
-        """Seconds until the end, as far as times are known."""
-        known = [(len(s.missing) + s.out) * s.seconds for s in self.shares if s.seconds is not None]
-        return sum(known) / self.pool.workers
+    def _left(self) -> float | None:
+        """Seconds until the end, once every configuration has been tried."""
+        open_ones = [s for s in self.shares if s.missing or s.out]
+        if any(s.seconds is None for s in open_ones):
+            return None
+        return sum((len(s.missing) + s.out) * (s.seconds or 0.0) for s in open_ones) / self.pool.workers
 
 
 def _died(error: Exception) -> bool:
@@ -249,7 +251,7 @@ def run_campaign(
 
 
 @contextmanager
-def _bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Callable[[Chunk, float], None]]:
+def _bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Callable[[Chunk, float | None], None]]:
     import sys
 
     if progress is False or (progress is None and not sys.stderr.isatty()):
@@ -260,12 +262,14 @@ def _bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Cal
     form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
     with tqdm(total=runs, initial=done, desc=name, unit="run", bar_format=form) as bar:
         began, made = time.perf_counter(), 0
+        bar.set_postfix_str("compiling and trying each configuration")
 
-        def told(chunk: Chunk, left: float) -> None:
+        def told(chunk: Chunk, left: float | None) -> None:
             nonlocal made
             made += len(chunk.rows)
             rate = made / (time.perf_counter() - began)
-            bar.set_postfix_str(f"{rate:,.1f} runs/s, about {duration(left)} left", refresh=False)
+            rest = "compiling and trying each configuration" if left is None else f"about {duration(left)} left"
+            bar.set_postfix_str(f"{rate:,.1f} runs/s, {rest}", refresh=False)
             bar.update(len(chunk.rows))
 
         yield told

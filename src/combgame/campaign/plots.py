@@ -52,11 +52,13 @@ def stopping_times(axis: Any, report: Sequence[dict[str, Any]], x_label: str, ti
                 axis.plot(
                     *zip(*points, strict=True), mark, color=colour, markerfacecolor=colour if filled else "white", markersize=5
                 )
-    limits = {row["x"]: row["limit"] for row in report if row["limit"]}
-    if limits:
-        shown = sorted(limits.items())
-        axis.plot(
-            *zip(*shown, strict=True), color="black", linestyle=":", linewidth=1.2, label="limit $t=\\beta(t,\\delta)/D_\\nu$"
+    thresholds = list(dict.fromkeys(row["threshold"] for row in report if row["limit"]))
+    for place, threshold in enumerate(thresholds):
+        limits = {row["x"]: row["limit"] for row in report if row["limit"] and row["threshold"] == threshold}
+        told = "limit $t=\\beta(t,\\delta)/D_\\nu$" + (f", {threshold}" if len(thresholds) > 1 else "")
+        ends = ([x - 0.32 * step for x in limits], [x + 0.32 * step for x in limits])
+        axis.hlines(
+            list(limits.values()), *ends, color="black", linestyle=(":", "--", "-.")[place % 3], linewidth=1.3, label=told
         )
     log_scale(axis)
     axis.set_xticks(xs)
@@ -88,10 +90,10 @@ def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
     made, axes = figure(1, len(deltas))
     for axis, delta in zip(axes if len(deltas) > 1 else [axes], deltas, strict=True):
         stopping_times(axis, [row for row in rows if row["delta"] == delta], "problem", f"{title}, delta = {delta:g}")
-        if not placed:
-            axis.set_xticks(
-                range(len(names)), names, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center"
-            )
+        if len(names) <= 8 or not placed:  # by their names, unless they are too many
+            many = len(names) > 4
+            at = {row["instance"]: row["x"] for row in rows}
+            axis.set_xticks(list(at.values()), list(at), rotation=30 if many else 0, ha="right" if many else "center")
     return made
 
 

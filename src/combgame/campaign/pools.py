@@ -76,6 +76,8 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise InputError("a cluster needs dask.distributed: pip install 'combgame[cluster]'.") from None
+    if cluster != "local" and "://" not in cluster:
+        raise InputError(f"cluster = {cluster!r} must be a scheduler's address, such as tcp://host:8786, or 'local'.")
     local = None
     try:
         if cluster == "local":  # the port of its web page is any that is free: several may run side by side

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
     figures = summary(stops, correct, described["max_rounds"])
     end = reference["limits"][k]
     return {
-        "instance": c["instance"], "x": c["x"], "rule": c["label"], "threshold": described["threshold"],
+        "instance": c["instance"], "x": c["x"], "rule": c["label"], "threshold": described["threshold"], "seed": described["seed"],
         "delta": described["deltas"][k], **figures, "planned": c["runs"],
         "standard_error": float(np.where(stops < 0, described["max_rounds"], stops).std(ddof=1) / math.sqrt(len(rows)))
         if len(rows) > 1 else None,
@@ -61,7 +61,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
                 stop = row.stops[k]
                 found.append({
                     "identity": f"{c['key']}-{row.run}", "instance": c["instance"], "rule": c["label"],
-                    "threshold": described["threshold"], "delta": delta, "run": row.run,
+                    "threshold": described["threshold"], "seed": described["seed"], "delta": delta, "run": row.run,
                     "rounds": stop if stop >= 0 else described["max_rounds"], "answer": " ".join(map(str, row.answers[k])),
                     "correct": row.correct[k], "capped": stop < 0, **row.figures, "played": row.rounds,
                     "rounds_per_second": row.rounds / max(row.seconds, 1e-9), "seconds": row.seconds,
@@ -74,6 +74,7 @@ COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "rule": lambda r: r["rule"],
     "threshold": lambda r: r["threshold"] + ("" if r["proved"] else " (heuristic)"),
     "delta": lambda r: f"{r['delta']:g}",
+    "seed": lambda r: str(r["seed"]),
     "runs": lambda r: f"{r['runs']:,}" + (f" of {r['planned']:,}" if r["runs"] < r["planned"] else ""),
     "mean": lambda r: (">= " if r["capped"] else "") + f"{r['mean']:,.0f}",
     "q25": lambda r: f"{r['q25']:,.0f}",
@@ -90,12 +91,13 @@ NOTES = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average "
     "(- for bounded rewards, whose divergence is a surrogate). "
-    "limit: the root of t = beta(t, delta)/D_nu, near which an optimal rule stops. us/round: measured, the whole round, start included."
+    "limit: the root of t = beta(t, delta)/D_nu, near which an optimal rule stops. us/round: measured on whichever machine, start "
+    "included (which is cheap for learners on the simplex)."
 )
 
 
-def show(rows: list[dict[str, Any]], form: str = "text") -> str:
-    """A report in one of the FORMATS."""
+def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] = ()) -> str:
+    """A report in one of the FORMATS; a table for people without some columns."""
     if form == "json":
         return json.dumps(rows, indent=1, allow_nan=False, default=str)
     if form == "csv":
@@ -105,11 +107,12 @@ def show(rows: list[dict[str, Any]], form: str = "text") -> str:
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()
-    cells = [[column(row) for column in COLUMNS.values()] for row in rows]
+    columns = {name: column for name, column in COLUMNS.items() if name not in without}
+    cells = [[column(row) for column in columns.values()] for row in rows]
     if form == "markdown":
-        return markdown(list(COLUMNS), cells, left=3) + "\n\n" + NOTES + "\n"
+        return markdown(list(columns), cells, left=3) + "\n\n" + NOTES + "\n"
     if form == "text":
-        return plain(list(COLUMNS), cells, left=3)
+        return plain(list(columns), cells, left=3) + "\n\n" + NOTES
     raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
 
 

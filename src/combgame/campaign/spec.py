@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import InputError
+from ..errors import InputError, TieError
 from ..files import identity, nameless, problem_from, problem_to, read_toml, rule_from, rule_to
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -64,6 +64,13 @@ class Configuration:
         return identity(self.description)
 
     def bench(self, engine: str = "auto") -> Bench:
+        try:
+            return self._bench(engine)
+        except TieError as error:
+            told = str(error).split("; change the means")[0]
+            raise TieError(f"{self.instance.name}: {told}; change the means.") from None
+
+    def _bench(self, engine: str) -> Bench:
         return make_bench(self.instance.problem, self.instance.means, self.rule, self.deltas, self.threshold, self.seed,
                           self.max_rounds, engine)  # fmt: skip
 
@@ -122,6 +129,11 @@ class Campaign:
             for word in thresholds:
                 for label, rule in named.items():
                     shown = label if len(thresholds) == 1 else f"{label}, {word}"
+                    if getattr(chosen := make_rule(rule), "record", False):
+                        raise InputError(f"{label}: record=True is for cg.regret, a campaign stores no regret; leave it out.")
+                    own = chosen.stopping(instance.problem, deltas)
+                    if own is not None and word not in ("proved", own.name):
+                        shown += f", stopped by {word}"
                     found.append(Configuration(instance, shown, make_rule(rule), word, deltas, max_rounds, seed, runs))
         return Campaign(name, tuple(found))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..campaign.cli import AsJson, Cluster, Jobs, say
+from ..campaign.cli import AsJson, Cluster, Jobs, say, stopped
 
 app = typer.Typer(
     help="The paper's experiments: every table and figure, and its findings judged one by one.", no_args_is_help=True
@@ -75,7 +75,8 @@ def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | N
 
     for name in chosen:
         say(f"{name} ...")
-        make(name, out, runs, seed, jobs, cluster, say)
+        with stopped():
+            make(name, out, runs, seed, jobs, cluster, say)
         if as_json is None:
             continue
         if as_json:

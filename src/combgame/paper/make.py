@@ -51,7 +51,9 @@ def run(e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str 
         del row["key"], row["planned"]
     write(out, e.name, report)
     title = f"# {e.title}\n\n" + note(e.name, report, seed)
-    (out / f"{e.name}.md").write_text(title + show([{**row, "planned": row["runs"]} for row in report], "markdown"))
+    (out / f"{e.name}.md").write_text(
+        title + show([{**row, "planned": row["runs"]} for row in report], "markdown", without=("us/round", "seed"))
+    )
     if e.timed:
         rows = []
         for instance in e.instances:
