@@ -915,7 +915,7 @@ def test_a_campaign_runs_from_the_command_line(tmp_path, finished, capsys):
     for name in ("a.toml", "five.toml"):
         shutil.copy(finished / name, tmp_path)
     code, out, err = command(capsys, "campaign", "run", tmp_path / "a.toml")
-    assert code == 0 and err == "" and len(out.splitlines()) == 1 + 2 * 2 * 2
+    assert code == 0 and "all 20 runs of" in err and len(out.split("\n\n")[0].splitlines()) == 1 + 2 * 2 * 2
     assert "four arms" in out and "five" in out and "all pairs first" in out and "stylised (heuristic)" in out
     assert table(tmp_path / "a.db") == table(finished / "a.db")
     code, out, err = command(capsys, "campaign", "run", tmp_path / "a.toml", "--store", tmp_path / "b.db", "--runs", 3, "--json")
@@ -923,7 +923,7 @@ def test_a_campaign_runs_from_the_command_line(tmp_path, finished, capsys):
     with (tmp_path / "b.db").open("r+b") as file:
         file.truncate(5000)
     code, out, err = command(capsys, "campaign", "run", tmp_path / "a.toml", "--store", tmp_path / "b.db", "--runs", 3)
-    assert code == 0 and err.startswith(f"combgame: {tmp_path / 'b.db'} was damaged") and err.count("\n") == 1
+    assert code == 0 and err.startswith(f"combgame: {tmp_path / 'b.db'} was damaged") and err.count("\n") == 2
 
 
 def test_status_says_how_far_a_campaign_is(tmp_path, finished, capsys):
@@ -955,13 +955,13 @@ def test_reports_in_every_format(finished, capsys, tmp_path):
     assert all(lines[0][name] == pytest.approx(sim[name]) for name in ("mean", "median", "q25", "q75", "bound", "limit", "ratio"))
     text = command(capsys, "campaign", "report", path)[1]
     assert text.splitlines()[0].split() == [
-        "problem", "rule", "threshold", "delta", "runs", "mean", "q25", "median", "q75", "errors", "capped", "bound", "limit",
+        "problem", "rule", "threshold", "delta", "seed", "runs", "mean", "q25", "median", "q75", "errors", "capped", "bound", "limit",
         "mean/limit", "us/round",
     ]  # fmt: skip
-    assert "0.0% [0.0%, 52.2%]" in text and len(text.splitlines()) == 9
+    assert "0.0% [0.0%, 52.2%]" in text and len(text.splitlines()) == 11
     marked = command(capsys, "campaign", "report", path, "-f", "markdown")[1].splitlines()
     assert marked[1].startswith("| --- | --- | --- | ---: |") and "Clopper-Pearson" in marked[-1]
-    assert {line.count("|") for line in marked[:10]} == {16}
+    assert {line.count("|") for line in marked[:10]} == {17}
     table_ = list(csv.DictReader(io.StringIO(command(capsys, "campaign", "report", path, "-f", "csv")[1])))
     assert len(table_) == 8 and [float(line["mean"]) for line in table_] == [line["mean"] for line in lines]
     code, out, err = command(capsys, "campaign", "report", path, "-f", "csv", "-o", tmp_path / "r.csv")
@@ -1079,7 +1079,7 @@ def newer(path):
 
 
 PLACES = {
-    "a text": (lambda path: path.write_text("hello, this is no database"), "a.db is not a campaign file"),
+    "a text": (lambda path: path.write_text("hello, this is no database"), "a.db is not a campaign's file of runs"),
     "a foreign file": (foreign, "a.db is another program's SQLite file, not a campaign"),
     "a newer file": (newer, r"was made by another version of combgame \(schema 99, here 1\)"),
     "a folder": (lambda path: path.mkdir(), "a.db is a folder"),
@@ -1120,7 +1120,7 @@ def test_a_report_that_cannot_be_written_gets_a_sentence(finished, tmp_path, cap
         assert code == 2 and out == "" and err.startswith("combgame: ") and err.count("\n") == 1, line
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "tcp://"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://"])
 def test_a_cluster_that_is_not_there_gets_a_sentence(tmp_path, monkeypatch, address):
     monkeypatch.setattr(pools, "ANSWER", 1.0)
     with pytest.raises(cg.CombGameError, match=rf"cluster = '{address}': no scheduler answers there .*dask scheduler"):
@@ -1268,3 +1268,21 @@ def test_bounded_rewards_have_no_bound_that_holds_for_every_rule(tmp_path):
         tmp_path / "a.db", engine="python"
     )
     assert report[0]["bound"] is None and all(show(report, form) for form in ("text", "markdown", "csv", "json"))
+
+
+def test_an_address_that_is_none_is_refused_at_once(tmp_path):
+    with pytest.raises(cg.InputError, match="cluster = 'nonsense' must be a scheduler's address"):
+        tiny().run(tmp_path / "a.db", cluster="nonsense")
+
+
+def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
+    four = cg.Instance("four", cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), (0.5, 0.3, 0.2, 0.1))
+    with pytest.raises(cg.InputError, match=r"record=True is for cg.regret"):
+        cg.Campaign.cross("c", [four], [cg.CombGame(record=True)], runs=1)
+    tied = cg.Instance("tied", four.problem, (0.5, 0.5, 0.2, 0.1))
+    with pytest.raises(cg.TieError, match=r"tied: means: the answers .* change the means.$"):
+        cg.Campaign.cross("c", [tied], ["ofw"], runs=1)
+    labels = [
+        c.label for c in cg.Campaign.cross("c", [four], ["gcb-pe"], threshold=["stylised", "proved"], runs=1).configurations
+    ]
+    assert labels == ["gcb-pe, stylised, stopped by stylised", "gcb-pe, proved"]

@@ -61,7 +61,7 @@ LAYERS = [
     "simulate",
     "files",
     "campaign",
-    "regret",
+    "regrets",
     "planning",
     "paper",
     "testing",

@@ -10,7 +10,6 @@ from .errors import CombGameError, EngineError, InputError, OracleError, StoreEr
 from .evidence import Evidence, evidence
 from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
-from .regret import Regret, regret
 from .rewards import Bernoulli, Bounded, Gaussian
 from .rules import GCBPE, CombGame, FrankWolfe, Uniform
 from .simulate import Comparison, Simulation, compare, simulate
@@ -42,15 +41,17 @@ __all__ = [
 if TYPE_CHECKING:
     from .campaign import Campaign, Instance, read_campaign
     from .planning import Plan, plan
+    from .regrets import Regret, regret
+
+LATER = {  # not everybody needs them, and importing costs time
+    "Campaign": "campaign", "Instance": "campaign", "read_campaign": "campaign", "Plan": "planning", "plan": "planning",
+    "Regret": "regrets", "regret": "regrets",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Campaign", "Instance", "read_campaign"):  # not everybody needs them, and importing costs time
-        from . import campaign
+    if name in LATER:
+        from importlib import import_module
 
-        return getattr(campaign, name)
-    if name in ("Plan", "plan"):
-        from . import planning
-
-        return getattr(planning, name)
+        return getattr(import_module(f".{LATER[name]}", __name__), name)
     raise AttributeError(f"module 'combgame' has no attribute {name!r}")

@@ -14,7 +14,7 @@ from numba.extending import overload_method, register_jitable
 from ._marks import FUNCTIONS, PARTS
 
 # nothing in these is compiled
-UNCOMPILED = {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regret.py", "testing.py"}
+UNCOMPILED = {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regrets.py", "testing.py"}
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
 _SEEN = [0, 0]

@@ -56,8 +56,8 @@ def run(
         campaign = replace(campaign, configurations=tuple(replace(c, runs=runs) for c in campaign.configurations))
     target = store or file.with_suffix(".db")
     with stopped():
-        say(f"{campaign.runs:,} runs of {len(campaign.configurations)} configurations; what is finished is stored in {target}.")
         rows = campaign.run(target, jobs, cluster, say=say)
+    say(f"all {campaign.runs:,} runs of {campaign.name} are in {target}: see `combgame campaign report {target}`.")
     typer.echo(show(rows, "json" if as_json else "text"))
 
 

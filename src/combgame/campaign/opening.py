@@ -31,7 +31,7 @@ def open_store(path: str | Path, name: str | None = None) -> tuple[Store, str | 
         ) from error
     begun = not any(head) and Path(f"{path}-journal").exists()  # killed while it was being made: SQLite takes it back
     if head[:16] != b"SQLite format 3\0"[: len(head)] and not begun:
-        raise StoreError(f"{path} is not a campaign's file of runs (.db); name another one.")
+        raise StoreError(f"{path} is not a campaign's file of runs (.db); choose another one.")
     if len(head) == 100 and int.from_bytes(head[68:72]) != MARK and not begun:  # even if it is damaged
         raise StoreError(f"{path} is another program's SQLite file, not a campaign; choose another --store.")
     try:

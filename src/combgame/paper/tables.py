@@ -7,7 +7,7 @@ import numpy as np
 
 from ..campaign import Instance
 from ..complexity import complexity
-from ..regret import Regret, regret
+from ..regrets import Regret, regret
 from . import instances as the
 from .experiments import LEARNERS, experiments
 from .timing import time_per_round
