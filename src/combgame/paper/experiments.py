@@ -32,7 +32,7 @@ class Experiment:
 
 def cross(rules: Sequence[str] | Mapping[str, str | RuleBase]) -> Callable[[Experiment, int, int], Campaign]:
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
-        return Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", min(runs, 300), seed, CAP)
+        return Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", runs, seed, CAP)
 
     return plan
 
@@ -77,7 +77,7 @@ LEARNERS = {"adahedge": AdaHedge(), "hedge": Hedge(), "ofw": OFW(), "lloo": LLOO
 
 
 def options(e: Experiment, runs: int, seed: int) -> Campaign:
-    """One option changed at a time: tracking, one learner per answer (at most 300 runs); bonus and threshold, for two (at most 40)."""
+    """One option changed at a time: tracking, one learner per answer (at most 400 runs); bonus and threshold, for two (at most 40)."""
     rules: dict[str, str | RuleBase] = {}
     for name, learner in LEARNERS.items():
         rules[name] = CombGame(learner)
@@ -88,7 +88,7 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
     few = min(runs, 40)
     return (
-        Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", min(runs, 300), seed, CAP)
+        Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", min(runs, 400), seed, CAP)
         + Campaign.cross(
             e.name, e.instances, {f"{n}, theory bonus": r for n, r in theory.items()}, DELTA, "stylised", few, seed, CAP
         )
