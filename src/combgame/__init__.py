@@ -12,7 +12,7 @@ from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
 from .regret import Regret, regret
 from .rewards import Bernoulli, Bounded, Gaussian
-from .rules import GCBPE, CombGame, Uniform
+from .rules import GCBPE, CombGame, ProductAdaHedge, Uniform
 from .simulate import Comparison, Simulation, compare, simulate
 from .structures import (
     AlmostAllSets,
@@ -33,9 +33,9 @@ from .structures import (
 __all__ = [
     "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame", "CombGameError",
     "Comparison", "Complexity", "EngineError", "Evidence", "Gaussian", "Geometry", "Hedge", "InputError", "Instance", "IntegerProgram",
-    "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Problem", "Regret", "Simulation", "SpanningTrees",
-    "StoreError", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence",
-    "grid_network", "line_network", "read_campaign", "regret", "simulate", "theory_bonus",
+    "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Problem", "ProductAdaHedge", "Regret", "Simulation",
+    "SpanningTrees", "StoreError", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity",
+    "evidence", "grid_network", "line_network", "read_campaign", "regret", "simulate", "theory_bonus",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

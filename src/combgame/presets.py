@@ -1,13 +1,14 @@
 """A name from the literature -> its parts: the index to the papers.
 
 hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
+product-adahedge             adahedge over exponentially many actions, by sums over all sets (Subsets, Paths, SpanningTrees, ...)
 uniform                      a random action every round
 gcb-pe                       a covering over and over, with its own stopping rule: Chen, Du, Kuroki 2020
 """
 
 from .errors import UnknownNameError
 from .learners import LLOO, OFW, AdaHedge, Hedge
-from .rules import GCBPE, CombGame, RuleBase, Uniform
+from .rules import GCBPE, CombGame, ProductAdaHedge, RuleBase, Uniform
 
 PRESETS: dict[str, RuleBase] = {
     "hedge": CombGame(Hedge()),
@@ -16,6 +17,7 @@ PRESETS: dict[str, RuleBase] = {
     "lloo": CombGame(LLOO()),
     "uniform": Uniform(),
     "gcb-pe": GCBPE(),
+    "product-adahedge": ProductAdaHedge(),
 }
 
 

@@ -3,6 +3,7 @@
 from .base import RuleBase, Setup, Stopping
 from .combgame import CombGame
 from .gcb_pe import GCBPE
+from .product_hedge import ProductAdaHedge
 from .uniform import Uniform
 
-__all__ = ["GCBPE", "CombGame", "RuleBase", "Setup", "Stopping", "Uniform"]
+__all__ = ["GCBPE", "CombGame", "ProductAdaHedge", "RuleBase", "Setup", "Stopping", "Uniform"]
