@@ -24,6 +24,7 @@ RULES = {
     "uniform": cg.Uniform(),
     "hedge": cg.CombGame(cg.Hedge(), start="covering"),
     "adahedge": cg.CombGame(cg.AdaHedge(), start="covering"),
+    "product-adahedge": cg.ProductAdaHedge(),
     "ofw": cg.CombGame(cg.OFW()),
     "lloo": cg.CombGame(cg.LLOO()),
     "ofw, no sparsification": cg.CombGame(cg.OFW(sparsify=False)),
@@ -31,7 +32,7 @@ RULES = {
 }
 
 
-def start(rule: cg.Uniform | cg.CombGame, d: int, engine: str) -> Run:
+def start(rule: cg.Uniform | cg.ProductAdaHedge | cg.CombGame, d: int, engine: str) -> Run:
     problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
     return Run(problem, rule.setup(problem), NEVER, np.array(means(d)), 1, 0, 0, engine)
 

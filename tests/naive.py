@@ -1,5 +1,6 @@
 """Slow, obvious twins of the algorithms, written from the paper's formulas: dictionaries, enumeration, generic solvers."""
 
+import decimal
 import itertools
 import math
 
@@ -386,3 +387,85 @@ def characteristic_time(family, actions, answers, mean, sigma, low, high):
     for _ in range(3):  # again from a little inside, where it got stuck at a corner
         found.append(solve(0.9 * found[-1] + 0.1 * start))
     return 1.0 / max(value(w) for w in found)
+
+
+def ensemble(sets, score, d):
+    """ln sum_A exp(<1_A, score>) and the chance of every arm, by enumeration in long doubles."""
+    value = np.array([sum((np.longdouble(score[a]) for a in s), np.longdouble(0)) for s in sets])
+    w = np.exp(value - value.max())
+    out = np.zeros(d, np.longdouble)
+    for s, x in zip(sets, w / w.sum(), strict=True):
+        out[list(s)] += x
+    return float(value.max() + np.log(w.sum())), out.astype(float)
+
+
+def subset_chances(score, k):
+    """The same for all sets of k arms, from the elementary symmetric polynomials in 60 digits with any exponent."""
+    with decimal.localcontext(decimal.Context(prec=60, Emax=10**15, Emin=-(10**15))):
+        w = [decimal.Decimal(float(x)).exp() for x in score]
+
+        def polynomials(weights):
+            e = [decimal.Decimal(1)] + [decimal.Decimal(0)] * k
+            for x in weights:
+                for j in range(k, 0, -1):
+                    e[j] += x * e[j - 1]
+            return e
+
+        total = polynomials(w)[k]
+        chance = [float(x * polynomials(w[:a] + w[a + 1 :])[k - 1] / total) for a, x in enumerate(w)]
+        return float(total.ln()), np.array(chance)
+
+
+def tree_chances(nodes, edges, score):
+    """The same for spanning trees: the determinant, and each edge's weight over the conductance between its ends, in 60 digits."""
+    with decimal.localcontext(decimal.Context(prec=60, Emax=10**15, Emin=-(10**15))):
+        weight = [decimal.Decimal(float(x)).exp() for x in score]
+
+        def eliminate(kept):
+            w = {(i, j): decimal.Decimal(0) for i in range(nodes) for j in range(nodes)}
+            for (u, v), x in zip(edges, weight, strict=True):
+                w[u, v] += x
+                w[v, u] += x
+            left, product = set(range(nodes)), decimal.Decimal(1)
+            for v in range(nodes):
+                if v not in kept:
+                    left.remove(v)
+                    around = sum(w[v, i] for i in left)
+                    product *= around
+                    for i, j in itertools.permutations(left, 2):
+                        w[i, j] += w[v, i] * w[v, j] / around
+            return w, product
+
+        chance = [float(x / eliminate((u, v))[0][u, v]) for (u, v), x in zip(edges, weight, strict=True)]
+        return float(eliminate((0,))[1].ln()), np.array(chance)
+
+
+def product_adahedge(sets, d, home, answers, sigma, means, rng, bonus, played):
+    """Algorithm 1 with enumerated AdaHedge and the arms tracked by one oracle call, along the actions `played`.
+
+    How far each action was from the best one, and the second best one, for the lag sum_s w~_s - N~.
+    """
+    player, owed, number, values, short, lead = AdaHedge(sets), np.zeros(d), np.zeros(d), np.zeros(d), [], []
+    for t, action in enumerate(played):
+        if t < len(home):
+            assert action == home[t]
+            owed[list(action)] += 1
+        else:
+            mean = values / number
+            best = max(answers, key=lambda s: sum(mean[a] for a in s))
+            arms = marginals(player.act(), d)
+            owed += arms
+            lag = owed - number
+            order = sorted((sum(lag[a] for a in s) for s in sets), reverse=True)
+            short.append(order[0] - sum(lag[a] for a in action))
+            lead.append(order[0] - order[1])
+            infinite = (-math.inf, math.inf)
+            other = min(
+                (_gaussian_move(mean, arms, best, s, sigma, *infinite) for s in answers if s != best), key=lambda x: x[0]
+            )[1]
+            f = bonus(t)
+            player.feed(np.array([optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a]) for a in range(d)]))
+        for a in action:
+            values[a] += means[a] + sigma[a] * rng.standard_normal()
+            number[a] += 1
+    return short, lead

@@ -1,6 +1,7 @@
 """A name from the literature -> its parts: the index to the papers.
 
 hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
+product-adahedge             adahedge over exponentially many actions, by sums over all sets (Subsets, Paths, SpanningTrees, ...)
 uniform                      a random action every round
 frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Proutiere, NeurIPS 2021, and Tzeng et al., NeurIPS 2023
 gcb-pe                       a covering over and over, with its own stopping rule: Chen, Du, Kuroki 2020
@@ -8,7 +9,7 @@ gcb-pe                       a covering over and over, with its own stopping rul
 
 from .errors import UnknownNameError
 from .learners import LLOO, OFW, AdaHedge, Hedge
-from .rules import GCBPE, CombGame, FrankWolfe, RuleBase, Uniform
+from .rules import GCBPE, CombGame, FrankWolfe, ProductAdaHedge, RuleBase, Uniform
 
 PRESETS: dict[str, RuleBase] = {
     "hedge": CombGame(Hedge()),
@@ -18,6 +19,7 @@ PRESETS: dict[str, RuleBase] = {
     "uniform": Uniform(),
     "gcb-pe": GCBPE(),
     "frank-wolfe": FrankWolfe(),
+    "product-adahedge": ProductAdaHedge(),
 }
 
 

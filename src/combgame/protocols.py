@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Random = np.random.Generator
 
 __all__ = [
-    "Bonus", "Catalogue", "Floats", "Game", "Ints", "Learner", "Mixture", "Random", "Rewards", "Rule", "Seen", "Structure",
+    "Bonus", "Catalogue", "Ensemble", "Floats", "Game", "Ints", "Learner", "Mixture", "Random", "Rewards", "Rule", "Seen", "Structure",
     "Threshold", "Tracker", "View", "compilable", "jitable",
 ]  # fmt: skip
 
@@ -88,6 +88,14 @@ class Structure(Protocol):
 
         Writes J to `rival` and y to `alternative`. With weight = counts it is the generalised likelihood ratio.
         """
+
+
+@compilable
+class Ensemble(Protocol):
+    """A structure's sets at random, with chances proportional to exp(<1_A, score>); see `StructureBase.ensemble`."""
+
+    def marginals(self, score: Floats, out: Floats) -> float:
+        """out_a = the chance that the set has arm a, for any finite scores; returns ln sum_A exp(<1_A, score>)."""
 
 
 @compilable

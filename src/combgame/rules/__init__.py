@@ -4,6 +4,7 @@ from .base import RuleBase, Setup, Stopping
 from .combgame import CombGame
 from .frank_wolfe import FrankWolfe
 from .gcb_pe import GCBPE
+from .product_hedge import ProductAdaHedge
 from .uniform import Uniform
 
-__all__ = ["GCBPE", "CombGame", "FrankWolfe", "RuleBase", "Setup", "Stopping", "Uniform"]
+__all__ = ["GCBPE", "CombGame", "FrankWolfe", "ProductAdaHedge", "RuleBase", "Setup", "Stopping", "Uniform"]

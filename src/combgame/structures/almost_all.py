@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..protocols import Floats, Random, Rewards, Structure
 from .base import Geometry, StructureBase, whole
 from .bracket import BracketPart
+from .diagram import DiagramPart, diagram
 
 
 class AlmostAllSetsPart(NamedTuple):
@@ -91,6 +92,30 @@ class AlmostAllSets(StructureBase):
 
     def answer_part(self) -> Structure:
         return BracketPart(self, exact=True)
+
+    def ensemble(self) -> DiagramPart:
+        """Arm after arm, the needle's first, in at most three states: its arms are all taken so far, none is taken, or neither."""
+        pins, d = len(self.needle), self.d
+        order = [*self.needle, *(a for a in range(d) if a not in self.needle)]
+        states = [(0, "all")]
+        for i in range(1, d):
+            states += [
+                (i, state) for state in ("all", "none", "some") if (state != "all" or i <= pins) and (state, i) != ("some", 1)
+            ]
+        states += [(d, "all")] * (pins == d)
+        number, end = {state: v for v, state in enumerate(states)}, len(states)
+        leaving: list[list[tuple[int, int]]] = [[] for _ in range(end + 1)]
+        for (i, state), v in number.items():
+            if state == "all" and i == pins:
+                leaving[v].append((-1, end))  # the needle itself, and no other arm
+                continue
+            without = "none" if i == 0 else "some" if state == "all" else state
+            for arm, then in ((order[i], "all" if state == "all" else "some"), (-1, without)):
+                if (i + 1, then) in number:
+                    leaving[v].append((arm, number[i + 1, then]))
+                elif i + 1 == d and then == "some":
+                    leaving[v].append((arm, end))
+        return diagram(leaving)
 
     def size(self) -> int:
         return (1 << self.d) - (1 << (self.d - len(self.needle)))

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase, hypersimplex, whole
+from .diagram import DiagramPart, diagram
 from .rivals import exchange
 
 
@@ -53,6 +54,10 @@ class Arms(StructureBase):
 
     def part(self) -> ArmsPart:
         return ArmsPart(self.d, np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(1))
+
+    def ensemble(self) -> DiagramPart:
+        """The softmax: one step, with any arm."""
+        return diagram([[(a, 1) for a in range(self.d)], []])
 
     def size(self) -> int:
         return self.d

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError, TooManySetsError
-from ..protocols import Floats, Random, Structure
+from ..protocols import Ensemble, Floats, Random, Structure
 from .callback import own_errors
 
 
@@ -76,6 +76,20 @@ class StructureBase:
     def answer_part(self) -> Structure:
         """The part that is used when the structure is asked about; the same one unless the two need different things."""
         return self.part()
+
+    def ensemble(self) -> Ensemble:
+        """The verb of `protocols.Ensemble`, with fresh scratch arrays; a sentence where sums over all sets have no closed form.
+
+        >>> from combgame import Arms
+        >>> chance = np.zeros(2)
+        >>> total = Arms(2).ensemble().marginals(np.log([1.0, 3.0]), chance)
+        >>> round(math.exp(total), 9), chance.round(9).tolist()
+        (4.0, [0.25, 0.75])
+        """
+        raise InputError(
+            f"{self!r} has no closed form for sums over all its sets, which the rule 'product-adahedge' needs; use the rule 'lloo' or "
+            "'ofw', or, if its sets are few, Listed(actions.sets(), actions.d) as actions."
+        )
 
     def size_bound(self) -> int:
         """At least the number of sets: what a proved threshold needs to know."""

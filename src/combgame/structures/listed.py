@@ -10,6 +10,7 @@ from ..errors import InputError
 from ..protocols import Floats, Ints, Random, Rewards
 from ..rewards.base import differ
 from .base import Geometry, StructureBase, vector, whole
+from .diagram import DiagramPart, diagram, prefix_tree
 from .polytope import facets, greedy_psi
 from .rivals import against
 
@@ -105,6 +106,10 @@ class Listed(StructureBase):
 
     def part(self) -> ListedPart:
         return listed_part(self._matrix)
+
+    def ensemble(self) -> DiagramPart:
+        """All sets, with common beginnings counted once."""
+        return diagram(prefix_tree(self._sets))
 
     def size(self) -> int:
         return len(self._sets)

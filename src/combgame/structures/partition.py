@@ -12,6 +12,7 @@ from ..heaps import rise, sink
 from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase, whole
 from .rivals import exchange
+from .symmetric import SymmetricPart, symmetric
 
 
 class PartitionPart(NamedTuple):
@@ -119,6 +120,10 @@ class Partition(StructureBase):
             members, first, np.array(self.sizes, dtype=np.int64), group, np.zeros(max(self.sizes), np.int64),
             np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
         )  # fmt: skip
+
+    def ensemble(self) -> SymmetricPart:
+        """Independent groups: a product of elementary symmetric polynomials."""
+        return symmetric(self.groups, self.sizes)
 
     def size(self) -> int:
         return math.prod(math.comb(len(g), k) for g, k in zip(self.groups, self.sizes, strict=True))

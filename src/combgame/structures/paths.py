@@ -10,6 +10,7 @@ from ..errors import InputError, UnknownNameError
 from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase
 from .detours import labels, search
+from .diagram import DiagramPart, diagram
 from .graphs import read_graph
 from .rivals import against
 
@@ -122,6 +123,10 @@ class Paths(StructureBase):
             first, np.array(arms, dtype=np.int64), np.array([self._head[a] for a in arms], dtype=np.int64), np.array(share),
             np.zeros(nodes), np.zeros(nodes, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d),
         )  # fmt: skip
+
+    def ensemble(self) -> DiagramPart:
+        """The graph itself."""
+        return diagram([[(a, self._head[a]) for a in out] for out in self._leaving])
 
     def size(self) -> int:
         return self._counts[0]

@@ -12,6 +12,7 @@ from ..heaps import rise, sink
 from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase, hypersimplex, whole
 from .rivals import exchange
+from .symmetric import SymmetricPart, symmetric
 
 
 class SubsetsPart(NamedTuple):
@@ -86,6 +87,10 @@ class Subsets(StructureBase):
             np.zeros(d),
             np.zeros(3),
         )
+
+    def ensemble(self) -> SymmetricPart:
+        """The elementary symmetric polynomial of the weights."""
+        return symmetric([list(range(self.d))], [self.chosen])
 
     def size(self) -> int:
         return math.comb(self.d, self.chosen)

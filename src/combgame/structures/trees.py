@@ -12,6 +12,7 @@ from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase, greedy_covering
 from .forests import forests
 from .graphs import read_graph
+from .kirchhoff import KirchhoffPart, kirchhoff
 from .rivals import exchange
 
 EXACT_FORESTS = 150  # up to this many edges coverings and differences are exact (matroid partition)
@@ -168,6 +169,10 @@ class SpanningTrees(StructureBase):
             np.array([a for some in at for a in some], dtype=np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
             np.zeros(n, np.int64), np.zeros(d, np.int64), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
         )  # fmt: skip
+
+    def ensemble(self) -> KirchhoffPart:
+        """The matrix-tree theorem with weights: O(nodes^3)."""
+        return kirchhoff(len(self.nodes), self.tails, self.heads)
 
     def size(self) -> int:
         """Kirchhoff's determinant, in whole numbers (Bareiss)."""

@@ -1,0 +1,84 @@
+"""The CombGame rule with AdaHedge over all actions in product form: no catalogue, no support, no enumeration.
+
+Lines 5 to 9 of Algorithm 1 on arms alone. Line 6, C-tracking, is one oracle call: with the lag L = sum_{s<=t} w~_s - N~_{t-1}, the action
+argmax_A <1_A, L>. Since <1_A, L> >= <w~_t, L>, the squared lag ||L - 1_A||^2 grows by at most K - ||w~_t||^2 a round: N~ stays within
+sqrt(K t) of sum_s w~_s in t rounds (in practice, within a few plays).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..bonuses import make_bonus
+from ..coverings import start_sets, table
+from ..learners.product_hedge import ProductHedgePart, product_hedge
+from ..protocols import Bonus, Floats, Game, Ints, Random, Seen, View
+from ..structures.base import vector
+from ..thresholds import Question
+from .base import RuleBase, copied
+from .combgame import optimism
+
+
+class ProductAdaHedgePart(NamedTuple):
+    learner: ProductHedgePart
+    bonus: Bonus
+    arms: Floats  # w~_t
+    owed: Floats  # sum_s w~_s
+    lag: Floats  # scratch
+    visible: Floats  # 1 for arms that some action observes
+    reward: Floats  # r_t
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        self.learner.weigh(self.arms)  # line 5: w~_t
+        for a in range(self.lag.size):
+            self.owed[a] += self.arms[a]
+            self.lag[a] = self.owed[a] - seen.counts[a]
+        game.actions.argmax(self.lag, view.action)  # line 6: A_t
+        game.answers.nearest(game.rewards, seen.mean, self.arms, view.best, view.rival, view.alternative)  # line 7: lambda_t
+        f = self.bonus.explore(seen.clock[0])
+        optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
+        self.learner.learn(game.actions, self.arms, self.reward)  # line 9
+
+    def full(self) -> bool:
+        return False
+
+
+class ProductAdaHedgeSetup(NamedTuple):
+    template: ProductAdaHedgePart
+    rows: Ints
+
+    def fresh(self, rng: Random) -> tuple[ProductAdaHedgePart, Ints]:
+        return copied(self.template), self.rows
+
+    def enlarge(self, rule: ProductAdaHedgePart) -> ProductAdaHedgePart:
+        return rule
+
+    def figures(self, rule: ProductAdaHedgePart) -> dict[str, int]:
+        return {}
+
+
+@dataclass(frozen=True)
+class ProductAdaHedge(RuleBase):
+    """AdaHedge over all actions, exactly, without enumerating them; covering start. bonus: "stylised" (ln t) or "theory".
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(40, 20), cg.Arms(40), cg.Gaussian(0.1))  # 137,846,528,820 actions
+    >>> means = [0.5, *[0.2] * 39]
+    >>> cg.simulate(problem, means, rule=ProductAdaHedge(), runs=2, threshold="stylised", engine="python").answers
+    [(0,), (0,)]
+    """
+
+    bonus: str | Bonus = "stylised"
+
+    def __post_init__(self) -> None:
+        make_bonus(self.bonus)
+
+    def setup(self, problem: Question) -> ProductAdaHedgeSetup:
+        actions, d = problem.actions, problem.actions.d
+        learner, sets = product_hedge(actions), start_sets("covering", actions, None)
+        owed = np.bincount([a for chosen in sets for a in chosen], minlength=d).astype(float)  # N~ = sum w~ at the start
+        part = ProductAdaHedgePart(
+            learner, make_bonus(self.bonus), np.zeros(d), owed, np.zeros(d), vector(actions.observable(), d), np.zeros(d)
+        )
+        return ProductAdaHedgeSetup(part, table(sets))
