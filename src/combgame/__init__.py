@@ -30,12 +30,12 @@ from .structures import (
 )  # fmt: skip
 
 __all__ = [
-    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame", "CombGameError",
-    "Comparison", "Complexity", "EngineError", "Evidence", "FrankWolfe",
-    "Gaussian", "Geometry", "Hedge", "InputError", "Instance", "IntegerProgram",
-    "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan", "Problem", "ProductAdaHedge", "Regret", "Simulation",
-    "SpanningTrees", "StoreError", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence",
-    "grid_network", "line_network", "plan", "read_campaign", "regret", "simulate", "theory_bonus",
+    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame",
+    "CombGameError", "Comparison", "Complexity", "EngineError", "Evidence", "FrankWolfe", "Gaussian", "Geometry", "Hedge",
+    "InputError", "Instance", "IntegerProgram", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
+    "Problem", "ProductAdaHedge", "Regret", "Simulation", "SpanningTrees", "StoreError", "Subsets", "TieError",
+    "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network",
+    "plan", "read_campaign", "regret", "simulate", "theory_bonus",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
