@@ -61,7 +61,7 @@ def _options(report: list[dict[str, Any]]) -> Any:
     axis.set_xscale("log")
     axis.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
     axis.minorticks_off()
-    axis.set_xlabel("mean stopping time / that of the learner as usual (C-tracking, one learner, stylised)")
+    axis.set_xlabel("mean stopping time / that of the learner as usual")
     axis.legend(fontsize=8, frameon=False)
     return made
 
@@ -76,7 +76,7 @@ def _learners(costs: list[dict[str, Any]], regrets: list[dict[str, Any]], out: P
         t = [row["t"] for row in rows]
         axes[0].plot(t, [max(row["regret"], 1e-2) for row in rows], color=colour, linewidth=1.4, label=rule)
         axes[0].plot(t, [row["bound"] for row in rows], color=colour, linewidth=1.0, linestyle="--", alpha=0.7)
-        axes[1].plot(t, [row["support"] for row in rows], color=colour, linewidth=1.4, label=rule)
+        axes[1].plot(t, [row["support"] for row in rows], color=colour, linewidth=3.0 if place == 0 else 1.4, label=rule)
         cost = [row for row in costs if row["rule"] == rule]
         axes[2].plot(
             [row["actions"] for row in cost],

@@ -114,7 +114,7 @@ def fifth(out: Path) -> tuple[str, str]:
         f"from n_s = {small:g} to {large:g} uniform sampling's mean grows {factor['uniform']:,.0f} times "
         f"(to {m.at[large, 'uniform']:,.0f}), LLOO's {factor['lloo']:.1f} times (to {m.at[large, 'lloo']:,.0f}); AdaHedge's is "
         f"{m.at[large, 'adahedge']:,.0f} at n_s = {large:g}, where |A| = {quantities[large]:,}, and at least 0.9 |A| "
-        f"at every n_s from there on: n_s = {', '.join(f'{x:g}' for x in paid) or 'none'}"
+        f"at n_s = {', '.join(f'{x:g}' for x in paid) or 'none'}"
     )
     return verdict([factor["uniform"] >= 10 * factor["lloo"], bool(paid)]), text
 

@@ -42,7 +42,7 @@ REASONS: dict[int, str] = {
     7: "AdaHedge pays its start of 2^(d-1) rounds and uniform sampling meets the needle once in 2^(d-1) rounds; LLOO's mean hardly changes with d.",
     8: "The paper finds all of them within a few percent. With one learner per answer that is so here. D-tracking is as good or slightly better for the learners on the simplex, whose weights move slowly, and worse for OFW and LLOO at d >= 10, "
     "whose weights jump: D-tracking follows the last weights, not their sum.",
-    9: "With 0.1 as delta the stylised threshold errs in a few runs of a thousand on these instances. That is an observation, not a guarantee: no theorem covers it.",
+    9: "With 0.1 as delta the stylised threshold errs in about one run of a thousand on these instances. That is an observation, not a guarantee: no theorem covers it.",
 }
 
 
@@ -61,7 +61,7 @@ def page(out: Path, found: Sequence[Finding]) -> str:
 
 
 def _summary(out: Path, found: Sequence[Finding]) -> str:
-    cells = [[f"[{f.number}](#{_anchor(f)})", f.claim, f.verdict] for f in found]
+    cells = [[f"[{f.number}](#{_anchor(f)})", f.claim.replace("|", "\\|"), f.verdict] for f in found]
     runs = {row["runs"] for name in experiments() for row in read(out, name)} or {0}
     return f"## Verdicts\n\n{markdown(['', 'finding', 'verdict'], cells, left=3)}\n\nRuns per line: {min(runs)} to {max(runs)}, printed in each table.\n"
 
