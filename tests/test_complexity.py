@@ -146,3 +146,29 @@ def test_the_error_of_an_oracle_is_its_own():
     problem = cg.Problem(cg.Oracle(sulky, 4), cg.Arms(4), cg.Gaussian(0.01))
     with pytest.raises(KeyError, match="my own bug"):
         cg.complexity(problem, [0.9, 0.5, 0.2, 0.1])
+
+
+def test_a_solver_that_gives_up_is_replaced_or_the_gap_says_so(monkeypatch):
+    """On this instance HiGHS's own choice of method once ended with the status "Not Set"."""
+    net = cg.grid_network(10)
+    problem = cg.Problem(net, None, cg.Gaussian(0.05))
+    means = np.random.default_rng(1).uniform(0.0, 1.0, net.d)
+    whole = cg.complexity(problem, means)
+    assert whole.gap <= 1e-4
+    import scipy.optimize
+
+    usual, calls = scipy.optimize.linprog, []
+
+    def moody(*args, **options):
+        calls.append(options["method"])
+        solved = usual(*args, **options)
+        if len(calls) > 20 or options["method"] == "highs":
+            solved.status = 4
+        return solved
+
+    monkeypatch.setattr(scipy.optimize, "linprog", moody)
+    found = cg.complexity(problem, means)
+    assert set(calls) == {"highs", "highs-ds", "highs-ipm"} and found.gap > 1e-4
+    assert found.time / (1.0 + found.gap) <= whole.time * (1.0 + 1e-9) and whole.time / (1.0 + whole.gap) <= found.time * (
+        1.0 + 1e-9
+    )

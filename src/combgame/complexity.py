@@ -75,11 +75,16 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
             payoff = np.c_[payoff, _sums(columns[-1], actions)]
             n, m = payoff.shape
             scaled = np.minimum(payoff / (lower or payoff.max()), 1e6)  # in units of the value; above that, nothing is gained
-            solved = linprog(  # max z: sum_A x_A payoff[A, j] >= z for all j, sum x = 1
-                np.r_[np.zeros(n), -1.0], A_ub=np.c_[-scaled.T, np.ones(m)], b_ub=np.zeros(m),
-                A_eq=np.r_[np.ones(n), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * n + [(None, None)], method="highs",
-            )  # fmt: skip
-            if solved.status != 0:
+            for method in ("highs", "highs-ds", "highs-ipm"):  # now and then one of them gives up without a reason
+                solved = linprog(  # max z: sum_A x_A payoff[A, j] >= z for all j, sum x = 1
+                    np.r_[np.zeros(n), -1.0], A_ub=np.c_[-scaled.T, np.ones(m)], b_ub=np.zeros(m),
+                    A_eq=np.r_[np.ones(n), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * n + [(None, None)], method=method,
+                )  # fmt: skip
+                if solved.status == 0:
+                    break
+            else:
+                if lower > 0.0 and upper < np.inf:
+                    break  # what is known so far is certain: the gap says how far it is
                 raise CombGameError(f"complexity: the linear programme failed ({solved.message}); scale the means and sigma.")
             weights, mixed = np.maximum(solved.x[:n], 0.0), np.maximum(-solved.ineqlin.marginals, 0.0)
             against = (mixed / mixed.sum()) @ np.array(columns)
