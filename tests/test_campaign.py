@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -1286,3 +1287,19 @@ def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
         c.label for c in cg.Campaign.cross("c", [four], ["gcb-pe"], threshold=["stylised", "proved"], runs=1).configurations
     ]
     assert labels == ["gcb-pe, stylised, stopped by stylised", "gcb-pe, proved"]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cg.Instance("i", None, (0.5,)), "Instance 'i': problem = None must be a Problem"),
+        (lambda: cg.Instance("i", PROBLEM, (math.nan, *MEANS[1:])), "every value must be finite"),
+        (lambda: cg.Campaign.cross("c", [PROBLEM], ["ofw"]), "must be a list of instances"),
+        (lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], "ofw"), "rules = 'ofw' must be a list of rules"),
+        (lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], []), "has nothing to run"),
+        (lambda: cg.regret(None, MEANS), "regret: problem = None must be a Problem"),
+    ],
+)
+def test_what_is_no_campaign_is_said_in_a_sentence(call, words):
+    with pytest.raises(cg.InputError, match=words):
+        call()

@@ -39,6 +39,7 @@ def test_importing_costs_no_more_than_numpy_and_a_hundred_milliseconds():
 
 LAYERS = [
     "_marks",
+    "_sources",
     "errors",
     "catalogue",
     "protocols",

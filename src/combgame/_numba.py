@@ -1,9 +1,6 @@
 """Everything this package asks of numba, in one place; imported when something is first compiled."""
 
-import functools
-import hashlib
 import inspect
-import pathlib
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -12,9 +9,11 @@ from numba import config, njit, types
 from numba.extending import overload_method, register_jitable
 
 from ._marks import FUNCTIONS, PARTS
+from ._sources import digest
 
-# nothing in these is compiled
-UNCOMPILED = {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regrets.py", "testing.py"}
+UNCOMPILED = frozenset(  # nothing in these is compiled
+    {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regrets.py", "testing.py"}
+)
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
 _SEEN = [0, 0]
@@ -27,7 +26,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     (A setting of the process: numba does not pass the option on to the functions that are called.)
     """
     teach()
-    body, sources = register_jitable(function), digest()
+    body, sources = register_jitable(function), digest(UNCOMPILED)  # numba itself only looks at the file of the entry point
 
     @njit(nogil=True, error_model="numpy", cache=ours)
     def entry(*args):  # type: ignore[no-untyped-def]
@@ -80,14 +79,3 @@ def _teach_verb(name: str, signature: inspect.Signature) -> None:
 def _bare(method: FunctionType) -> FunctionType:
     """The method without its annotations: numba compares those too, and a user's need not be ours."""
     return FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
-
-
-@functools.cache
-def digest() -> str:
-    """Hash of the package's sources: numba itself only looks at the file of the entry point."""
-    root, found = pathlib.Path(__file__).parent, hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0] in UNCOMPILED:
-            continue
-        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()

@@ -61,3 +61,8 @@ def evidence(problem: Problem, estimates: Any, counts: Any, delta: float | None 
         rounds = math.ceil(float(weight.sum()) / problem.actions.largest())
         level = make_threshold(threshold, problem, check_deltas(delta)[:1]).level(rounds, 0)
     return Evidence(arms_of(best), arms_of(rival), float(value), level)
+
+
+def best_answer(problem: Problem, means: Any) -> tuple[int, ...]:
+    """The answer that is best for these means."""
+    return evidence(problem, means, np.ones(problem.d)).answer

@@ -9,12 +9,12 @@ import numpy as np
 
 from .complexity import Complexity, complexity, limit, lower_bound
 from .errors import InputError
-from .evidence import evidence
+from .evidence import best_answer
 from .presets import make_rule
 from .problem import Problem, check_deltas
 from .protocols import Floats
 from .rules import RuleBase, Stopping
-from .simulate import Bench, Simulation, bar, describe, make_bench, spread, summary
+from .simulate import Bench, Simulation, aligned, bar, describe, make_bench, spread, summary
 from .structures.base import whole
 from .thresholds import Validity, make_threshold, resolve, validity
 
@@ -123,13 +123,11 @@ class Plan:
         return text + f"; no rule can do it in fewer than {row['bound']:,.0f} on average."
 
     def __str__(self) -> str:
-        from .campaign.report import plain
-
         rows, first = self.rows(), self.cases[0]
         simulated = rows[0]["rule"] is not None
         head = ["gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"]
         more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
-        text = [plain(head + more, [_cells(row) for row in rows], left=3 if simulated else 2)]
+        text = [aligned(head + more, [_cells(row) for row in rows], left=3 if simulated else 2)]
         if first.complexity.gap > 1e-3:
             low, high = first.complexity.time / (1.0 + first.complexity.gap), first.complexity.time
             text.append(f"1/D_nu, the characteristic time, lies between {low:,.1f} and {high:,.1f}; limits are for the latter.")
@@ -148,10 +146,10 @@ class Plan:
         text += ["", f"An optimal rule spends the limit's {end:,.0f} rounds ({stopping.name}, delta = {delta:g}) so:"]
         arms = sorted(self.arms()[: self.problem.d], key=lambda row: -row["values"])
         cells = [[row["arm"], f"{row['mean']:g}", f"{row['per_round']:.3f}", f"{row['values']:,.0f}"] for row in arms]
-        text.append(plain(["arm", "mean", "per round", "values"], cells[:SHOWN]) + _rest(len(cells), "arms"))
+        text.append(aligned(["arm", "mean", "per round", "values"], cells[:SHOWN]) + _rest(len(cells), "arms"))
         played = self.support()[: len(first.complexity.support)]
         cells = [[row["action"], f"{row['share']:.3f}", f"{row['plays']:,.0f}"] for row in played]
-        text.append(plain(["action", "share", "plays"], cells[:SHOWN]) + _rest(len(cells), "actions"))
+        text.append(aligned(["action", "share", "plays"], cells[:SHOWN]) + _rest(len(cells), "actions"))
         return "\n".join([*text, "", self.sentence])
 
     def __repr__(self) -> str:
@@ -267,7 +265,7 @@ def plan(
     made = bar((outcome for _, bench in work for outcome in spread(bench.one, runs, jobs)), runs * len(work), "plan", progress)
     simulated = iter([bench.gather(name, [next(made) for _ in range(runs)]) for name, bench in work])
     cases = [
-        Case(share, scaled, evidence(problem, scaled, np.ones(problem.d)).answer, solved, tuple(next(simulated) for _ in benches))
+        Case(share, scaled, best_answer(problem, scaled), solved, tuple(next(simulated) for _ in benches))
         for share, scaled, solved, benches in prepared
     ]
     list(made)  # lets the bar end

@@ -75,6 +75,8 @@ def regret(
     >>> bool((found.regret <= found.bound).all())
     True
     """
+    if not isinstance(problem, Problem):
+        raise InputError(f"regret: problem = {problem!r} must be a Problem; it comes first.")
     chosen, means = make_rule(rule), problem.means(means)
     if not isinstance(chosen, CombGame):
         raise InputError(f"regret: rule = {rule!r} has no learner; use 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame.")

@@ -13,7 +13,7 @@ import numpy as np
 from .complexity import Complexity, complexity, limit, lower_bound
 from .engines import choose_engine, own_bounds
 from .errors import InputError, TieError, UnknownNameError
-from .evidence import evidence
+from .evidence import best_answer, evidence
 from .learners import LearnerBase
 from .presets import make_rule
 from .problem import Problem, check_deltas
@@ -143,7 +143,7 @@ class Simulation:
     @cached_property
     def best(self) -> tuple[int, ...]:
         """The correct answer."""
-        return evidence(self.problem, self.means, np.ones(self.problem.d)).answer
+        return best_answer(self.problem, self.means)
 
     @property
     def answers(self) -> Any:
@@ -251,6 +251,17 @@ def _ratio(row: dict[str, Any]) -> str:
     return "-" if math.isnan(row["ratio"]) else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
 
 
+def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
+    """A table as text: the first columns to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *cells]
+    )
+
+
 def table(simulations: Sequence[Simulation]) -> str:
     """The report of some simulations as text, with the bound of the instance underneath."""
     rows = [row for simulation in simulations for row in simulation.report()]
@@ -261,9 +272,7 @@ def table(simulations: Sequence[Simulation]) -> str:
          str(row["errors"]), str(row["capped"]), _ratio(row)]
         for row in rows
     ]  # fmt: skip
-    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-    lines = ["  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
-             for line in [head, *body]]  # fmt: skip
+    lines = [aligned(head, body, left=2)]
     c = simulations[0].complexity
     if c.gap > 1e-3:
         lines.append(
@@ -328,11 +337,11 @@ def make_bench(
     seed: int,
     max_rounds: int,
     engine: str = "auto",
-    ties: str = "error",
+    ties: str | None = None,
     eliminate: bool = False,
 ) -> Bench:
-    """Check everything that determines a run."""
-    truth, deltas = _check(problem, means, delta, ties), check_deltas(delta)
+    """Check everything that determines a run. ties: as in `simulate`; None: refused, where the caller has no such option."""
+    truth, deltas = _check(problem, means, ties), check_deltas(delta)
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
     chosen = make_rule(rule)
     stopping = make_stopping(chosen, threshold, problem, deltas, eliminate)
@@ -363,18 +372,19 @@ def make_stopping(rule: RuleBase, threshold: str, problem: Problem, deltas: list
     return usual._replace(watch=lambda game, level, seen: eliminating(problem.answers, game.rewards, level, seen))
 
 
-def _check(problem: Problem, means: Any, delta: Any, ties: str) -> Floats:
+def _check(problem: Problem, means: Any, ties: str | None) -> Floats:
     if not isinstance(problem, Problem):
         raise InputError(f"problem = {problem!r} must be a Problem; see combgame.Problem.")
     truth = problem.means(means)
-    if ties not in ("error", "run"):
+    if ties not in (None, "error", "run"):
         raise InputError(f"ties = {ties!r} must be 'error' or 'run'.")
     lead = evidence(problem, truth, np.ones(problem.d))
     gap = truth[list(lead.answer)].sum() - truth[list(lead.rival)].sum()
-    if ties == "error" and gap <= 1e-12 * np.abs(truth).max():
+    if ties != "run" and gap <= 1e-12 * np.abs(truth).max():
+        choice = ", or pass ties='run' to run to max_rounds" if ties == "error" else ""
         raise TieError(
             f"means: the answers ({problem.label(lead.answer)}) and ({problem.label(lead.rival)}) are equally good, so no "
-            "number of plays can tell them apart; change the means, or pass ties='run' to run to max_rounds."
+            f"number of plays can tell them apart; change the means{choice}."
         )
     return truth
 
@@ -390,8 +400,13 @@ def spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outc
     yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(delayed(one)(i) for i in range(1, runs))
 
 
+def shows_bar(progress: bool | None) -> bool:
+    """Whether to show a progress bar: as told, and if nothing is told, on a terminal."""
+    return sys.stderr.isatty() if progress is None else progress
+
+
 def bar(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) -> Iterator[Any]:
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if not shows_bar(progress):
         return outcomes
     from tqdm.auto import tqdm
 

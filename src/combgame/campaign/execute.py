@@ -5,7 +5,6 @@ changes nothing in its row. A configuration is first tried with one run; from it
 so that handing them out and storing them costs little.
 """
 
-import hashlib
 import math
 import os
 import platform
@@ -21,14 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from .._sources import digest
 from ..complexity import Complexity, complexity, limit, lower_bound
 from ..errors import CombGameError, InputError, StoreError
-from ..evidence import evidence
-from ..simulate import Bench, Outcome
-from ..structures.base import arms_of, whole
+from ..evidence import best_answer
+from ..simulate import Bench, Outcome, shows_bar
+from ..structures.base import arms_of
 from .lock import Lock
 from .opening import open_store
 from .pools import Here, Pool, open_pool
+from .report import report
 from .spec import Campaign, Configuration
 from .store import Chunk, Row, Store
 
@@ -38,18 +39,16 @@ TRIES = 3  # a chunk that has cost so many workers their lives is not tried agai
 
 def work(configuration: Configuration, first: int, number: int, engine: str, sources: str) -> Chunk:
     """Runs first .. first + number - 1, in whichever process this is."""
-    from .._numba import digest
-
     if sources != here():
         raise InputError(
             f"worker {worker()} has combgame {here()}, but the campaign was started with {sources}; install the same one everywhere."
         )
     began = time.perf_counter()
     try:
-        bench = _bench(configuration, engine, digest())
+        bench = _bench(configuration, engine)
     except TypeError:  # an option of a user's rule has no hash, such as a list
         bench = configuration.bench(engine)
-    best = evidence(bench.problem, bench.means, bench.means * 0.0 + 1.0).answer
+    best = best_answer(bench.problem, bench.means)
     rows = [_row(bench.one(run), run, best) for run in range(first, first + number)]
     return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
 
@@ -57,11 +56,8 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
 @cache
 def here() -> str:
     """What makes the rows in this process: the version of the package, a digest of all its sources, and what it computes with."""
-    root, found = Path(__file__).parent.parent, hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
-    return f"{__version__} ({found.hexdigest()[:12]}; {used})"
+    return f"{__version__} ({digest()[:12]}; {used})"
 
 
 def worker() -> str:
@@ -69,7 +65,7 @@ def worker() -> str:
 
 
 @lru_cache(maxsize=8)
-def _bench(configuration: Configuration, engine: str, sources: str) -> Bench:
+def _bench(configuration: Configuration, engine: str) -> Bench:
     return configuration.bench(engine)
 
 
@@ -216,27 +212,16 @@ def _died(error: Exception) -> bool:
 
 
 def run_campaign(
-    campaign: Campaign,
-    path: str | Path,
-    jobs: int = 1,
-    cluster: str | None = None,
-    engine: str = "auto",
-    progress: bool | None = None,
-    say: Callable[[str], None] | None = None,
-) -> None:
-    """Make every run of a campaign that its file does not hold yet.
-
-    path: the campaign file, made if it is not there. jobs: processes on this machine; cluster: a dask scheduler's address, or
-    "local". The same call again goes on where the last one ended, however it ended. say: is told of a damaged file that was mended.
-    """
-    path, jobs = Path(path), whole("jobs", jobs, 1)
+    campaign: Campaign, path: Path, jobs: int, cluster: str | None, engine: str, progress: bool | None, say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Make every run of a campaign that its file does not hold yet, and report on all: see `Campaign.run`."""
     with Lock(path):
         store, mended = open_store(path, campaign.name)
-        if mended and say is not None:
+        if mended:
             say(mended)
         with store:
             others = [made for made in store.sources() if made != here()]
-            if others and say is not None:
+            if others:
                 say(
                     f"{path} has runs that were made by {' and by '.join(others)}; this is {here()}. They are kept: if what was changed in "
                     "between changes runs, use a new file."
@@ -244,17 +229,18 @@ def run_campaign(
             store.register(campaign, references(campaign.configurations, store))
             shares = [Share(c, sorted(set(range(c.runs)) - store.stored(c.key))) for c in campaign.configurations]
             total = sum(len(share.missing) for share in shares)
-            if total == 0:
-                return
-            with open_pool(jobs, cluster) as pool, _bar(campaign.runs, campaign.runs - total, campaign.name, progress) as told:
-                Driver(store, pool, shares, engine, told).run()
+            if total > 0:
+                with (
+                    open_pool(jobs, cluster) as pool,
+                    _bar(campaign.runs, campaign.runs - total, campaign.name, progress) as told,
+                ):
+                    Driver(store, pool, shares, engine, told).run()
+            return report(store, {c.key: c.runs for c in campaign.configurations})
 
 
 @contextmanager
 def _bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Callable[[Chunk, float | None], None]]:
-    import sys
-
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if not shows_bar(progress):
         yield lambda chunk, left: None
         return
     from tqdm.auto import tqdm
@@ -301,7 +287,7 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
         if place not in times:
             times[place] = complexity(c.instance.problem, c.instance.means)
         solved, bench = times[place], c.bench()
-        best = evidence(bench.problem, bench.means, bench.means * 0.0 + 1.0).answer
+        best = best_answer(bench.problem, bench.means)
         bounds = [lower_bound(bench.problem, solved, delta) for delta in c.deltas]
         stopping = bench.stopping
         ends = [limit(solved.time, stopping.threshold, k) if stopping.likelihood else None for k in range(len(c.deltas))]

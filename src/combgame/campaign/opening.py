@@ -141,7 +141,7 @@ def mend(path: Path, name: str, why: str) -> tuple[Store, str]:
             continue
         found = sorted(by_chunk.get(chunk[0], []), key=lambda row: row[1])
         if len(found) == chunk[3] and checksum(chunk[1], [row[1:7] for row in found]) == chunk[8]:
-            store.add(Chunk(chunk[1], chunk[2], [_row(row) for row in found], chunk[4], chunk[5], chunk[7]))
+            store.add(Chunk(chunk[1], chunk[2], [Row.read(*row[1:8]) for row in found], chunk[4], chunk[5], chunk[7]))
             kept += len(found)
     store.close()
     with fresh.open("rb+") as file:
@@ -168,10 +168,6 @@ RUN = (str, int, str, str, str, int, str, float, int)
 
 def _whole(row: tuple[Any, ...], kinds: tuple[Any, ...]) -> bool:
     return len(row) == len(kinds) and all(isinstance(value, kind) for value, kind in zip(row, kinds, strict=True))
-
-
-def _row(row: tuple[Any, ...]) -> Row:
-    return Row(row[1], json.loads(row[2]), json.loads(row[3]), json.loads(row[4]), row[5], json.loads(row[6]), row[7])
 
 
 def _salvage(path: Path) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnknownNameError
-from ..simulate import summary
+from ..simulate import aligned, summary
 from .store import Row, Store
 
 FORMATS = ("text", "markdown", "csv", "json")
@@ -112,7 +112,7 @@ def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] 
     if form == "markdown":
         return markdown(list(columns), cells, left=3) + "\n\n" + NOTES + "\n"
     if form == "text":
-        return plain(list(columns), cells, left=3) + "\n\n" + NOTES
+        return aligned(list(columns), cells, left=3) + "\n\n" + NOTES
     raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
 
 
@@ -121,13 +121,3 @@ def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1)
     names = list(head)
     lines = [names, ["---" if i < left else "---:" for i in range(len(names))], *([str(x) for x in row] for row in cells)]
     return "\n".join("| " + " | ".join(row) + " |" for row in lines)
-
-
-def plain(head: list[str], cells: list[list[str]], left: int = 1) -> str:
-    widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in [head, *cells]
-    )

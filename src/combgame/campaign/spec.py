@@ -29,6 +29,8 @@ class Instance:
     x: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.problem, Problem):
+            raise InputError(f"Instance {self.name!r}: problem = {self.problem!r} must be a Problem.")
         object.__setattr__(self, "means", tuple(float(m) for m in self.problem.means(self.means)))
 
 
@@ -64,15 +66,11 @@ class Configuration:
         return identity(self.description)
 
     def bench(self, engine: str = "auto") -> Bench:
+        i = self.instance
         try:
-            return self._bench(engine)
+            return make_bench(i.problem, i.means, self.rule, self.deltas, self.threshold, self.seed, self.max_rounds, engine)
         except TieError as error:
-            told = str(error).split("; change the means")[0]
-            raise TieError(f"{self.instance.name}: {told}; change the means.") from None
-
-    def _bench(self, engine: str) -> Bench:
-        return make_bench(self.instance.problem, self.instance.means, self.rule, self.deltas, self.threshold, self.seed,
-                          self.max_rounds, engine)  # fmt: skip
+            raise TieError(f"{i.name}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -118,6 +116,12 @@ class Campaign:
         max_rounds: int = 10**6,
     ) -> "Campaign":
         """Every rule on every problem with every threshold. rules: a list, or labels -> rules."""
+        if not isinstance(problems, list | tuple) or not all(isinstance(one, Instance) for one in problems):
+            raise InputError(
+                f"campaign {name!r}: problems = {problems!r} must be a list of instances, such as [cg.Instance(...)]."
+            )
+        if not isinstance(rules, list | tuple | Mapping):
+            raise InputError(f"campaign {name!r}: rules = {rules!r} must be a list of rules, or labels -> rules.")
         named = dict(rules) if isinstance(rules, Mapping) else {label_of(rule): rule for rule in rules}
         thresholds: list[Any] = list(threshold) if isinstance(threshold, list | tuple) else [threshold]
         if not thresholds or not all(isinstance(word, str) for word in thresholds):
@@ -134,7 +138,7 @@ class Campaign:
                     own = chosen.stopping(instance.problem, deltas)
                     if own is not None and word not in ("proved", own.name):
                         shown += f", stopped by {word}"
-                    found.append(Configuration(instance, shown, make_rule(rule), word, deltas, max_rounds, seed, runs))
+                    found.append(Configuration(instance, shown, chosen, word, deltas, max_rounds, seed, runs))
         return Campaign(name, tuple(found))
 
     def run(
@@ -146,14 +150,15 @@ class Campaign:
         progress: bool | None = None,
         say: Callable[[str], None] | None = None,
     ) -> list[dict[str, Any]]:
-        """Make every run that the campaign file does not hold yet, and report on all: see `execute.run_campaign`."""
-        from .execute import run_campaign
-        from .opening import open_store
-        from .report import report
+        """Make every run that the campaign file does not hold yet, and report on all of them.
 
-        run_campaign(self, path, jobs, cluster, engine, progress, say)
-        with open_store(path)[0] as store:
-            return report(store, {c.key: c.runs for c in self.configurations})
+        path: the campaign file, made if it is not there. jobs: processes on this machine; cluster: a dask scheduler's address, or
+        "local". The same call again goes on where the last one ended, however it ended. say: is told of a damaged file that was
+        mended, and of runs that other sources have made.
+        """
+        from .execute import run_campaign
+
+        return run_campaign(self, Path(path), whole("jobs", jobs, 1), cluster, engine, progress, say or (lambda text: None))
 
     def __add__(self, other: "Campaign") -> "Campaign":
         """Both; what is in both is run once."""

@@ -1,15 +1,15 @@
 """Where a campaign's rows live: one SQLite file, append-only, a transaction per finished chunk.
 
 What is committed is on disk (synchronous = EXTRA). Every chunk carries a checksum of its rows, every configuration one of what its
-runs are compared with, so that damage to them is found; labels and what was measured (seconds, workers) are not covered. In short,
-what is still good is kept. One process writes at a time (a lock that the kernel frees when it dies); anyone may read meanwhile.
+runs are compared with, so that damage to them is found; labels and what was measured (seconds, workers) are not covered. One
+process writes at a time (a lock that the kernel frees when it dies); anyone may read meanwhile.
 """
 
 import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +47,11 @@ class Row(NamedTuple):
     rounds: int
     figures: dict[str, int]
     seconds: float
+
+    @staticmethod
+    def read(run: int, stops: str, answers: str, correct: str, rounds: int, figures: str, seconds: float) -> "Row":
+        """From the columns of the file."""
+        return Row(run, json.loads(stops), json.loads(answers), json.loads(correct), rounds, json.loads(figures), seconds)
 
     def texts(self) -> tuple[int, str, str, str, int, str]:
         """What is the same everywhere, as it is stored."""
@@ -176,8 +181,7 @@ class Store:
                 "SELECT run, stops, answers, correct, rounds, figures, seconds FROM runs WHERE configuration = ? ORDER BY run",
                 (key,),
             ).fetchall()
-        return [Row(run, json.loads(stops), json.loads(answers), json.loads(correct), rounds, json.loads(figures), seconds)
-                for run, stops, answers, correct, rounds, figures, seconds in found]  # fmt: skip
+        return [Row.read(*columns) for columns in found]
 
     def sources(self) -> list[str]:
         """The versions of the package that made the rows."""
@@ -219,12 +223,12 @@ def checksum(key: str, rows: Iterable[Sequence[Any]]) -> str:
     """Of the rows of a chunk as they are stored, without what is measured."""
     found = hashlib.sha256(key.encode())
     for row in rows:
-        found.update(json.dumps(list(row), sort_keys=True, separators=(",", ":"), default=repr).encode())
+        found.update(compact(list(row), repr).encode())
     return found.hexdigest()[:32]
 
 
-def compact(data: Any) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"))
+def compact(data: Any, default: Callable[[Any], Any] | None = None) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=default)
 
 
 def seal(key: str, reference: dict[str, Any]) -> str:
