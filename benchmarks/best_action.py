@@ -4,10 +4,10 @@ Means drawn once, uniformly from [0, 1], by the seed in the table; sigma = 0.05;
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
+from made import save
 
 import combgame as cg
 
@@ -43,8 +43,7 @@ def main() -> None:
                              f"{row['errors']} | {row['capped']} | {more}{row['mean']:,.0f} | {row['limit']:,.0f} | "
                              f"{more}{row['ratio']:.2f} |")  # fmt: skip
                 print(lines[-1], flush=True)
-    if options.out:
-        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`.\n\n" + "\n".join(lines) + "\n")
+    save(options.out, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ the two learners on the simplex for d > 30, with a share of its 750 runs, on two
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from pathlib import Path
+
+from made import save
 
 from combgame.campaign import Campaign
 from combgame.campaign.opening import open_store
@@ -76,8 +77,7 @@ def main() -> None:
     if options.figure1:
         text += "\n" + figure1(options.figure1) + "\n"
     print(text)
-    if options.out:
-        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`.\n\n{text}")
+    save(options.out, text)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ sigma = 0.1, delta = 0.1; the same seeds with and without.
 """
 
 import argparse
-import sys
 from pathlib import Path
+
+from made import save
 
 import combgame as cg
 from combgame.paper.instances import matroid_means as means
@@ -33,8 +34,7 @@ def main() -> None:
                 lines.append(f"| {d} | {threshold} | {rule} | {options.runs} | {before:,.0f} | {after:,.0f} | {1 - after / before:.1%} | "
                              f"{wrong[0]} | {wrong[1]} |")  # fmt: skip
                 print(lines[-1], flush=True)
-    if options.out:
-        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`.\n\n" + "\n".join(lines) + "\n")
+    save(options.out, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from made import PYTHON, save
 from tqdm import tqdm
 
 import combgame as cg
@@ -66,8 +67,7 @@ def main() -> None:
         lines.append(f"| {name} | {structure.size():,} | {structure.d} | {' | '.join(cells)} |")
     text = "\n".join(lines)
     print(text)
-    if options.out:
-        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`, Python {sys.version.split()[0]}, two cores.\n\n{text}\n")
+    save(options.out, text, PYTHON + ", two cores")
 
 
 if __name__ == "__main__":

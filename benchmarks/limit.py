@@ -4,11 +4,11 @@ limit: the root of t = beta(t, delta)/D_nu; delta = 0.1, stylised threshold. p99
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 from best_action import INSTANCES
+from made import save
 
 import combgame as cg
 from combgame.campaign import Instance
@@ -47,8 +47,7 @@ def main() -> None:
             print(*cells[-1], sep=" | ", flush=True)
     head = ["family", "instance", "rule", "mean", "limit", "mean/limit", "median", "p99/median", "longest", "errors", "capped"]
     text = f"{options.runs} runs each.\n\n" + markdown(head, cells, left=3) + "\n"
-    if options.out:
-        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`.\n\n{text}")
+    save(options.out, text)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from made import PYTHON, save
 from tqdm import tqdm
 
 import combgame as cg
@@ -89,8 +90,7 @@ def main() -> None:
                      f"{row['interpreted'] / row['compiled']:,.0f}x | {row['support'] or ''} | {against} |")  # fmt: skip
     text = "\n".join(lines)
     print(text)
-    if options.out:
-        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`, Python {sys.version.split()[0]}, two cores.\n\n{text}\n")
+    save(options.out, text, PYTHON + ", two cores")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ sigma = 0.1, delta = 0.1, stylised bonus. Beside: what an independent implementa
 """
 
 import argparse
-import sys
 from pathlib import Path
+
+from made import save
 
 import combgame as cg
 from combgame.paper.instances import matroid_means as means
@@ -49,8 +50,7 @@ def main() -> None:
             lines.append(f"| {d} | {name} | {options.runs} | {row['mean']:,.0f} | {error:,.0f} | {row['median']:,.0f} | "
                          f"{row['errors']} | {row['capped']} | {compared} | {row['ratio']:.2f} |")  # fmt: skip
             print(lines[-1], flush=True)
-    if options.out:
-        options.out.write_text(f"Made by `python {' '.join(sys.argv)}`.\n\n" + "\n".join(lines) + "\n")
+    save(options.out, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ arrays that exist already, a thousand calls at a time; the others get their grap
 
 import argparse
 import resource
-import sys
 import time
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import rustworkx
 import scipy.optimize
 import scipy.sparse
+from made import PYTHON, save
 from numba import njit
 from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -225,10 +225,7 @@ def main() -> None:
     for d, name, learner, took, size in large_rounds():
         say(f"| {d:,} | {name} | {learner} | {took:.2f} | {size:,.0f} |")
     say(f"\nPeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB.")
-    if options.out:
-        options.out.write_text(
-            f"Made by `python {' '.join(sys.argv)}`, Python {sys.version.split()[0]}.\n\n" + "\n".join(lines) + "\n"
-        )
+    save(options.out, "\n".join(lines), PYTHON)
 
 
 if __name__ == "__main__":

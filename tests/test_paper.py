@@ -16,13 +16,13 @@ import combgame as cg
 from combgame.cli import app
 from combgame.learners import LearnerBase
 from combgame.learners.base import Record
+from combgame.paper import TITLES, tables, timing
 from combgame.paper import experiments as the_experiments
 from combgame.paper import instances as the
-from combgame.paper import tables, timing
 from combgame.paper.experiments import PUBLISHED, SCALE, Experiment, experiments
 from combgame.paper.findings import JUDGES, judge
 from combgame.paper.gcb_pe import enumerated_beta, implied_scale
-from combgame.paper.make import digitised, known, read, write
+from combgame.paper.make import digitised, read, write
 from combgame.paper.page import page
 from combgame.rules.gcb_pe import beta_sigma
 from combgame.rules.ledger import TAKEN
@@ -91,10 +91,10 @@ def test_every_instance_has_the_central_quantities_of_the_papers_table(monkeypat
 
 
 def test_every_experiment_of_the_paper_can_be_made():
-    assert set(known()) == {"figure1", "uniform-matroid-k2", "gcb-pe", "grid", "line2", "line3", "almost-all", "options", "learners",
+    assert set(TITLES) == {"figure1", "uniform-matroid-k2", "gcb-pe", "grid", "line2", "line3", "almost-all", "options", "learners",
                             "quantities"}  # fmt: skip
     result = CliRunner().invoke(app, ["paper", "list"])
-    assert result.exit_code == 0 and all(name in result.output for name in known())
+    assert result.exit_code == 0 and all(name in result.output for name in TITLES)
     for e in experiments().values():
         campaign = e.campaign(7)
         assert len({c.key for c in campaign.configurations}) == len(campaign.configurations)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..campaign.cli import AsJson, Cluster, Jobs, say, stopped
+from . import TITLES
 
 app = typer.Typer(
     help="The paper's experiments: every table and figure, and its findings judged one by one.", no_args_is_help=True
@@ -21,9 +22,7 @@ OUT = Path("paper-results")
 @app.command("list")
 def names(as_json: AsJson = False) -> None:
     """What can be made."""
-    from .make import known
-
-    found = known() | {"findings": "The paper's nine findings, judged from the tables in the folder", "all": "All of it"}
+    found = TITLES | {"findings": "The paper's nine findings, judged from the tables in the folder", "all": "All of it"}
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return
@@ -63,9 +62,7 @@ def everything(
     runs: Runs = 750, seed: Seed = 0, jobs: Jobs = 1, cluster: Cluster = None, out: Folder = OUT, as_json: AsJson = False
 ) -> None:
     """Every experiment, then the findings."""
-    from .make import known
-
-    produce(list(known()), runs, seed, jobs, cluster, out, None if as_json else False)
+    produce(list(TITLES), runs, seed, jobs, cluster, out, None if as_json else False)
     findings(out, as_json)
 
 
@@ -87,16 +84,5 @@ def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | N
     say(f"tables and figures are in {out}.")
 
 
-def _register() -> None:
-    titles = {
-        "figure1": "Figure 1: uniform matroid, k = 3", "uniform-matroid-k2": "Uniform matroid, k = 2",
-        "gcb-pe": "GCB-PE, and the noise scale that its means imply",
-        "grid": "Grid networks", "line2": "Line networks, n_n = 2", "line3": "Line networks, n_n = 3", "almost-all": "Almost all sets",
-        "options": "Tracking, learners per answer, bonus, threshold", "learners": "Support, cost and regret of the learners",
-        "quantities": "The central quantities",
-    }  # fmt: skip
-    for name, title in titles.items():
-        _command(name, title)
-
-
-_register()
+for _name, _title in TITLES.items():
+    _command(_name, _title)

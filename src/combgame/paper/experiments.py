@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ..campaign import Campaign, Instance
 from ..learners import LLOO, OFW, AdaHedge, Hedge
 from ..rules import GCBPE, CombGame, RuleBase
+from . import TITLES
 from . import instances as the
 
 RUNS, DELTA, CAP = 750, 0.1, 10**7
@@ -100,23 +102,24 @@ def every(make: Callable[[int], Instance], sizes: Sequence[int]) -> tuple[Instan
     return tuple(make(size) for size in sizes)
 
 
+@cache
 def experiments() -> dict[str, Experiment]:
     """Every experiment that is a campaign, by its name on the command line."""
     found = [
-        Experiment("figure1", "Figure 1: uniform matroid, k = 3, sigma = 0.1", "number of arms d", figure1,
+        Experiment("figure1", TITLES["figure1"], "number of arms d", figure1,
                    every(the.matroid, the.DIMENSIONS), FIVE),
-        Experiment("uniform-matroid-k2", "Uniform matroid, k = 2, sigma = 0.035", "number of arms d", cross(THREE),
+        Experiment("uniform-matroid-k2", TITLES["uniform-matroid-k2"], "number of arms d", cross(THREE),
                    every(lambda d: the.matroid(d, 2), the.DIMENSIONS), THREE),
-        Experiment("gcb-pe", "GCB-PE on the uniform matroid, k = 3, sigma = 0.1", "number of arms d", gcb_pe,
+        Experiment("gcb-pe", TITLES["gcb-pe"], "number of arms d", gcb_pe,
                    every(the.matroid, the.DIMENSIONS)),
-        Experiment("grid", "Grid network, sigma = 0.075", "number of stages n_s", needles(1), every(the.grid, the.GRIDS), THREE),
-        Experiment("line2", "Line network, n_n = 2, sigma = 0.2", "number of layers n_l", cross(THREE),
+        Experiment("grid", TITLES["grid"], "number of stages n_s", needles(1), every(the.grid, the.GRIDS), THREE),
+        Experiment("line2", TITLES["line2"], "number of layers n_l", cross(THREE),
                    every(lambda n: the.line(2, n), the.LINES_2), THREE),
-        Experiment("line3", "Line network, n_n = 3, sigma = 0.2", "number of layers n_l", cross(THREE),
+        Experiment("line3", TITLES["line3"], "number of layers n_l", cross(THREE),
                    every(lambda n: the.line(3, n), the.LINES_3), THREE),
-        Experiment("almost-all", "Almost all sets, sigma = 0.25", "number of arms d", needles(2),
+        Experiment("almost-all", TITLES["almost-all"], "number of arms d", needles(2),
                    every(the.almost_all, the.NEEDLES), THREE),
-        Experiment("options", "Tracking, learners per answer, bonus, threshold: uniform matroid, k = 3", "number of arms d", options,
+        Experiment("options", TITLES["options"], "number of arms d", options,
                    every(the.matroid, (5, 10, 20))),
     ]  # fmt: skip
     return {e.name: e for e in found}

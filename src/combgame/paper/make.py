@@ -12,16 +12,7 @@ from . import figures, tables
 from .experiments import RUNS, Experiment, experiments
 from .timing import time_per_round
 
-EXTRA = {
-    "learners": "The comparison of the learners, measured: support, cost per round, regret and its bounds",
-    "quantities": "The central quantities of the instances, computed, beside the paper's formulas",
-}
 Told = Callable[[str], None]
-
-
-def known() -> dict[str, str]:
-    """Every experiment and what it is."""
-    return {name: e.title for name, e in experiments().items()} | EXTRA
 
 
 def make(
