@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.protocols import Seen
+from combgame.protocols import blank
 from combgame.rewards.base import differ
 from combgame.rules.combgame import optimism
 
@@ -116,7 +116,7 @@ def test_the_three_cases_of_the_lemma_on_explicit_solutions():
 @given(mean=st.floats(-2, 2), y=st.floats(-2, 2), n=st.integers(1, 50), f=BONUS, sigma=st.floats(0.1, 3))
 def test_gaussian_optimism_has_its_closed_form_and_the_clipping_vanishes(mean, y, n, f, sigma):
     part, reward = cg.Gaussian(sigma).part(*FREE), np.zeros(D)
-    seen = Seen(np.full(D, float(n)), np.zeros(D), np.full(D, mean), np.zeros(D), np.zeros(1, np.int64))
+    seen = blank(D)._replace(counts=np.full(D, float(n)), mean=np.full(D, mean))
     optimism(part, seen, np.full(D, y), f, np.ones(D), reward)
     lemma = (mean - y) ** 2 / (2 * sigma**2) + f / n + math.sqrt(2 * f / (sigma**2 * n)) * abs(mean - y)
     assert reward[0] == pytest.approx(lemma, rel=1e-9, abs=1e-12)
@@ -128,7 +128,7 @@ def test_gaussian_optimism_has_its_closed_form_and_the_clipping_vanishes(mean, y
 @given(mean=probability, y=probability, n=st.integers(1, 50), f=st.floats(0, 10))
 def test_bernoulli_optimism_against_the_definition(mean, y, n, f):
     part, reward = cg.Bernoulli().part(*UNIT), np.zeros(D)
-    seen = Seen(np.full(D, float(n)), np.zeros(D), np.full(D, mean), np.zeros(D), np.zeros(1, np.int64))
+    seen = blank(D)._replace(counts=np.full(D, float(n)), mean=np.full(D, mean))
     optimism(part, seen, np.full(D, y), f, np.ones(D), reward)
     assert reward[0] == pytest.approx(naive.optimistic("bernoulli", mean, n, f, y), rel=1e-6, abs=1e-9)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.complexity import limit
+from combgame.complexity import root
 from combgame.thresholds import make_threshold
 
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.2), names=["a", "b", "c", "d", "e"])
@@ -90,7 +90,7 @@ def test_the_characteristic_time_of_known_instances():
     k3 = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     assert cg.complexity(k3, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(400.0, rel=1e-4)
     threshold = make_threshold("stylised", k3, [0.1])
-    assert limit(400.0, threshold, 0) == pytest.approx(1776, abs=2)
+    assert root(lambda t: t >= 400.0 * threshold.level(int(t), 0)) == pytest.approx(1776, abs=2)
     k2 = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.035))
     assert cg.complexity(k2, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(52.87, rel=2e-4)
 

@@ -5,6 +5,7 @@ far; the nearest alternative to its allocation and the best action against its m
 values they give, a lower and an upper bound on D_nu, meet. No enumeration; the gap is certified.
 """
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from .errors import CombGameError, InputError, TieError
 from .problem import Problem
-from .protocols import Floats, Threshold
+from .protocols import Floats
 from .structures.base import arms_of, whole
 from .structures.callback import own_errors
 
@@ -42,6 +43,7 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
         raise InputError(f"complexity: tolerance = {tolerance!r} must be between 0 and 1, such as 1e-4.")
     steps = whole("complexity: steps", steps, 1)
     mu, game, d = problem.means(means), problem.game(), problem.d
+    problem.rewards.spread(d)  # or a sentence
     best, rival, alternative, vertex = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
     actions = list(problem.actions.covering())
     known, first = set(actions), len(actions)
@@ -128,19 +130,19 @@ def _marginals(actions: list[tuple[int, ...]], weights: Floats, d: int) -> Float
     return arms
 
 
-def limit(time: float, threshold: Threshold, which: int) -> float:
-    """The root of t = beta(t, delta) * time."""
-    if time == np.inf or time == 0.0:
-        return time
+def root(passed: Callable[[float], bool]) -> float:
+    """The least t, to within half a round, at which a condition holds that holds from some t on; infinity beyond 1e300."""
     left, right = 1.0, 2.0
-    while right < threshold.level(int(right), which) * time and right < 1e300:
+    while not passed(right):
         left, right = right, right * 2.0
-    while right - left > 0.5:
+        if right > 1e300:
+            return float("inf")
+    while right - left > max(0.5, 1e-9 * right):
         middle = 0.5 * (left + right)
-        if middle < threshold.level(int(middle), which) * time:
-            left = middle
-        else:
+        if passed(middle):
             right = middle
+        else:
+            left = middle
     return right
 
 

@@ -7,15 +7,16 @@ import numpy as np
 
 from .errors import InputError
 from .problem import Problem, check_deltas
+from .rules import Uniform
+from .stopping import judge, make_stopping
 from .structures.base import arms_of
 from .structures.callback import own_errors
-from .thresholds import make_threshold
 
 
 class Evidence(NamedTuple):
     """The leading answer, its closest rival, and min_J inf_lambda sum_a N_a d(mean_a, lambda_a).
 
-    `threshold` is what the value must exceed for a confidence of 1 - delta (None if no delta was given).
+    `threshold` is what the value must exceed at these counts for a confidence of 1 - delta (None if no delta was given).
     """
 
     answer: tuple[int, ...]
@@ -29,11 +30,14 @@ class Evidence(NamedTuple):
         return self.threshold is not None and self.value > self.threshold
 
 
-def evidence(problem: Problem, estimates: Any, counts: Any, delta: float | None = None, threshold: str = "proved") -> Evidence:
+def evidence(
+    problem: Problem, estimates: Any, counts: Any, delta: float | None = None, threshold: str = "proved", spreads: Any = None
+) -> Evidence:
     """The evidence that `counts` observations per arm with means `estimates` give, exactly; with delta, whether it is enough.
 
     The guarantee holds however the data were collected, and however often you look, as long as what to measure next never depended on
-    values that are not counted here. An arm that was never observed has the count 0, and any estimate.
+    values that are not counted here. An arm that was never observed has the count 0, and any estimate. spreads: the sample standard
+    deviations (with N - 1), for `Gaussian(known=False)`.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
@@ -50,7 +54,13 @@ def evidence(problem: Problem, estimates: Any, counts: Any, delta: float | None 
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
         raise InputError(f"estimates must lie in [{low}, {high}] for {problem.rewards!r}; got {mean.tolist()}.")
+    known = getattr(problem.rewards, "known", True)
+    if known != (spreads is None):
+        raise InputError("spreads, the sample standard deviations per arm, are for Gaussian(known=False), and needed there.")
+    scatter = problem.rewards.spread(problem.d) if known else problem.vector(spreads, "spreads")
     game = problem.game()
+    if not known:
+        game.rewards.sigma[:] = np.where(scatter > 0.0, scatter, 1.0)  # type: ignore[attr-defined]
     best, rival, alternative = np.zeros(problem.d), np.zeros(problem.d), np.zeros(problem.d)
     feasible = np.array([game.rewards.project(float(x), a) for a, x in enumerate(mean)])
     with own_errors():
@@ -59,10 +69,20 @@ def evidence(problem: Problem, estimates: Any, counts: Any, delta: float | None 
     level = None
     if delta is not None:  # t K in the threshold bounds the number of values seen: that number itself will do
         rounds = math.ceil(float(weight.sum()) / problem.actions.largest())
-        level = make_threshold(threshold, problem, check_deltas(delta)[:1]).level(rounds, 0)
+        stopping = make_stopping(Uniform(), threshold, problem, check_deltas(delta)[:1])
+        level = stopping.threshold.level(rounds, 0)
+        if stopping.watch is not None:  # the fees are part of what the value must exceed
+            level += value - judge(stopping, problem, mean, weight, scatter, best)
     return Evidence(arms_of(best), arms_of(rival), float(value), level)
+
+
+def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The answer that is best for these means, and the one that is nearest to it after one value of each arm."""
+    one = np.ones(problem.d)
+    found = evidence(problem, means, one, spreads=None if getattr(problem.rewards, "known", True) else one)
+    return found.answer, found.rival
 
 
 def best_answer(problem: Problem, means: Any) -> tuple[int, ...]:
     """The answer that is best for these means."""
-    return evidence(problem, means, np.ones(problem.d)).answer
+    return first_two(problem, means)[0]

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .complexity import Complexity, complexity, limit, lower_bound
+from .complexity import Complexity, complexity, lower_bound
 from .errors import InputError
 from .evidence import best_answer
 from .presets import make_rule
 from .problem import Problem, check_deltas
 from .protocols import Floats
-from .rules import RuleBase, Stopping
+from .rules import RuleBase, Stopping, Uniform
 from .simulate import Bench, Simulation, aligned, bar, describe, make_bench, spread, summary
+from .stopping import limit, make_stopping
 from .structures.base import whole
-from .thresholds import Validity, make_threshold, resolve, validity
+from .thresholds import Validity, resolve
 
 
 class Case(NamedTuple):
@@ -54,11 +55,12 @@ class Plan:
 
     def _row(self, case: Case, stopping: Stopping, k: int, delta: float) -> dict[str, Any]:
         time, bound = case.complexity.time, lower_bound(self.problem, case.complexity, delta)
+        end = limit(stopping, self.problem, case.means, case.complexity, k)
         return {
             "shrink": case.shrink, "answer": self.problem.label(case.answer), "delta": delta, "threshold": stopping.name,
             "label": label(stopping.validity), "time": time,
             "bound": None if math.isnan(bound) else bound,
-            "limit": limit(time, stopping.threshold, k) if stopping.likelihood else None,
+            "limit": None if math.isnan(end) else end,
         }  # fmt: skip
 
     def to_frame(self) -> Any:
@@ -88,8 +90,11 @@ class Plan:
         ]  # fmt: skip
 
     def _limits(self) -> list[tuple[Stopping, int, float, float]]:
-        time = self.cases[0].complexity.time
-        return [(s, k, delta, limit(time, s.threshold, k)) for s in self.stoppings for k, delta in enumerate(self.deltas)]
+        case = self.cases[0]
+        return [
+            (s, k, delta, limit(s, self.problem, case.means, case.complexity, k))
+            for s in self.stoppings for k, delta in enumerate(self.deltas)
+        ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, which JSON can carry."""
@@ -248,7 +253,7 @@ def plan(
     max_rounds, seed = whole("plan: max_rounds", max_rounds, 1), whole("plan: seed", seed, 0)
     asked = _several(thresholds, "thresholds", "'proved'")
     names = list(dict.fromkeys(resolve(str(name), problem) for name in asked))
-    stoppings = [Stopping(name, make_threshold(name, problem, deltas), None, validity(name, problem)) for name in names]
+    stoppings = [make_stopping(Uniform(), name, problem, deltas) for name in names]
     chosen = _rules(rules) if runs else {}
     prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Bench]]] = []
     for share in _shares(shrink):

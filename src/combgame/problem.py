@@ -75,7 +75,8 @@ class Problem:
 
     def game(self) -> Game:
         """Fresh parts for a run."""
-        return Game(self.actions.part(), self.answers.answer_part(), self.rewards.part(np.array(self.low), np.array(self.high)))
+        answers = self.answers.answer_part()
+        return Game(self.actions.part(), answers, self.rewards.part(np.array(self.low), np.array(self.high)), answers)
 
     def label(self, arms: Iterable[int | str] | None) -> str:
         """A set of arms as people call it; "none" for the answer of a capped run."""

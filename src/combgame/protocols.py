@@ -142,6 +142,7 @@ class Game(NamedTuple):
     actions: Structure
     answers: Structure
     rewards: Rewards
+    judge: Structure  # the answers as the stopping rule sees them: its `nearest` is the evidence
 
 
 class Seen(NamedTuple):
@@ -152,6 +153,12 @@ class Seen(NamedTuple):
     mean: Floats  # mu_{t-1}
     feasible: Floats  # mu~_{t-1}: its projection on M
     clock: Ints  # int64[1]: t - 1, the rounds played
+    squares: Floats  # sums of (value - mean)^2
+
+
+def blank(d: int) -> Seen:
+    """Nothing seen yet of d arms."""
+    return Seen(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1, np.int64), np.zeros(d))
 
 
 class View(NamedTuple):

@@ -17,7 +17,7 @@ def recommend(game: Game, seen: Seen, view: View) -> None:
         seen.mean[a] = seen.sums[a] / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
         seen.feasible[a] = game.rewards.project(seen.mean[a], a)
     game.answers.argmax(seen.feasible, view.best)  # line 3: I_t
-    view.evidence[0] = game.answers.nearest(game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative)
+    view.evidence[0] = game.judge.nearest(game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative)
 
 
 @jitable
@@ -36,12 +36,22 @@ def settle(threshold: Threshold, t: int, view: View, stops: Ints, winners: Float
 
 
 @jitable
+def note(seen: Seen, arm: int, value: float) -> None:
+    """One value of an arm."""
+    n = seen.counts[arm]
+    if n > 0.0:
+        off = value - seen.sums[arm] / n
+        seen.squares[arm] += off * off * n / (n + 1.0)
+    seen.sums[arm] += value
+    seen.counts[arm] += 1.0
+
+
+@jitable
 def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) -> None:
     """Line 10: a value for every arm of the action."""
     for a in range(action.size):
         if action[a] > 0.5:
-            seen.sums[a] += game.rewards.draw(truth[a], a, rng)
-            seen.counts[a] += 1.0
+            note(seen, a, game.rewards.draw(truth[a], a, rng))
     seen.clock[0] += 1
 
 

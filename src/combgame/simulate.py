@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .complexity import Complexity, complexity, limit, lower_bound
+from .complexity import Complexity, complexity, lower_bound
 from .engines import choose_engine, own_bounds
 from .errors import InputError, TieError, UnknownNameError
-from .evidence import best_answer, evidence
+from .evidence import best_answer, first_two
 from .learners import LearnerBase
 from .presets import make_rule
 from .problem import Problem, check_deltas
-from .protocols import Floats, Game, Ints, Random, Rule, Seen, Structure, Threshold, View
+from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View, blank
 from .round import FULL
 from .rules import RuleBase, Setup, Stopping
 from .rules.base import copied
+from .stopping import limit, make_stopping
 from .structures.base import arms_of, whole
 from .structures.callback import own_errors
-from .structures.eliminating import LIMIT, eliminating
-from .thresholds import Validity, make_threshold, resolve, validity
+from .thresholds import Validity
 
-Watch = Callable[[Game, Threshold, Seen], Structure]
+Watch = Callable[[Game, Threshold, Seen], Game]
 
 
 class Run:
@@ -40,9 +40,9 @@ class Run:
         self.game: Game = problem.game()
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
-        self.seen = Seen(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1, np.int64))
+        self.seen = blank(d)
         if watch is not None:
-            self.game = self.game._replace(answers=watch(self.game, self.threshold, self.seen))
+            self.game = watch(self.game, self.threshold, self.seen)
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
         self.stops: Ints = np.full(deltas, -1, np.int64)
         self.winners: Floats = np.zeros((deltas, d))
@@ -154,10 +154,13 @@ class Simulation:
 
     @property
     def correct(self) -> Any:
-        """Whether a run stopped with the correct answer."""
+        """Whether a run stopped with the correct answer, or with one within epsilon of it."""
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
-        return self._shape((self.stops >= 0) & (self.winners == truth).all(axis=2))
+        right = (self.winners == truth).all(axis=2)
+        if self.stopping.epsilon:
+            right |= self.winners @ self.means >= self.means @ truth - self.stopping.epsilon
+        return self._shape((self.stops >= 0) & right)
 
     @property
     def error_rate(self) -> Any:
@@ -180,7 +183,7 @@ class Simulation:
 
     def limit(self, which: int = 0) -> float:
         """The root of t = beta(t, delta) / D_nu: where an optimal rule would stop with this threshold; NaN if it has none."""
-        return limit(self.complexity.time, self.stopping.threshold, which) if self.stopping.likelihood else math.nan
+        return limit(self.stopping, self.problem, self.means, self.complexity, which)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per run and delta."""
@@ -306,14 +309,16 @@ def simulate(
     engine: str = "auto",
     ties: str = "error",
     eliminate: bool = False,
+    epsilon: float = 0.0,
     progress: bool | None = None,
 ) -> Simulation:
     """Run a rule many times on known means.
 
-    delta may be a list: all of them are answered from the same runs. threshold: "proved" (the proved one for the rewards),
-    "stylised", "gaussian", "sub-gaussian". ties="run" lets means with two best answers run to the cap. eliminate=True:
-    answers that have once lost to the leader by more than the threshold are no longer considered, which keeps delta (one delta, at most
-    20,000 answers). A progress bar appears on a terminal after two seconds (progress=False: never).
+    delta may be a list: all of them are answered from the same runs. threshold: "proved" (Theorem 2's for the rewards), "mixture" (proved,
+    and far tighter), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic): docs/thresholds.md. ties="run" lets
+    means with two best answers run to the cap. eliminate=True: answers that have once lost to the leader by more than the threshold
+    are no longer considered, which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the best
+    by no more counts as correct ("mixture" only). A progress bar appears on a terminal after two seconds (progress=False: never).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -321,7 +326,7 @@ def simulate(
     >>> sim.answers
     [(0,), (0,), (0,)]
     """
-    bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate)
+    bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate, epsilon)
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
     outcomes = list(bar(spread(bench.one, runs, jobs), runs, label, progress))
@@ -339,51 +344,29 @@ def make_bench(
     engine: str = "auto",
     ties: str | None = None,
     eliminate: bool = False,
+    epsilon: float = 0.0,
 ) -> Bench:
     """Check everything that determines a run. ties: as in `simulate`; None: refused, where the caller has no such option."""
-    truth, deltas = _check(problem, means, ties), check_deltas(delta)
+    truth, deltas = _check(problem, means, ties, epsilon), check_deltas(delta)
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
     chosen = make_rule(rule)
-    stopping = make_stopping(chosen, threshold, problem, deltas, eliminate)
+    stopping = make_stopping(chosen, threshold, problem, deltas, eliminate, epsilon)
     return Bench(problem, truth, chosen, stopping, tuple(deltas), max_rounds, seed, engine)
 
 
-def make_stopping(rule: RuleBase, threshold: str, problem: Problem, deltas: list[float], eliminate: bool = False) -> Stopping:
-    """The stopping rule of a name; the rule's own, where it has one, stands for "proved"."""
-    own = rule.stopping(problem, deltas)
-    if own is not None and threshold in ("proved", own.name):
-        if eliminate:
-            raise InputError(
-                f"eliminate=True needs a threshold on the likelihood ratio, and {own.name} has another stopping rule."
-            )
-        return own
-    name = resolve(threshold, problem)
-    usual = Stopping(name, make_threshold(name, problem, deltas), None, validity(name, problem))
-    if not eliminate:
-        return usual
-    number = problem.answers.size()
-    if number is None or number > LIMIT:
-        raise InputError(
-            f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers!r} has {number or 'an unknown number of them'}: "
-            "drop eliminate, or give the answers with Listed."
-        )
-    if len(deltas) > 1:
-        raise InputError(f"eliminate=True needs a single delta, because what is discarded depends on it; got {deltas}.")
-    return usual._replace(watch=lambda game, level, seen: eliminating(problem.answers, game.rewards, level, seen))
-
-
-def _check(problem: Problem, means: Any, ties: str | None) -> Floats:
+def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:
     if not isinstance(problem, Problem):
         raise InputError(f"problem = {problem!r} must be a Problem; see combgame.Problem.")
     truth = problem.means(means)
+    problem.rewards.spread(problem.d)  # or a sentence
     if ties not in (None, "error", "run"):
         raise InputError(f"ties = {ties!r} must be 'error' or 'run'.")
-    lead = evidence(problem, truth, np.ones(problem.d))
-    gap = truth[list(lead.answer)].sum() - truth[list(lead.rival)].sum()
-    if ties != "run" and gap <= 1e-12 * np.abs(truth).max():
+    best, rival = first_two(problem, truth)
+    gap = truth[list(best)].sum() - truth[list(rival)].sum()
+    if ties != "run" and not epsilon and gap <= 1e-12 * np.abs(truth).max():
         choice = ", or pass ties='run' to run to max_rounds" if ties == "error" else ""
         raise TieError(
-            f"means: the answers ({problem.label(lead.answer)}) and ({problem.label(lead.rival)}) are equally good, so no "
+            f"means: the answers ({problem.label(best)}) and ({problem.label(rival)}) are equally good, so no "
             f"number of plays can tell them apart; change the means{choice}."
         )
     return truth

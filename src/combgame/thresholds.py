@@ -124,16 +124,21 @@ def _log_rivals(question: Question) -> float:
     return math.log(question.answers.size_bound() - 1)
 
 
-THRESHOLDS: dict[str, Callable[[Question, Floats], Threshold]] = {
+THRESHOLDS: dict[str, Callable[[Question, Floats], Threshold] | None] = {  # None: evidence with fees, in `stopping.py`
     "stylised": stylised,
     "gaussian": gaussian,
     "sub-gaussian": sub_gaussian,
+    "gaussian-counts": None,
+    "sub-gaussian-counts": None,
+    "mixture": None,
 }
 
 
 def resolve(name: str, question: Question) -> str:
-    """'proved' is the proved threshold of the rewards at hand; other names stand for themselves."""
+    """'proved' is Theorem 2's for the rewards at hand ('mixture' if their variance is not known); other names stand for themselves."""
     if name == "proved":
+        if not getattr(question.rewards, "known", True):
+            return "mixture"
         return "gaussian" if question.rewards.family == "gaussian" else "sub-gaussian"
     if name not in THRESHOLDS:
         known = ", ".join(map(repr, ("proved", *THRESHOLDS)))
@@ -164,5 +169,8 @@ def validity(name: str, question: Question) -> Validity:
 
 
 def make_threshold(name: str, question: Question, deltas: Sequence[float]) -> Threshold:
-    """The threshold of a name for a problem and one or more deltas."""
-    return THRESHOLDS[resolve(name, question)](question, np.asarray(deltas, dtype=float))
+    """The threshold of a name for a problem and one or more deltas; one that is a function of t."""
+    make = THRESHOLDS[resolve(name, question)]
+    if make is None:
+        raise UnknownNameError(f"threshold = {name!r} is not a function of t alone; use stopping.make_stopping.")
+    return make(question, np.asarray(deltas, dtype=float))

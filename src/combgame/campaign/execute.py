@@ -21,10 +21,11 @@ from typing import Any
 
 from .. import __version__
 from .._sources import digest
-from ..complexity import Complexity, complexity, limit, lower_bound
+from ..complexity import Complexity, complexity, lower_bound
 from ..errors import CombGameError, InputError, StoreError
 from ..evidence import best_answer
 from ..simulate import Bench, Outcome, shows_bar
+from ..stopping import limit
 from ..structures.base import arms_of
 from .lock import Lock
 from .opening import open_store
@@ -290,10 +291,11 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
         best = best_answer(bench.problem, bench.means)
         bounds = [lower_bound(bench.problem, solved, delta) for delta in c.deltas]
         stopping = bench.stopping
-        ends = [limit(solved.time, stopping.threshold, k) if stopping.likelihood else None for k in range(len(c.deltas))]
+        ends = [limit(stopping, bench.problem, bench.means, solved, k) for k in range(len(c.deltas))]
         found.append({
             "best": list(best), "answer": bench.problem.label(best), "time": solved.time, "gap": solved.gap,
-            "bounds": [None if math.isnan(bound) else bound for bound in bounds], "limits": ends,
+            "bounds": [None if math.isnan(bound) else bound for bound in bounds],
+            "limits": [None if math.isnan(end) else end for end in ends],
             "validity": str(stopping.validity), "proved": stopping.validity.proved,
         })  # fmt: skip
     return found

@@ -99,7 +99,7 @@ STRUCTURES: dict[str, Kind] = {
     "line-network": Kind(line_network, {"width": positive, "layers": positive}),
 }  # fmt: skip
 REWARDS: dict[str, Kind] = {
-    "gaussian": Kind(Gaussian, {"sigma": either(number, numbers)}),
+    "gaussian": Kind(Gaussian, {"sigma": either(number, numbers), "known": truth}, {"sigma": None, "known": True}),
     "bernoulli": Kind(Bernoulli, {}),
     "bounded": Kind(Bounded, {"low": number, "high": number}),
 }

@@ -57,12 +57,14 @@ def _rewards_to(rewards: Any) -> dict[str, Any]:
     kind = next((name for name, kind in REWARDS.items() if kind.make is type(rewards)), None)
     if kind is None:
         raise InputError(f"{rewards!r} cannot be written as data; use Gaussian, Bernoulli or Bounded.")
-    return {"kind": kind, **{key: plain(getattr(rewards, key)) for key in REWARDS[kind].keys}}
+    values = {key: plain(getattr(rewards, key)) for key in REWARDS[kind].keys}
+    unsaid = REWARDS[kind].defaults
+    return {"kind": kind, **{key: value for key, value in values.items() if key not in unsaid or value != unsaid[key]}}
 
 
 def _decimal(value: Any) -> Any:
     """1 and 1.0 are the same sigma."""
-    return [float(x) for x in value] if isinstance(value, list) else float(value)
+    return [float(x) for x in value] if isinstance(value, list) else value if isinstance(value, bool) else float(value)
 
 
 def _structure_to(structure: StructureBase) -> dict[str, Any]:

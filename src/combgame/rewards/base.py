@@ -34,8 +34,8 @@ class RewardsBase:
         """The smallest and largest value that a pull can return."""
         return -math.inf, math.inf
 
-    def noise(self) -> float:
-        """A sigma for which every arm's values are sigma-sub-Gaussian, whatever the means."""
+    def spread(self, d: int) -> Floats:
+        """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a sentence if it is not known."""
         raise NotImplementedError
 
 

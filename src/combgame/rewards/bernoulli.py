@@ -128,8 +128,8 @@ class Bernoulli(RewardsBase):
     def values(self, d: int) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def noise(self) -> float:
-        return 0.5  # Hoeffding's lemma
+    def spread(self, d: int) -> Floats:
+        return np.full(d, 0.5)  # Hoeffding's lemma
 
     def part(self, low: Floats, high: Floats) -> BernoulliPart:
         return BernoulliPart(low.copy(), high.copy(), *scratch(low.size))

@@ -78,8 +78,8 @@ class Bounded(RewardsBase):
     def values(self, d: int) -> tuple[float, float]:
         return float(self.low), float(self.high)
 
-    def noise(self) -> float:
-        return self.sigma
+    def spread(self, d: int) -> Floats:
+        return np.full(d, self.sigma)
 
     def part(self, low: Floats, high: Floats) -> BoundedPart:
         return BoundedPart(float(self.low), float(self.high), gaussian_part(np.full(low.size, self.sigma), low, high))

@@ -16,7 +16,8 @@ from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch, sw
 
 
 class GaussianPart(NamedTuple):
-    sigma: Floats
+    sigma: Floats  # where it is not known: estimates, which the stopping rule keeps up to date
+    scatter: Floats  # the true one, for draws
     low: Floats  # M, per arm
     high: Floats
     free: bool  # M is all of R^d
@@ -49,7 +50,7 @@ class GaussianPart(NamedTuple):
         return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
 
     def draw(self, mean: float, arm: int, rng: Random) -> float:
-        return float(mean + self.sigma[arm] * rng.standard_normal())
+        return float(mean + self.scatter[arm] * rng.standard_normal())
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         found, best, blur = -1, math.inf, 0.0
@@ -129,14 +130,24 @@ class GaussianPart(NamedTuple):
 class Gaussian(RewardsBase):
     """Gaussian rewards; `sigma` is one standard deviation, or one per arm.
 
-    >>> Gaussian(0.1)
-    Gaussian(sigma=0.1)
+    known=False: the standard deviations are not known, and are estimated from the data. `sigma` is then only what simulations draw
+    with and plans suppose, and may be left out.
+
+    >>> Gaussian(0.1), Gaussian(known=False)
+    (Gaussian(sigma=0.1), Gaussian(sigma=None, known=False))
     """
 
-    sigma: float | Sequence[float]
+    sigma: float | Sequence[float] | None = None
+    known: bool = True
     family: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.known, bool):
+            raise InputError(f"Gaussian: known = {self.known!r} must be True or False.")
+        if self.sigma is None:
+            if self.known:
+                raise InputError("Gaussian: sigma is missing; give the standard deviation, or known=False if it is not known.")
+            return
         sigmas = np.atleast_1d(np.asarray(self.sigma))
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
             raise InputError(f"Gaussian: sigma = {self.sigma!r} must be a number or a flat list of numbers, one per arm.")
@@ -148,18 +159,25 @@ class Gaussian(RewardsBase):
         if not isinstance(self.sigma, int | float):
             object.__setattr__(self, "sigma", tuple(float(s) for s in sigmas))
 
+    def __repr__(self) -> str:
+        return f"Gaussian(sigma={self.sigma!r}{'' if self.known else ', known=False'})"
+
     def check(self, d: int) -> None:
         if isinstance(self.sigma, tuple) and len(self.sigma) != d:
             raise InputError(f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one per arm.")
 
-    def noise(self) -> float:
-        return float(np.max(self.sigma))
+    def spread(self, d: int) -> Floats:
+        if self.sigma is None:
+            raise InputError(
+                "Gaussian(known=False) has no sigma, which this needs: give the one that you suppose, Gaussian(sigma, known=False)."
+            )
+        return np.broadcast_to(np.asarray(self.sigma, dtype=float), (d,)).copy()
 
     def part(self, low: Floats, high: Floats) -> GaussianPart:
-        sigma = np.broadcast_to(np.asarray(self.sigma, dtype=float), low.shape).copy()
+        sigma = np.ones(low.size) if self.sigma is None else self.spread(low.size)
         return gaussian_part(sigma, low, high)
 
 
 def gaussian_part(sigma: Floats, low: Floats, high: Floats) -> GaussianPart:
     free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
-    return GaussianPart(sigma, low.copy(), high.copy(), free, *scratch(low.size))
+    return GaussianPart(sigma, sigma.copy(), low.copy(), high.copy(), free, *scratch(low.size))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..protocols import Game, Ints, Random, Rule, Seen, Structure, Threshold
+from ..protocols import Game, Ints, Random, Rule, Seen, Threshold
 from ..structures.callback import SIGNATURE
 from ..thresholds import Question, Validity
 
@@ -32,9 +32,10 @@ class Stopping(NamedTuple):
 
     name: str
     threshold: Threshold
-    watch: Callable[[Game, Threshold, Seen], Structure] | None  # makes answers with evidence of their own; None: the problem's
+    watch: Callable[[Game, Threshold, Seen], Game] | None  # gives the game a judge of its own; None: the answers judge
     validity: Validity
     likelihood: bool = True  # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its limit
+    epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
 
 
 @dataclass(frozen=True)

@@ -133,14 +133,14 @@ class GCBPE(RuleBase):
         return GCBPESetup(table(start_sets("covering", problem.actions, None)))
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping:
-        noise = problem.rewards.noise()
+        noise = float(problem.rewards.spread(problem.actions.d).max())
         scale = noise if self.scale is None else self.scale
         observed, rows = len(problem.actions.observable()), self.setup(problem).rows
         factor = 2.0 * math.sqrt(problem.answers.largest()) * scale * beta_sigma(observed)
 
-        def watch(game: Game, threshold: Threshold, seen: Seen) -> Structure:
+        def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
             d = problem.actions.d
-            return LeadPart(game.answers, seen, len(rows), np.zeros(d), np.zeros(d))
+            return game._replace(judge=LeadPart(game.answers, seen, len(rows), np.zeros(d), np.zeros(d)))
 
         if observed < 2:
             why = Validity(False, "the argument for GCB-PE's radius needs two arms at least")

@@ -100,6 +100,14 @@ class StructureBase:
         """At least d_0: what a proved threshold needs to know."""
         return self.difference()
 
+    def exchange(self) -> tuple[int, int]:
+        """(n, M): if a set I is not the best, B, there is a better J for which I xor J, of at most n arms, is one of M sets that B fixes.
+
+        What a proved threshold must cover. Here J = B, one difference for every other set. Where one exchange improves, J is one
+        exchange away: an arm that B lacks for one that it has.
+        """
+        return self.difference_bound(), self.size_bound() - 1
+
     # ---- what follows from the above
 
     def sets(self, limit: int = 100_000) -> list[tuple[int, ...]]:

@@ -145,6 +145,9 @@ class Partition(StructureBase):
             for t in range(rounds)
         ]
 
+    def exchange(self) -> tuple[int, int]:
+        return 2, sum(k * (len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True))
+
     def deciding(self) -> set[int]:
         return {a for g, k in zip(self.groups, self.sizes, strict=True) if 0 < k < len(g) for a in g}
 

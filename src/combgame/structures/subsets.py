@@ -106,6 +106,9 @@ class Subsets(StructureBase):
         """ceil(d / size) blocks, the last one filled up with the first arms: minimal."""
         return [tuple(sorted((first + i) % self.d for i in range(self.chosen))) for first in range(0, self.d, self.chosen)]
 
+    def exchange(self) -> tuple[int, int]:
+        return 2, self.chosen * (self.d - self.chosen)
+
     def deciding(self) -> set[int]:
         return set(range(self.d)) if self.chosen < self.d else set()
 

@@ -228,6 +228,9 @@ class SpanningTrees(StructureBase):
     def observable(self) -> set[int]:
         return set(range(self.d))
 
+    def exchange(self) -> tuple[int, int]:
+        return 2, self.largest() * (self.d - self.largest())
+
     def deciding(self) -> set[int]:
         """All edges but the bridges."""
         tree = self._tree(range(self.d))
