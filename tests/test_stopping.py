@@ -1,0 +1,384 @@
+"""Stopping rules with fees: the martingales behind them, the sets that they cover, and the judge against enumeration."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+import combgame as cg
+from combgame.protocols import blank
+from combgame.rules import Uniform
+from combgame.simulate import Run
+from combgame.stopping import CHANCES, PRIORS, SPREAD, beta_regret, judge, least_chi_square, limit, make_stopping
+
+from . import naive
+
+EDGES = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")]
+STRUCTURES = {
+    "arms": cg.Arms(5),
+    "pairs": cg.Subsets(5, 2),
+    "groups": cg.Partition([(0, 1), (2, 3, 4)], [1, 2]),
+    "trees": cg.SpanningTrees([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "a")]),
+    "paths": cg.Paths(EDGES, "s", "t"),
+    "matchings": cg.Matchings(2, 3),
+    "list": cg.Listed([(0, 1), (1, 2, 3), (3, 4), (0, 4)], 5),
+    "all but": cg.AlmostAllSets(4, 0),
+}
+REWARDS = {"gaussian": cg.Gaussian(0.3), "bernoulli": cg.Bernoulli(), "bounded": cg.Bounded(-1, 1)}
+
+
+# ---- the martingales: each begins at 1 and stays there on average
+
+
+@given(n=st.integers(1, 50), c=st.sampled_from(PRIORS), off=st.floats(-3, 3), sigma=st.floats(0.1, 3))
+def test_the_gaussian_mixture_is_the_integral_it_claims_to_be(n, c, off, sigma):
+    """A normal prior of variance sigma^2 / c, n values whose average is `off` sigmas from the truth: their likelihood ratio, integrated."""
+    claimed = -0.5 * math.log1p(n / c) + n * n / (n + c) * off**2 / 2
+    ratio = quad(
+        lambda theta: norm.pdf(theta, 0, sigma / math.sqrt(c)) * math.exp(n * (theta * off * sigma - theta**2 / 2) / sigma**2),
+        -12 * sigma, 12 * sigma, points=[n * off * sigma / (n + c)], limit=200,
+    )[0]  # fmt: skip
+    assert math.log(ratio) == pytest.approx(claimed, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+@pytest.mark.parametrize("mu", [0.02, 0.3, 0.5, 0.99])
+def test_the_beta_mixture_has_expectation_one(n, mu):
+    total = 0.0
+    for s in range(n + 1):
+        chance = math.comb(n, s) * mu**s * (1 - mu) ** (n - s)
+        total += chance * math.exp(n * naive.divergence("bernoulli", s / n, mu) - beta_regret(n, s))
+    assert total == pytest.approx(1.0, abs=1e-9)
+    assert beta_regret(0.0, 0.0) == 0.0 and all(
+        0.0 <= beta_regret(n, s) <= 0.5 * math.log(n) + math.log(2) + 1e-9 for s in range(n + 1)
+    )
+
+
+@pytest.mark.parametrize("m", [1, 5, 60])
+def test_the_mixture_for_a_variance_has_expectation_one(m):
+    """Times the density of chi^2 with m degrees, over u = ln v: the exponentials of v cancel."""
+    h = SPREAD
+
+    def value(u):
+        half = math.exp(u) / 2
+        ratio = h * math.log(h) - math.lgamma(h) + math.lgamma(h + m / 2) - (h + m / 2) * math.log(h + half)
+        return math.exp(ratio + m / 2 * math.log(half) - math.lgamma(m / 2))
+
+    assert quad(value, -60, 60, points=[math.log(m)], limit=500)[0] == pytest.approx(1.0, abs=1e-7)
+
+
+@given(m=st.integers(1, 5000), level=st.floats(0.5, 40))
+def test_the_bound_on_a_variance_is_the_root_from_below(m, level):
+    h = SPREAD
+
+    def excess(v):
+        return v / 2 + h * math.log(h) - math.lgamma(h) + math.lgamma(h + m / 2) - (h + m / 2) * math.log(h + v / 2) - level
+
+    found = least_chi_square(float(m), level)
+    if excess(0.0) <= 0.0:
+        assert found == 0.0
+    else:
+        exact = brentq(excess, 0.0, m, xtol=1e-13)
+        assert found == pytest.approx(exact, rel=1e-6, abs=1e-9) and found <= exact * (1 + 1e-9)
+
+
+def test_variances_stay_below_their_bounds_for_all_times_at_once():
+    rng, wrong, delta = np.random.default_rng(0), 0, 0.1
+    roots = np.array([least_chi_square(float(m), math.log(1 / delta)) for m in range(1, 400)])
+    for _ in range(1000):
+        v = np.cumsum(rng.standard_normal(399) ** 2)
+        wrong += bool((v < roots).any())
+    assert 0 < wrong <= 1000 * delta
+
+
+# ---- which differences must be covered
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_exchange_covers_every_wrong_answer(kind):
+    """For random means, every answer that is not best has a better one in one of the differences that are counted."""
+    structure, rng = STRUCTURES[kind], np.random.default_rng(1)
+    most, number = structure.exchange()
+    sets = [frozenset(s) for s in structure.sets()]
+    for _ in range(50):
+        mu = rng.normal(size=structure.d)
+        best = max(sets, key=lambda s: sum(mu[list(s)]))
+        met = set()
+        for chosen in sets:
+            if chosen != best:
+                better = [
+                    other ^ chosen
+                    for other in sets
+                    if sum(mu[list(other)]) > sum(mu[list(chosen)]) and len(other ^ chosen) <= most
+                ]
+                if (most, number) != (
+                    structure.difference_bound(),
+                    structure.size_bound() - 1,
+                ):  # a matroid: one arm of best for one that is not
+                    better = [s for s in better if len(s & best) == 1 and len(s - best) == 1 and s - best <= chosen]
+                    met |= {
+                        (a, b) for a in best for b in range(structure.d) if b not in best and any({a, b} == s for s in better)
+                    }
+                else:
+                    met.add(frozenset(chosen ^ best))
+                assert better
+        assert len(met) <= number
+
+
+# ---- the judge
+
+
+def watched(problem, threshold, mean, counts, squares=None, epsilon=0.0, delta=0.1):
+    stopping = make_stopping(Uniform(), threshold, problem, [delta], epsilon=epsilon)
+    seen, game = blank(problem.d), problem.game()
+    seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, mean * counts
+    if squares is not None:
+        seen.squares[:] = squares
+    return stopping, stopping.watch(game, stopping.threshold, seen), seen
+
+
+@settings(max_examples=40, deadline=None)
+@given(kind=st.sampled_from(sorted(STRUCTURES)), family=st.sampled_from(sorted(REWARDS)), seed=st.integers(0, 10**6),
+       threshold=st.sampled_from(["mixture", "gaussian-counts", "sub-gaussian-counts"]))  # fmt: skip
+def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, threshold):
+    """For every J: the evidence at the weights less the fees of I xor J, for the c that was chosen, computed from the definition."""
+    structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
+    problem, d = cg.Problem(structure, None, REWARDS[family]), structure.d
+    counts = rng.integers(1, 300, d).astype(float)
+    mean = (
+        rng.integers(0, 2, (300, d)).cumsum(axis=0)[counts.astype(int) - 1, np.arange(d)] / counts
+        if family == "bernoulli"
+        else rng.normal(size=d) * 0.3
+    )
+    _, game, _ = watched(problem, threshold, mean, counts)
+    best, rival, alternative = np.zeros(d), np.zeros(d), np.zeros(d)
+    game.answers.argmax(mean, best)
+    leader = tuple(np.flatnonzero(best))
+    low, high = np.array(problem.low), np.array(problem.high)
+    for _ in range(2):
+        value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
+    exact = family == "bernoulli"
+    if threshold == "mixture" and not exact:
+        weights = [
+            (counts**2 / (counts + c), 0.5 * np.log1p(counts / c), -math.log(p)) for c, p in zip(PRIORS, CHANCES, strict=True)
+        ]
+    elif threshold == "mixture":
+        weights = [(counts, np.array([beta_regret(n, n * m) for n, m in zip(counts, mean, strict=True)]), 0.0)]
+    else:
+        scale, inside = (2, 4) if threshold == "gaussian-counts" else (3, 1)
+        weights = [(counts, scale * np.log(inside + np.log(counts)), 0.0)]
+    sigma, most = REWARDS[family].spread(d), structure.exchange()[0]
+    values = []
+    for weight, fee, cost in weights:
+        against = {
+            s: naive.distance("bernoulli" if exact else "gaussian", mean, weight, leader, s, sigma, low, high)
+            for s in structure.sets()
+            if s != leader
+        }
+        loose = min(against.values()) - np.sort(fee)[-min(most, d) :].sum() - cost
+        tight = (
+            min(f - fee[sorted(set(leader) ^ set(s))].sum() for s, f in against.items() if len(set(leader) ^ set(s)) <= most)
+            - cost
+        )
+        values.append((loose, tight))
+    assert any(value == pytest.approx(loose, rel=1e-5, abs=1e-5) for loose, _ in values)
+    assert value <= max(tight for _, tight in values) + 1e-5
+
+
+def test_the_scale_that_suits_is_chosen():
+    """Whatever the counts, the evidence is nearly that of the best c."""
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0))
+    for n in (4, 30, 1000, 50_000):
+        lead = math.sqrt(60.0 / n)
+        _, game, seen = watched(problem, "mixture", np.array([lead, 0.0]), np.array([n, n], dtype=float))
+        best, rival, alternative = np.array([1.0, 0.0]), np.zeros(2), np.zeros(2)
+        for _ in range(2):
+            value = game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+        each = [n * n / (n + c) * lead**2 / 4 - math.log1p(n / c) + math.log(p) for c, p in zip(PRIORS, CHANCES, strict=True)]
+        assert value == pytest.approx(max(each), abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(kind=st.sampled_from(["arms", "pairs", "paths", "list"]), seed=st.integers(0, 10**6), epsilon=st.floats(0.01, 0.5))
+def test_epsilon_never_overstates(kind, seed, epsilon):
+    """At most what is needed to make J better by epsilon (for exchanges: by epsilon over the size of an answer), less its fees."""
+    structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
+    problem, d, size = cg.Problem(structure, None, cg.Gaussian(0.3)), structure.d, structure.largest()
+    counts, mean = rng.integers(1, 300, d).astype(float), rng.normal(size=d) * 0.3
+    _, game, _ = watched(problem, "mixture", mean, counts, epsilon=epsilon)
+    best, rival, alternative = np.zeros(d), np.zeros(d), np.zeros(d)
+    game.answers.argmax(mean, best)
+    leader = set(np.flatnonzero(best))
+    for _ in range(2):
+        value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
+    allowed = []
+    for c, p in zip(PRIORS, CHANCES, strict=True):
+        found = []
+        for s in structure.sets():
+            arms = sorted(leader ^ set(s))
+            if arms and len(arms) <= structure.exchange()[0]:
+                need = epsilon / size if kind == "pairs" else epsilon
+                lead = mean[sorted(leader)].sum() - mean[list(s)].sum() + need
+                blur = sum(0.09 * (counts[a] + c) / counts[a] ** 2 for a in arms)
+                found.append(lead**2 / (2 * blur) - sum(0.5 * math.log1p(counts[a] / c) for a in arms) + math.log(p))
+        allowed.append(min(found))
+    assert value <= max(allowed) + 1e-9
+
+
+def test_the_rules_of_an_unknown_variance():
+    """Sums of squares are those of the values; the rules see the pooled estimates, the judge the upper bounds."""
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian([0.1, 0.2, 0.3, 0.4], known=False))
+    stopping = make_stopping(Uniform(), "mixture", problem, [0.1])
+    run = Run(
+        problem,
+        cg.FrankWolfe().setup(problem),
+        stopping.threshold,
+        np.array([3.0, 2.9, 2.8, 2.0]),
+        1,
+        0,
+        0,
+        "python",
+        stopping.watch,
+    )
+    values, before = [[] for _ in range(4)], run.seen.sums.copy()
+    for t in range(1, 120):
+        run.advance(t)
+        for a in np.flatnonzero(run.view.action):
+            values[a].append(run.seen.sums[a] - before[a])
+        before = run.seen.sums.copy()
+    squares = np.array([np.var(v) * len(v) for v in values])
+    assert run.seen.squares == pytest.approx(squares, rel=1e-6)
+    run.advance(119)  # looks again
+    counts = run.seen.counts
+    pooled = squares.sum() / (counts - 1).sum()
+    assert run.game.rewards.sigma == pytest.approx(np.sqrt((squares + 2 * pooled) / (counts + 1)), rel=1e-6)
+    bounds = run.game.judge.fees.spreads.variance
+    level = math.log(4 / (0.1 * 0.1))
+    for a in range(4):
+        least = least_chi_square(counts[a] - 1, level)
+        assert bounds[a] == pytest.approx(squares[a] / least, rel=1e-6) if least else bounds[a] == math.inf
+
+
+@pytest.mark.parametrize("case", ["mixture", "unknown", "bernoulli", "epsilon", "trees"])
+def test_the_engines_agree(case):
+    means, options = [0.5, 0.35, 0.3, 0.2, 0.1], {"threshold": "mixture"}
+    problem = {
+        "unknown": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2, known=False)),
+        "bernoulli": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli()),
+        "trees": cg.Problem(STRUCTURES["trees"], None, cg.Gaussian(0.2)),
+    }.get(case, cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2)))
+    if case == "epsilon":
+        options["epsilon"] = 0.1
+    if case == "trees":
+        options["threshold"] = "gaussian-counts"
+    both = [
+        cg.simulate(problem, means, "frank-wolfe", runs=2, seed=3, engine=engine, **options) for engine in ("python", "compiled")
+    ]
+    assert both[0].rounds.tolist() == both[1].rounds.tolist() and both[0].answers == both[1].answers
+
+
+def test_unknown_variances_also_with_the_stylised_threshold():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, known=False))
+    found = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], "frank-wolfe", runs=5, threshold="stylised", engine="python")
+    assert not found.validity.proved and not found.capped.any() and found.rounds.min() >= 4
+
+
+# ---- what is said of them
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), threshold=st.sampled_from(["mixture", "gaussian-counts", "gaussian"]))
+def test_evidence_says_what_a_run_would_do(seed, threshold):
+    rng = np.random.default_rng(seed)
+    problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.3))
+    mean, counts = rng.normal(size=5), rng.integers(2, 60, 5).astype(float)
+    found = cg.evidence(problem, mean, counts, delta=0.1, threshold=threshold)
+    assert found.value == cg.evidence(problem, mean, counts).value
+    stopping = make_stopping(Uniform(), threshold, problem, [0.1])
+    best = np.zeros(5)
+    best[list(found.answer)] = 1.0
+    value = judge(stopping, problem, mean, counts, np.full(5, 0.3), best)
+    assert found.certified == (value > stopping.threshold.level(math.ceil(counts.sum() / 3), 0))
+
+
+def test_evidence_with_unknown_variances():
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(known=False))
+    assert not cg.evidence(problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1]).certified
+    assert cg.evidence(problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1]).certified
+    for bad in (
+        lambda: cg.evidence(problem, [1.0, 0.0], [3, 3]),
+        lambda: cg.evidence(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [1.0, 0.0], [3, 3], spreads=[1, 1]),
+    ):
+        with pytest.raises(cg.InputError, match="spreads"):
+            bad()
+
+
+def test_the_limit_is_where_a_run_with_exact_estimates_stops():
+    problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+    means = np.array([0.3, 0.29, 0.28, 0.23, 0.2])
+    solved = cg.complexity(problem, means)
+    for name in ("mixture", "gaussian-counts"):
+        stopping = make_stopping(Uniform(), name, problem, [0.1, 0.001])
+        first, second = (limit(stopping, problem, means, solved, k) for k in range(2))
+        assert first < second < math.inf
+        near = judge(stopping, problem, means, first * np.array([1, 1, 0.9, 0.06, 0.04]), np.full(5, 0.1), np.eye(5)[0])
+        assert near == pytest.approx(stopping.threshold.level(0, 0), rel=0.3)
+    assert limit(make_stopping(Uniform(), "stylised", problem, [0.1]), problem, means, solved) == pytest.approx(1776, abs=2)
+    assert limit(make_stopping(Uniform(), "mixture", problem, [0.1]), problem, means, solved) < 0.6 * limit(
+        make_stopping(Uniform(), "gaussian", problem, [0.1]), problem, means, solved
+    )
+
+
+def test_labels():
+    for rewards in (cg.Gaussian(0.1), cg.Gaussian(known=False), cg.Bernoulli(), cg.Bounded(0, 1)):
+        problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), rewards)
+        assert make_stopping(Uniform(), "mixture", problem, [0.1]).validity.proved
+    coin = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli())
+    assert not make_stopping(Uniform(), "gaussian-counts", coin, [0.1]).validity.proved
+    assert make_stopping(Uniform(), "proved", cg.Problem(cg.Arms(3), None, cg.Gaussian(known=False)), [0.1]).name == "mixture"
+
+
+def test_bad_input_is_said_in_a_sentence():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(known=False))
+    means = [0.5, 0.3, 0.2, 0.1]
+    for text, call in {
+        "eliminate=True needs": lambda: cg.simulate(problem, means, threshold="mixture", eliminate=True),
+        "needs the threshold 'mixture'": lambda: cg.simulate(problem, means, epsilon=0.1),
+        "epsilon = -1 must": lambda: cg.simulate(problem, means, epsilon=-1, threshold="mixture"),
+        "epsilon = nan must": lambda: cg.simulate(problem, means, epsilon=math.nan, threshold="mixture"),
+        "give the one that you suppose": lambda: cg.simulate(unknown, means),
+        "has no sigma": lambda: cg.complexity(unknown, means),
+        "needs known variances": lambda: make_stopping(Uniform(), "gaussian", unknown, [0.1]),
+        "single delta": lambda: make_stopping(Uniform(), "mixture", unknown, [0.1, 0.2]),
+        "sigma is missing": lambda: cg.Gaussian(),
+        "known = 1 must": lambda: cg.Gaussian(0.1, known=1),
+    }.items():
+        with pytest.raises(cg.InputError, match=text):
+            call()
+    with pytest.raises(cg.UnknownNameError, match="'sub-gaussian-counts', 'mixture'"):
+        cg.simulate(problem, means, threshold="best")
+
+
+# ---- what it is for
+
+
+def test_errors_stay_below_delta_where_answers_are_almost_tied():
+    for rewards in (cg.Gaussian(1.0), cg.Gaussian(1.0, known=False)):
+        problem = cg.Problem(cg.Arms(3), None, rewards)
+        found = cg.simulate(
+            problem, [0.05, 0.0, 0.0], "frank-wolfe", delta=0.2, threshold="mixture", runs=300, max_rounds=3000, engine="compiled"
+        )
+        assert found.error_rate <= 0.2
+
+
+def test_every_pair_of_answers_of_a_matroid_differs_by_a_counted_exchange():
+    assert cg.Subsets(10, 3).exchange() == (2, 21) and cg.Arms(10).exchange() == (2, 9)
+    assert cg.Partition([(0, 1), (2, 3, 4)], [1, 2]).exchange() == (2, 3)
+    assert STRUCTURES["trees"].exchange() == (2, 6) and len(list(itertools.islice(STRUCTURES["trees"].iterate(), 99))) == 8
