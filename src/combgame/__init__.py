@@ -11,7 +11,7 @@ from .evidence import Evidence, evidence
 from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian
-from .rules import GCBPE, CombGame, FrankWolfe, ProductAdaHedge, Uniform
+from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, Uniform
 from .simulate import Comparison, Simulation, compare, simulate
 from .structures import (
     AlmostAllSets,
@@ -32,7 +32,7 @@ from .structures import (
 __all__ = [
     "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame",
     "CombGameError", "Comparison", "Complexity", "EngineError", "Evidence", "FrankWolfe", "Gaussian", "Geometry", "Hedge",
-    "InputError", "Instance", "IntegerProgram", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
+    "Informed", "InputError", "Instance", "IntegerProgram", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
     "Problem", "ProductAdaHedge", "Regret", "Simulation", "SpanningTrees", "StoreError", "Subsets", "TieError",
     "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network",
     "plan", "read_campaign", "regret", "simulate", "theory_bonus",

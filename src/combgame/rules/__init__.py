@@ -4,7 +4,8 @@ from .base import RuleBase, Setup, Stopping
 from .combgame import CombGame
 from .frank_wolfe import FrankWolfe
 from .gcb_pe import GCBPE
+from .informed import Informed
 from .product_hedge import ProductAdaHedge
 from .uniform import Uniform
 
-__all__ = ["GCBPE", "CombGame", "FrankWolfe", "ProductAdaHedge", "RuleBase", "Setup", "Stopping", "Uniform"]
+__all__ = ["GCBPE", "CombGame", "FrankWolfe", "Informed", "ProductAdaHedge", "RuleBase", "Setup", "Stopping", "Uniform"]

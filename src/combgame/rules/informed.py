@@ -1,0 +1,83 @@
+"""The practical floor: a rule that is told the optimal allocation and follows it from the first round."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..coverings import table
+from ..errors import InputError
+from ..protocols import Floats, Game, Ints, Random, Seen, View
+from ..thresholds import Question
+from .base import RuleBase
+
+
+class InformedPart(NamedTuple):
+    rows: Ints  # int64[actions, K]: the arms of each, filled up with -1
+    share: Floats
+    played: Floats
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        """The action that is furthest behind its share."""
+        found, most, t = 0, -math.inf, seen.clock[0] + 1
+        for k in range(self.share.size):
+            behind = t * self.share[k] - self.played[k]
+            if behind > most:
+                found, most = k, behind
+        self.played[found] += 1.0
+        for a in range(view.action.size):
+            view.action[a] = 0.0
+        for j in range(self.rows.shape[1]):
+            if self.rows[found, j] >= 0:
+                view.action[self.rows[found, j]] = 1.0
+
+    def full(self) -> bool:
+        return False
+
+
+class InformedSetup(NamedTuple):
+    rows: Ints
+    share: Floats
+
+    def fresh(self, rng: Random) -> tuple[InformedPart, Ints]:
+        return InformedPart(self.rows, self.share, np.zeros(self.share.size)), self.rows[:0]
+
+    def enlarge(self, rule: InformedPart) -> InformedPart:
+        return rule
+
+    def figures(self, rule: InformedPart) -> dict[str, int]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Informed(RuleBase):
+    """Play actions with given shares, such as the support of `complexity`: what a rule could do that knew the means.
+
+    >>> import combgame as cg
+    >>> problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
+    >>> rule = cg.Informed(cg.complexity(problem, means).support)
+    >>> cg.simulate(problem, means, rule, runs=3, engine="python").answers
+    [(0,), (0,), (0,)]
+    """
+
+    support: Iterable[tuple[tuple[int, ...], float]]
+
+    def __post_init__(self) -> None:
+        try:
+            pairs = tuple((tuple(int(a) for a in chosen), float(share)) for chosen, share in self.support)
+        except (TypeError, ValueError):
+            pairs = ()
+        if not pairs or not all(0.0 < share < math.inf for _, share in pairs):
+            raise InputError(
+                f"Informed: support = {self.support!r} must be actions with positive shares, such as complexity(...).support."
+            )
+        total = sum(share for _, share in pairs)
+        object.__setattr__(self, "support", tuple((chosen, share / total) for chosen, share in pairs))
+
+    def setup(self, problem: Question) -> InformedSetup:
+        for chosen, _ in self.support:
+            if not problem.actions.contains(chosen):
+                raise InputError(f"Informed: {chosen} is not an action of {problem.actions!r}.")
+        return InformedSetup(table([chosen for chosen, _ in self.support]), np.array([share for _, share in self.support]))
