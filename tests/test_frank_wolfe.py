@@ -24,7 +24,7 @@ CASES = {
 }
 
 
-def twin(sets, answers, rng, rounds, kappa, slow, explore, places, draw):
+def twin(sets, answers, rng, rounds, rule, places, draw):
     """Written from the description: the rivals met so far with the round in which each was last nearest."""
     d, start = 5, None
     largest = max(map(len, sets))
@@ -41,14 +41,15 @@ def twin(sets, answers, rng, rounds, kappa, slow, explore, places, draw):
             near = {j: pair(mean, counts, best, j) for j in answers if j != best}
             nearest = min(near, key=lambda j: (near[j][0], answers.index(j)))
             rivals.pop(best, None) if best in rivals else None
-            floor = explore * math.sqrt(t * largest / d)
+            even = t * largest / d
+            floor = max(rule.explore * math.sqrt(even) * even / (even + rule.ease), 0.5)
             if min(counts) < floor:
                 score = [max(0.0, floor - n) for n in counts]
             else:
                 rivals[nearest] = t
                 while len(rivals) > places:
                     rivals.pop(min(rivals, key=rivals.get))
-                rate = kappa / math.sqrt(1.0 + t / slow)
+                rate = rule.kappa / math.sqrt(1.0 + t / rule.slow)
                 least = min(near[j][0] for j in rivals)
                 score = [0.0] * d
                 for j in rivals:
@@ -80,7 +81,7 @@ def pair(mean, counts, best, rival):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(
-    "options", [{}, {"kappa": 0.5, "slow": 50.0, "explore": 2.0}, {"pool": 1}], ids=["usual", "other", "pool of one"]
+    "options", [{}, {"kappa": 0.5, "slow": 50.0, "explore": 2.0, "ease": 1.0}, {"pool": 1}], ids=["usual", "other", "pool of one"]
 )
 def test_every_action_is_the_one_that_the_description_gives(case, options):
     actions, answers = CASES[case]
@@ -96,7 +97,7 @@ def test_every_action_is_the_one_that_the_description_gives(case, options):
         game = {"draw": problem.game().rewards.draw, "start": actions.covering(),
                 "number": float if isinstance(actions, cg.Listed) else Fraction}  # the best k are found without adding  # fmt: skip
         places = rule.pool or 16
-        expected = twin(actions.sets(), answers.sets(), rng, 300, rule.kappa, rule.slow, rule.explore, places, game)
+        expected = twin(actions.sets(), answers.sets(), rng, 300, rule, places, game)
         assert found == expected
 
 
@@ -117,9 +118,9 @@ def test_other_rewards_and_bounds_are_no_trouble():
 
 
 def test_no_arm_is_forgotten():
-    """Every arm has at least explore * sqrt(t K / d) values, but for the one play that it may take to catch up."""
+    """Every arm has at least what `explore` and `ease` ask for, but for the one play that it may take to catch up."""
     i = line(3, 4)
-    rule = cg.FrankWolfe(explore=1.0)
+    rule = cg.FrankWolfe(explore=1.0, ease=1e-6)
     run = Run(i.problem, rule.setup(i.problem), NEVER, np.array(i.means), 1, 0, 0, "auto")
     for t in (200, 1000, 5000):
         run.advance(t)

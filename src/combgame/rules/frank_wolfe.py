@@ -30,6 +30,7 @@ class FrankWolfePart(NamedTuple):
     kappa: float
     slow: float  # kappa_t = kappa / sqrt(1 + t / slow)
     floor: float
+    ease: float  # the values per arm from which on exploring is in earnest
     size: float  # K: the arms in an action
     visible: Floats  # 1 for arms that some action observes
     met: Catalogue  # every answer that has been a nearest alternative
@@ -67,12 +68,16 @@ class FrankWolfePart(NamedTuple):
             weight = math.exp(-kappa * (self.value[k] - least))
             for i in range(self.number[k]):
                 a = self.arms[k, i]
-                self.score[a] += weight * (self.slope[k, i] + TINY / (seen.counts[a] * seen.counts[a]))
+                n = max(seen.counts[a], 0.5)  # an arm whose values went missing
+                self.score[a] += weight * (self.slope[k, i] + TINY / (n * n))
         game.actions.argmax(self.score, view.action)
 
     def behind(self, seen: Seen, t: int) -> bool:
-        """Whether some arm has fewer than explore * sqrt(t K / d) values; `score` is then what the arms lack."""
-        floor, lacking = self.floor * math.sqrt(t * self.size / self.score.size), False
+        """Whether some arm has too few values; `score` is then what the arms lack."""
+        even, lacking = t * self.size / self.score.size, False
+        floor = max(
+            self.floor * math.sqrt(even) * even / (even + self.ease), 0.5
+        )  # after the start only an arm whose values went missing has 0
         for a in range(self.score.size):
             self.score[a] = 0.0
             if self.visible[a] > 0.5 and seen.counts[a] < floor:
@@ -151,7 +156,7 @@ class FrankWolfeSetup:
         self.width = min(d, problem.answers.difference_bound())
         places = rule.pool or min(max(d, 16), 128)
         self.template = FrankWolfePart(
-            rule.kappa, rule.slow, rule.explore, float(problem.actions.largest()), vector(problem.actions.observable(), d),
+            rule.kappa, rule.slow, rule.explore, rule.ease, float(problem.actions.largest()), vector(problem.actions.observable(), d),
             make_catalogue(4 * places, problem.answers.largest()), np.zeros(4 * places, np.int64), np.zeros(places, np.int64),
             np.zeros(places, np.int64), np.zeros((places, self.width), np.int64), np.zeros((places, self.width)),
             np.zeros(places, np.int64),
@@ -173,17 +178,19 @@ class FrankWolfeSetup:
 class FrankWolfe(RuleBase):
     """Play the action that the gradient of the smoothed evidence likes best.
 
-    kappa: how sharply the minimum over the rivals is smoothed; slow: kappa_t = kappa / sqrt(1 + t / slow); explore: every arm gets
-    explore * sqrt(t K / d) values at least; pool: over how many rivals the minimum is smoothed (None: as many as arms, 16 to 128).
+    kappa: how sharply the minimum over the rivals is smoothed; slow: kappa_t = kappa / sqrt(1 + t / slow); explore, ease: every arm gets
+    explore * sqrt(e) * e / (e + ease) values at least, e = t K / d being what it would get if all were played alike; pool: over how many
+    rivals the minimum is smoothed (None: as many as arms, 16 to 128).
     """
 
-    kappa: float = 4.0
+    kappa: float = 6.0
     slow: float = 1e6
-    explore: float = 0.8
+    explore: float = 1.2
+    ease: float = 20.0
     pool: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("kappa", "slow", "explore"):
+        for name in ("kappa", "slow", "explore", "ease"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < math.inf:
                 raise InputError(f"FrankWolfe: {name} = {value!r} must be a positive number.")
