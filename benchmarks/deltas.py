@@ -1,0 +1,67 @@
+"""tau / ln(1/delta) falls towards 1/D_nu: python benchmarks/deltas.py [--runs 200] [--out FILE] [--plot FILE.svg]
+
+frank-wolfe; all deltas are answered from the same runs.
+"""
+
+import argparse
+import math
+from pathlib import Path
+
+from limit import instances
+from made import save
+
+import combgame as cg
+from combgame.campaign.report import markdown
+
+DELTAS = [10.0**-k for k in range(1, 13)]
+CHOSEN = (
+    ("figure1", "d = 10"),
+    ("figure1", "d = 50"),
+    ("line3", "n_l = 4"),
+    ("best action", "spanning trees, 8 nodes, 20 edges, sigma = 0.2"),
+)
+THRESHOLDS = ("stylised", "mixture", "gaussian")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--plot", type=Path, default=None)
+    options = parser.parse_args()
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(CHOSEN), figsize=(13, 3.6), sharex=True, layout="constrained")
+    cells = []
+    for (family, instance), ax in zip([pair for pair in instances() if (pair[0], pair[1].name) in CHOSEN], axes, strict=True):
+        for threshold in THRESHOLDS:
+            sim = cg.simulate(instance.problem, instance.means, "frank-wolfe", DELTAS, threshold, options.runs, jobs=options.jobs)
+            time = sim.complexity.time
+            values = [rounds / math.log(1 / delta) / time for rounds, delta in zip(sim.rounds.mean(axis=0), DELTAS, strict=True)]
+            errors = int((~sim.correct & ~sim.capped).sum())
+            cells.append(
+                [family, instance.name, threshold, f"{time:,.1f}", *(f"{x:.2f}" for x in values), errors, int(sim.capped.sum())]
+            )
+            print(*cells[-1], sep=" | ", flush=True)
+            ax.plot([math.log10(1 / delta) for delta in DELTAS], values, marker=".", label=threshold)
+        ax.axhline(1.0, color="0.5", linewidth=0.8)
+        ax.set_title(f"{family}, {instance.name.split(',')[0]}", fontsize=9)
+        ax.set_xlabel("log10(1/delta)")
+        ax.set_ylim(0, None)
+    axes[0].set_ylabel("mean tau / ln(1/delta), in units of 1/D_nu")
+    axes[0].legend(frameon=False)
+    if options.plot:
+        figure.savefig(options.plot)
+    head = ["family", "instance", "threshold", "1/D_nu", *(f"1e-{k}" for k in range(1, 13)), "errors", "capped"]
+    text = (
+        f"{options.runs} runs each. Columns 1e-k: mean stopping round over ln(1/delta) for delta = 1e-k, in units of 1/D_nu.\n\n"
+    )
+    save(options.out, text + markdown(head, cells, left=3))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Errors where they are likeliest, for every proved threshold: python benchmarks/guarantee.py [--runs 20000] [--out FILE]
+
+close: two answers almost tied, the others far off. level: every answer as good as the second best. pairs: the best pair, the other arms all
+alike. The error rate must be at most delta; beside it the exact 95 % interval. Runs that reach the cap have stopped with no answer.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+from made import save
+
+import combgame as cg
+from combgame.campaign.report import markdown
+
+DELTAS = (0.2, 0.1, 0.05)
+ALL = ("mixture", "gaussian", "gaussian-counts", "sub-gaussian", "sub-gaussian-counts")
+HEAD = ["instance", "rewards", "threshold", "rule", "delta", "mean rounds", "errors", "rate", "95 % interval", "capped"]
+
+
+def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
+    unit, unknown = cg.Gaussian(1.0), cg.Gaussian(1.0, known=False)
+    close, level, pair = (0.2, 0.0, -2.0, -2.0, -2.0), (0.4, *[0.0] * 9), (0.4, 0.4, 0.0, 0.0, 0.0, 0.0)
+    found = [
+        ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), unit), close, ALL),
+        ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unit), level, ALL),
+        ("pairs", cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), unit), pair, ALL),
+        ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), unknown), close, ("mixture",)),
+        ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unknown), level, ("mixture",)),
+    ]
+    for rewards in (cg.Bernoulli(), cg.Bounded(0, 1)):
+        names = ("mixture", "sub-gaussian", "sub-gaussian-counts")
+        found.append(("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards), (0.6, 0.5, 0.05, 0.05, 0.05), names))
+        found.append(("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), rewards), (0.7, *[0.5] * 9), names))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--cap", type=int, default=20_000)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    cells = []
+    for name, problem, means, thresholds in cases():
+        for threshold in thresholds:
+            known = getattr(problem.rewards, "known", True)
+            for delta in [list(DELTAS)] if known else [0.1]:  # bounds on variances depend on delta
+                began = time.perf_counter()
+                sim = cg.simulate(
+                    problem, means, "frank-wolfe", delta, threshold, options.runs, jobs=options.jobs, max_rounds=options.cap
+                )
+                for row in sim.report():
+                    cells.append([
+                        name, repr(problem.rewards), threshold, "frank-wolfe", row["delta"], f"{row['mean']:,.0f}", row["errors"],
+                        f"{row['error_rate']:.4f}", f"{row['error_low']:.4f} to {row['error_high']:.4f}", row["capped"],
+                    ])  # fmt: skip
+                    print(*cells[-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
+    worst = max(cells, key=lambda row: float(row[7]) / float(row[4]))
+    highest = float(worst[7]) / float(worst[4])
+    text = f"{options.runs:,} runs each, cap {options.cap:,} rounds. The highest rate is {highest:.2f} of its delta.\n\n"
+    save(options.out, text + markdown(HEAD, cells, left=4))
+
+
+if __name__ == "__main__":
+    main()
