@@ -63,6 +63,7 @@ LAYERS = [
     "simulate",
     "files",
     "campaign",
+    "study",
     "regrets",
     "planning",
     "paper",
