@@ -1,7 +1,7 @@
 """Where the events of a study are kept, as the study sees it; and the simplest such place, a list."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from .events import Event
@@ -28,12 +28,13 @@ class Log(Protocol):
 class Storage(Protocol):
     """Keeps one study. `url` is None where nothing outlives the process."""
 
-    url: str | None
+    @property
+    def url(self) -> str | None: ...
 
-    def writing(self) -> "AbstractContext":
+    def writing(self) -> AbstractContextManager[Log]:
         """A transaction that nobody else can write in the meantime."""
 
-    def reading(self) -> "AbstractContext": ...
+    def reading(self) -> AbstractContextManager[Log]: ...
 
     def begin(self, created: Sealed, if_exists: str) -> Event:
         """Make the study, or find the one of that name; its first event."""
@@ -42,12 +43,6 @@ class Storage(Protocol):
         """The first event of the study."""
 
     def close(self) -> None: ...
-
-
-class AbstractContext(Protocol):
-    def __enter__(self) -> Log: ...
-
-    def __exit__(self, *_: object) -> bool | None: ...
 
 
 class Memory:
