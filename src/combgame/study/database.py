@@ -21,6 +21,7 @@ ALWAYS = 1 << 60
 FIND = select(studies.c.id).where(
     studies.c.name == bindparam("name")
 )  # made once: composing a statement costs more than running it
+NAMES = select(studies.c.name).order_by(studies.c.id)
 LOCK = FIND.with_for_update()
 EVENTS = (
     select(
@@ -41,8 +42,12 @@ class Database:
         self._parsed, self._study = parse(url), 0
         self._engine: Engine | None = None
         self._process = 0
-        with self._guard():
-            prepare(self._connect())
+        try:
+            with self._guard():
+                prepare(self._connect())
+        except BaseException:
+            self.close()
+            raise
 
     # ---- transactions
 
@@ -79,17 +84,13 @@ class Database:
     def _number(self, connection: Connection, query: Any = FIND) -> int:
         """The study's number: it is looked up every time, for it may have been replaced."""
         found = connection.execute(query, {"name": self.name}).scalar()
-        if found is None or (self._study and found != self._study):
-            raise self._gone()
-        self._study = int(found)
-        return self._study
-
-    def _gone(self) -> UnknownNameError | StudyError:
+        if found is not None and self._study in (0, found):
+            self._study = int(found)
+            return self._study
         if self._study:
-            return StudyError(f"study {self.name!r} was replaced or removed meanwhile; open it again.")
-        return UnknownNameError(
-            f"there is no study {self.name!r} in {shown(self._parsed)}; it has {', '.join(map(repr, self.names())) or 'none'}."
-        )
+            raise StudyError(f"study {self.name!r} was replaced or removed meanwhile; open it again.")
+        known = ", ".join(map(repr, connection.execute(NAMES).scalars())) or "none"
+        raise UnknownNameError(f"there is no study {self.name!r} in {shown(self._parsed)}; it has {known}.")
 
     def close(self) -> None:
         if self._engine is not None and self._process == os.getpid():
@@ -138,7 +139,7 @@ class Database:
     def names(self) -> list[str]:
         """The studies in the database."""
         with self._transaction(write=False) as connection:
-            return list(connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars())
+            return list(connection.execute(NAMES).scalars())
 
 
 class Transaction:
@@ -192,7 +193,8 @@ def parse(url: str) -> URL:
 
 def connect(url: URL, timeout: float) -> Engine:
     if url.get_backend_name() == "postgresql":
-        settings = f"-c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c client_min_messages=warning"
+        own = url.query.get("options", "")
+        settings = f"{own} -c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c client_min_messages=warning"
         try:
             return create_engine(
                 url, poolclass=StaticPool, connect_args={"options": settings, "connect_timeout": max(int(timeout), 1)}
