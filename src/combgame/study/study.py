@@ -1,6 +1,6 @@
 """Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is sure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from ..errors import InputError, StudyError, UnknownNameError
@@ -9,6 +9,7 @@ from ..rules import RuleBase
 from ..structures.base import whole
 from .decision import Decision, decide
 from .events import Event, seal
+from .export import export, history, rows
 from .fold import Fold
 from .opening import open_storage
 from .replay import Replay, replay
@@ -181,20 +182,29 @@ class Study:
         final=False: more is to come; otherwise the arms that are not told are missing. The same again is harmless; something else is
         refused until the round is retracted. Nothing is stored of what is refused.
         """
-        number = _number(round, "tell")
+        self.tell_many({_number(round, "tell"): values}, final, client)
+
+    def tell_many(self, told: Mapping[int, Any], final: bool = True, client: str | None = None) -> None:
+        """Tell several rounds, by their numbers, at once: all of it is stored, or nothing."""
         with self._session.writing(_client(client) or self.client) as batch:
-            known, how = look_up(batch, number, "tell")
-            if how == "given up":
-                raise StudyError(f"tell: round {number} was given up; what was measured nevertheless can be told with observe().")
-            if how == "observed":
-                raise StudyError(f"tell: number {number} is data from outside, not a round; it can only be retracted.")
-            new = self._news(number, known, read_values(self.problem, values, known.arms, f"tell: round {number}"))
-            if new or (final and known.left):
-                batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=bool(final))
-        if batch.events:
-            self._call(1, number)
+            fresh = [self._tell(batch, number, values, bool(final)) for number, values in told.items()]
+        for number, new in zip(told, fresh, strict=True):
+            if new:
+                self._call(1, number)
         if batch.certified:
             self._call(2, self.decision)
+
+    def _tell(self, batch: Batch, number: int, values: Any, final: bool) -> bool:
+        known, how = look_up(batch, number, "tell")
+        if how == "given up":
+            raise StudyError(f"tell: round {number} was given up; what was measured nevertheless can be told with observe().")
+        if how == "observed":
+            raise StudyError(f"tell: number {number} is data from outside, not a round; it can only be retracted.")
+        new = self._news(number, known, read_values(self.problem, values, known.arms, f"tell: round {number}"))
+        if not new and not (final and known.left):
+            return False
+        batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=final)
+        return True
 
     def _news(self, number: int, known: Open, given: dict[int, Entry]) -> dict[int, Entry]:
         """What was not told before."""
@@ -302,6 +312,33 @@ class Study:
     def events(self) -> list[Event]:
         """All that has happened."""
         return [event for event, _ in self._session.events()]
+
+    def rows(self, level: str = "round") -> list[dict[str, Any]]:
+        """One row per "round", "arm" or "event"."""
+        with self._session.reading() as fold:
+            return rows(fold, self.events(), level)
+
+    def to_frame(self, level: str = "round") -> Any:
+        """The rows as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
+        return pandas.DataFrame(self.rows(level))
+
+    def export(self, path: Any = None, level: str = "event") -> str:
+        """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text, which is also written to `path`."""
+        return export(self, path, level)
+
+    def history(self) -> list[dict[str, Any]]:
+        """The evidence and the threshold after everything that was told."""
+        return history(self._setting, self._session.engine, self.events())
+
+    def plot(self, kind: str = "evidence") -> Any:
+        """A matplotlib figure: "evidence" and threshold over the rounds, "estimates" with intervals, "pulls" against the optimal ones."""
+        from .plots import plot
+
+        return plot(self, kind)
 
     def replay(self) -> Replay:
         """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere."""
