@@ -159,7 +159,7 @@ def test_a_client_that_asks_again_gets_its_rounds_back_first():
 def test_a_lease_that_ends_is_given_to_somebody_else(monkeypatch):
     time = [1000.0]
     monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
-    monkeypatch.setattr("combgame.study.study.now", lambda: time[0])
+    monkeypatch.setattr("combgame.study.looking.now", lambda: time[0])
     study = cg.Study(PROBLEM)
     first = study.ask(client="me", lease=60)
     assert first.until == 1060.0 and study.ask(client="you", lease=60).id == 2
@@ -403,7 +403,7 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
 def test_a_deadline_ends_the_asking(monkeypatch):
     study = cg.Study(PROBLEM, deadline="2999-01-01T00:00")
     todo = study.ask()
-    monkeypatch.setattr("combgame.study.study.now", lambda: 4e10)
+    monkeypatch.setattr("combgame.study.looking.now", lambda: 4e10)
     monkeypatch.setattr("combgame.study.session.now", lambda: 4e10)
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))

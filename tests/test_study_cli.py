@@ -93,7 +93,7 @@ def test_other_commands(lab):
     assert lab("ask", "-n", 9)[1].count("\n") == 7 and lab("ask", "-n", 9, "--client", "you")[0] == 5
     Path("todo.csv").write_text("round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n")
     code, text = lab("tell", "todo.csv")
-    assert code == 0 and "told 1 rounds. 1 without any value stay open" in text
+    assert code == 0 and "told 1 round. 1 without any value stay open" in text
     assert "study 'study' asks" not in text and "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
     assert "given up" in lab("fail", 3, "-r", "lost", "--give-up")[1]
     assert "open again" in lab("retract", 1, "-r", "misread")[1]

@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import combgame as cg
-from combgame.study import database, session, tables
+from combgame.study import connections, session, tables
 
 from .test_study import HARD, PROBLEM, RULES, Machine, fold_of, measure
 
@@ -301,8 +301,8 @@ def test_another_version_of_the_tables_is_said(url):
 def test_older_tables_are_brought_up_to_date(url, monkeypatch):
     with cg.Study(PROBLEM, storage=url) as study:
         study.ask()
-    monkeypatch.setattr(database, "SCHEMA", 2)
-    monkeypatch.setattr(database, "UPGRADES", {1: ("ALTER TABLE combgame_studies ADD COLUMN note TEXT",)})
+    monkeypatch.setattr(connections, "SCHEMA", 2)
+    monkeypatch.setattr(connections, "UPGRADES", {1: ("ALTER TABLE combgame_studies ADD COLUMN note TEXT",)})
     with cg.Study.open(url) as study:
         assert len(study.pending) == 1
         with study._session.storage._transaction(write=False) as connection:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .fold import Fold
+from .words import count
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
     best, other = problem.label(answer), problem.label(rival) or "none"
     within = f", to within {setting.epsilon:g}," if setting.epsilon else ""
     numbers = f"evidence {facts['evidence']:.2f} against {other}, threshold {facts['threshold']:.2f}"
-    spent = f"{facts['rounds']:,} rounds and {facts['values']:,} values"
+    spent = f"{count(facts['rounds'], 'round')} and {count(facts['values'], 'value')}"
     if why == "certified":
         proved = setting.stopping.validity.proved
         held = (

@@ -13,6 +13,7 @@ from ..stopping import limit
 from ..structures.base import arms_of
 from ..structures.callback import own_errors
 from .fold import Fold
+from .words import count
 
 MANY = 300  # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
 CLEAR = 2.5  # the leader's lead in standard errors, below which a forecast would be a guess
@@ -58,8 +59,10 @@ class Status:
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f})"
                 for k, one in enumerate(self.rivals)
             ),
-            f"  spent        {self.rounds:,} rounds, {self.values:,} values",
-            f"  pending      {len(self.pending):,} rounds" + (f", {len(self.expired)} of them overdue" if self.expired else ""),
+            f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
+            f"  pending      {count(len(self.pending), 'round')}"
+            + (f", {len(self.expired)} of them overdue" if self.expired else "")
+            + (f", and {len(self.waiting)} that failed to be asked again" if self.waiting else ""),
             *([f"  rounds left  {left}"] if self.state == "running" else []),
             self.next,
         ]
@@ -158,5 +161,5 @@ def advice(
     if left is not None and most is not None and fold.state.told + left[0] > most:
         return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} rounds more."
     if out:
-        return f"Measure and tell the {len(out)} pending round{'s' * (len(out) > 1)}; ask for more if you have capacity."
+        return f"Measure and tell the {count(len(out), 'pending round')}; ask for more if you have capacity."
     return "Ask for the next round, measure it, tell it."

@@ -7,24 +7,22 @@ from ..errors import InputError, StudyError, UnknownNameError
 from ..problem import Problem
 from ..rules import RuleBase
 from ..structures.base import whole
-from .decision import Decision, decide
+from .decision import Decision
 from .events import Event, seal
-from .export import export, history, rows
 from .fold import Fold
+from .looking import Looking
 from .opening import open_storage
-from .replay import Replay, replay
 from .round import Round, as_round
 from .rounds import look_up
 from .session import Batch, Session
 from .setting import Setting, check_same, check_setting, now, setting_from
 from .state import Open
-from .status import Status, standing
 from .values import Entry, read_values
 
 IF_EXISTS = ("error", "resume", "replace")
 
 
-class Study:
+class Study(Looking):
     """A durable ask/tell experiment.
 
     storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it there, under its `name`. if_exists: what
@@ -105,10 +103,6 @@ class Study:
         self._setting, self._session = setting, Session(setting, storing, name, engine)
         self._calls = (*calls, None, None, None)[:3]
 
-    @property
-    def problem(self) -> Problem:
-        return self._setting.problem
-
     def close_storage(self) -> None:
         """Let go of the file or the connection. (A study may be dropped without: nothing is kept back.)"""
         self._session.storage.close()
@@ -172,9 +166,6 @@ class Study:
             given.append(state.last + 1)
             batch.add("asked", given[-1], arms=batch.choose(), until=until, chosen=True)
         return [as_round(self.problem, number, state.open[number]) for number in given]
-
-    def _affordable(self, fold: Fold) -> bool:
-        return self._setting.max_rounds is None or fold.state.plays < self._setting.max_rounds
 
     def tell(self, round: Round | int, values: Any, final: bool = True, client: str | None = None) -> None:
         """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or NaN) where it is missing.
@@ -268,84 +259,6 @@ class Study:
         with self._session.writing(_client(client) or self.client) as batch:
             if batch.fold.state.closed is None:
                 batch.add("closed", None, reason)
-
-    # ---- looking
-
-    @property
-    def state(self) -> str:
-        """ "running", "certified", "budget", "deadline" or "by hand"."""
-        with self._session.reading() as fold:
-            return self._state(fold, now())
-
-    def _state(self, fold: Fold, at: float) -> str:
-        if fold.ended is not None:
-            return str(fold.ended["why"])
-        if not self._affordable(fold) and not fold.state.open:
-            return "budget"
-        return "deadline" if self._setting.deadline is not None and at >= self._setting.deadline else "running"
-
-    @property
-    def done(self) -> bool:
-        """Whether it has stopped, for whatever reason."""
-        return self.state != "running"
-
-    @property
-    def pending(self) -> list[Round]:
-        """The rounds that are out, or failed and to be asked again."""
-        with self._session.reading() as fold:
-            return [as_round(self.problem, number, known) for number, known in fold.state.open.items()]
-
-    @property
-    def status(self) -> Status:
-        """Where it stands, and what to do next; print it."""
-        with self._session.reading() as fold:
-            at = now()
-            return standing(fold, self.name, self._state(fold, at), at)
-
-    @property
-    def decision(self) -> Decision | None:
-        """Why it stopped, and how sure it is; None while it runs."""
-        with self._session.reading() as fold:
-            why = self._state(fold, now())
-            return None if why == "running" else decide(fold, fold.ended or fold.facts(why))
-
-    def events(self) -> list[Event]:
-        """All that has happened."""
-        return [event for event, _ in self._session.events()]
-
-    def rows(self, level: str = "round") -> list[dict[str, Any]]:
-        """One row per "round", "arm" or "event"."""
-        with self._session.reading() as fold:
-            return rows(fold, self.events(), level)
-
-    def to_frame(self, level: str = "round") -> Any:
-        """The rows as a pandas DataFrame."""
-        try:
-            import pandas
-        except ImportError:
-            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
-        return pandas.DataFrame(self.rows(level))
-
-    def export(self, path: Any = None, level: str = "event") -> str:
-        """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text, which is also written to `path`."""
-        return export(self, path, level)
-
-    def history(self) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told."""
-        return history(self._setting, self._session.engine, self.events())
-
-    def plot(self, kind: str = "evidence") -> Any:
-        """A matplotlib figure: "evidence" and threshold over the rounds, "estimates" with intervals, "pulls" against the optimal ones."""
-        from .plots import plot
-
-        return plot(self, kind)
-
-    def replay(self) -> Replay:
-        """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere."""
-        return replay(self._setting, self._session.engine, self._session.events(), self.name)
-
-    def __repr__(self) -> str:
-        return f"<study {self.name!r}: {self.state}; print its status>"
 
     def _call(self, which: int, what: Any) -> None:
         if self._calls[which] is not None:
