@@ -121,10 +121,11 @@ def test_conformance_checks_pass_for_our_own_parts():
 
 SCRIPT = """
 import combgame as cg
-from combgame.engines import compiled_play
+from combgame.engines import compiled_entry
+from combgame.round import play
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 sim = cg.simulate(problem, [0.3, 0.25, 0.2], rule="ofw", runs=2, threshold="stylised", engine="compiled")
-stats = compiled_play(True).stats
+stats = compiled_entry(play, True).stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), sim.rounds.tolist())
 """
 

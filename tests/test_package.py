@@ -63,6 +63,7 @@ LAYERS = [
     "simulate",
     "files",
     "campaign",
+    "study",
     "regrets",
     "planning",
     "paper",
@@ -95,7 +96,7 @@ def test_every_module_is_in_the_layers():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_code_in_the_documentation_runs(page, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.S | re.M)
-    if page.name in ("README.md", "new-part.md", "planning.md", "problems.md"):
+    if page.name in ("README.md", "new-part.md", "planning.md", "problems.md", "study.md"):
         assert blocks
     names = {"__name__": "page"}
     for block in blocks:

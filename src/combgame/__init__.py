@@ -6,7 +6,17 @@ __version__ = "0.1.0"
 
 from .bonuses import theory_bonus
 from .complexity import Complexity, complexity
-from .errors import CombGameError, EngineError, InputError, OracleError, StoreError, TieError, TooManySetsError, UnknownNameError
+from .errors import (
+    CombGameError,
+    EngineError,
+    InputError,
+    OracleError,
+    StoreError,
+    StudyError,
+    TieError,
+    TooManySetsError,
+    UnknownNameError,
+)
 from .evidence import Evidence, evidence
 from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
@@ -33,7 +43,7 @@ __all__ = [
     "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame",
     "CombGameError", "Comparison", "Complexity", "EngineError", "Evidence", "FrankWolfe", "Gaussian", "Geometry", "Hedge",
     "Informed", "InputError", "Instance", "IntegerProgram", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
-    "Problem", "ProductAdaHedge", "Regret", "Simulation", "SpanningTrees", "StoreError", "Subsets", "TieError",
+    "Problem", "ProductAdaHedge", "Regret", "Simulation", "SpanningTrees", "StoreError", "Study", "StudyError", "Subsets", "TieError",
     "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network",
     "plan", "read_campaign", "regret", "simulate", "theory_bonus",
 ]  # fmt: skip
@@ -42,10 +52,11 @@ if TYPE_CHECKING:
     from .campaign import Campaign, Instance, read_campaign
     from .planning import Plan, plan
     from .regrets import Regret, regret
+    from .study import Study
 
 LATER = {  # not everybody needs them, and importing costs time
     "Campaign": "campaign", "Instance": "campaign", "read_campaign": "campaign", "Plan": "planning", "plan": "planning",
-    "Regret": "regrets", "regret": "regrets",
+    "Regret": "regrets", "regret": "regrets", "Study": "study",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from ._marks import FUNCTIONS, PARTS
 from ._sources import digest
 
 UNCOMPILED = frozenset(  # nothing in these is compiled
-    {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regrets.py", "testing.py"}
+    {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regrets.py", "study", "testing.py"}
 )
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()

@@ -12,12 +12,14 @@ from .campaign.cli import app as campaign
 from .errors import CombGameError
 from .paper.cli import app as paper
 from .plan_cli import plan
+from .study.cli import app as study
 
 app = typer.Typer(help="Find the best answer by playing sets of arms, in few plays, with a guarantee.", no_args_is_help=True)
 
 
 app.add_typer(campaign, name="campaign")
 app.add_typer(paper, name="paper")
+app.add_typer(study, name="study")
 app.command()(plan)
 
 

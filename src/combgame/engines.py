@@ -17,15 +17,15 @@ from .structures.callback import SIGNATURE
 ENGINES = ("auto", "compiled", "python")
 
 
-def choose_engine(engine: str, parts: tuple[Any, ...]) -> Callable[..., int]:
-    """`play` for these parts: compiled where every one of them is a NamedTuple of numbers, arrays and such.
+def choose_engine(engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play) -> Callable[..., Any]:
+    """`function` for these parts: compiled where every one of them is a NamedTuple of numbers, arrays and such.
 
     A Python oracle can be called from compiled code, but that is compiled anew in every process: only if asked for.
     """
     if engine not in ENGINES:
         raise UnknownNameError(f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}.")
     if engine == "python":
-        return play
+        return function
     misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
     if misfit is not None:
         raise EngineError(misfit + ".")
@@ -33,7 +33,7 @@ def choose_engine(engine: str, parts: tuple[Any, ...]) -> Callable[..., int]:
     foreign = next((x for x in leaves if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)), None)
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
     if foreign is None and importlib.util.find_spec("numba") is not None and (engine == "compiled" or not callback):
-        kept = compiled_play(not callback and all(_ours(part) for part in parts))
+        kept = compiled_entry(function, not callback and all(_ours(part) for part in parts))
         from ._numba import teach
 
         teach()  # what has been marked since
@@ -41,7 +41,7 @@ def choose_engine(engine: str, parts: tuple[Any, ...]) -> Callable[..., int]:
     if engine == "compiled":
         why = f"{type(foreign).__name__} is not a NamedTuple part" if foreign is not None else "numba is not installed"
         raise EngineError(f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'.")
-    return play
+    return function
 
 
 @contextmanager
@@ -56,10 +56,10 @@ def own_bounds() -> Iterator[None]:
 
 
 @functools.cache
-def compiled_play(ours: bool) -> Callable[..., int]:
+def compiled_entry(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     from ._numba import compiled
 
-    return compiled(play, ours)  # teaches what is marked so far
+    return compiled(function, ours)  # teaches what is marked so far
 
 
 @functools.cache

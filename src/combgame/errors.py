@@ -31,3 +31,7 @@ class EngineError(CombGameError, RuntimeError):
 
 class StoreError(CombGameError, OSError):
     """A file of results that cannot be read or written; what was stored is kept."""
+
+
+class StudyError(CombGameError, RuntimeError):
+    """What a study cannot do now, with what it can."""

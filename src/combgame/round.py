@@ -48,6 +48,16 @@ def note(seen: Seen, arm: int, value: float) -> None:
 
 
 @jitable
+def advise(game: Game, rule: Rule, seen: Seen, view: View, rng: Random) -> bool:
+    """The next action for what has been seen, after the start; False: the rule needs larger arrays, and nothing has happened."""
+    recommend(game, seen, view)
+    if rule.full():
+        return False
+    rule.choose(game, seen, view, rng)  # lines 5 to 9
+    return True
+
+
+@jitable
 def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) -> None:
     """Line 10: a value for every arm of the action."""
     for a in range(action.size):

@@ -1,0 +1,188 @@
+"""Studies: ask+tell per second beside optuna, opening 100,000 rounds, batches, ten thousand arms: python benchmarks/study.py [--out FILE]
+
+Needs the extra `bench` (optuna, and a PostgreSQL from PyPI). Turns are interleaved, because the time of a sync
+changes with the hour.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from made import PYTHON, save
+
+import combgame as cg
+from combgame.campaign.report import markdown
+from combgame.paper.instances import matroid
+
+NEVER = 1e-200  # a delta at which nothing stops
+
+
+def sync_time(folder: Path, times: int = 100) -> float:
+    """Milliseconds that the disk takes to keep 4 kB."""
+    with (folder / "sync").open("wb", buffering=0) as file:
+        began = time.perf_counter()
+        for _ in range(times):
+            file.write(b"x" * 4096)
+            os.fdatasync(file.fileno())
+    return 1e3 * (time.perf_counter() - began) / times
+
+
+def ours(url: str | None, name: str) -> Callable[[], None]:
+    instance = matroid(20)
+    study, rng = cg.Study(instance.problem, NEVER, storage=url, name=name), np.random.default_rng(0)
+
+    def once() -> None:
+        todo = study.ask()
+        study.tell(todo, {a: instance.means[a] + 0.1 * rng.standard_normal() for a in todo.arms})
+
+    return once
+
+
+def optunas(url: str | None, name: str) -> Callable[[], None]:
+    """One float parameter, the default sampler."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(storage=url, study_name=name)
+    dice = np.random.default_rng(0)
+
+    def once() -> None:
+        trial = study.ask()
+        trial.suggest_float("x", 0.0, 1.0)
+        study.tell(trial, float(dice.random()))
+
+    return once
+
+
+def speed(folder: Path, seconds: float, turns: int) -> str:
+    import pgserver
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server = pgserver.get_server(folder / "pg")
+    base = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    places: dict[str, str | None] = {"in memory": None, "SQLite": f"sqlite:///{folder}/", "PostgreSQL": base}
+    rates: dict[tuple[str, str], list[float]] = {}
+    syncs = []
+    for turn in range(turns):
+        for place, url in places.items():
+            for who, make in (("combgame", ours), ("optuna", optunas)):
+                mine = f"{url}{who}{turn}.db" if place == "SQLite" else url
+                once = make(mine, f"{who}{turn}")
+                for _ in range(5):
+                    once()
+                began, done = time.perf_counter(), 0
+                while time.perf_counter() - began < seconds:
+                    once()
+                    done += 1
+                rates.setdefault((place, who), []).append(done / (time.perf_counter() - began))
+        syncs.append(sync_time(folder))
+    server.cleanup()
+    cells = []
+    for place in places:
+        mine, others = (statistics.median(rates[place, who]) for who in ("combgame", "optuna"))
+        ratio = statistics.median(a / b for a, b in zip(rates[place, "combgame"], rates[place, "optuna"], strict=True))
+        cells.append([place, f"{mine:,.0f}", f"{others:,.0f}", f"{ratio:.1f}x"])
+    head = ["ask+tell per second", "combgame", "optuna", "median of the ratios"]
+    told = f"d = 20, plates of 3, frank-wolfe; {turns} turns of {seconds:g} s. The disk takes {statistics.median(syncs):.1f} ms to sync "
+    return told + "4 kB, and an acknowledged ask or tell is on disk: two syncs for ask+tell.\n\n" + markdown(head, cells) + "\n"
+
+
+def opening(folder: Path, rounds: int) -> str:
+    instance, rng = matroid(20), np.random.default_rng(0)
+    url = f"sqlite:///{folder}/long.db"
+    with cg.Study(instance.problem, NEVER, storage=url, name="long") as study:
+        began = time.perf_counter()
+        for _ in range(rounds // 200):
+            todo = study.ask(200)
+            study.tell_many({one.id: {a: instance.means[a] + 0.1 * rng.standard_normal() for a in one.arms} for one in todo})
+        made = time.perf_counter() - began
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        with cg.Study.open(url, "long") as study:
+            study.ask()
+            times.append(time.perf_counter() - began)
+    size = (folder / "long.db").stat().st_size / 1e6
+    return (
+        f"Opening a study with {rounds:,} rounds and asking: {statistics.median(times):.2f} s (slowest of five {max(times):.2f} s); "
+        f"it was made in {made:.0f} s, in batches of 200, and its file has {size:.0f} MB.\n"
+    )
+
+
+def batches(runs: int, pending: int = 8) -> str:
+    """Rounds asked until the decision, one at a time and with `pending` rounds out at all times; the same seeds."""
+    instance, totals = matroid(20), {}
+    for out in (1, pending):
+        totals[out] = []
+        for run in range(runs):
+            study, rng = cg.Study(instance.problem, 0.1, seed=run), np.random.default_rng(run)
+            queue = study.ask(out)
+            while not study.done:
+                one = queue.pop(int(rng.integers(len(queue))))  # whichever comes back first
+                study.tell(one, {a: instance.means[a] + 0.1 * rng.standard_normal() for a in one.arms})
+                queue += study.ask(1)
+            totals[out].append(study.decision.rounds + len(queue))  # those that are still out have been spent
+    mean = {out: statistics.mean(found) for out, found in totals.items()}
+    spread = [statistics.stdev(found) / runs**0.5 for found in totals.values()]
+    ratio = mean[pending] / mean[1]
+    error = ratio * ((spread[0] / mean[1]) ** 2 + (spread[1] / mean[pending]) ** 2) ** 0.5
+    return (
+        f"k = 3, d = 20, delta = 0.1, mixture, {runs} runs: {mean[1]:,.0f} rounds one at a time, {mean[pending]:,.0f} with {pending} "
+        f"pending at all times (those still out at the end counted): {ratio:.3f}x (standard error {error:.3f}).\n"
+    )
+
+
+def large() -> str:
+    cells = []
+    for label, problem in (
+        ("Arms(10000)", cg.Problem(cg.Arms(10_000), rewards=cg.Gaussian(1.0))),
+        ("Subsets(10000, 100), best arm", cg.Problem(cg.Subsets(10_000, 100), cg.Arms(10_000), cg.Gaussian(1.0))),
+        ("Subsets(10000, 100), best set", cg.Problem(cg.Subsets(10_000, 100), None, cg.Gaussian(1.0))),
+    ):
+        study, rng = cg.Study(problem), np.random.default_rng(0)
+        first = study.ask(len(problem.actions.covering()))
+        study.tell_many({one.id: {a: float(rng.standard_normal()) for a in one.arms} for one in first})
+        study.ask()  # compiles, if nobody has
+        asks, tells = [], []
+        for _ in range(50):
+            began = time.perf_counter()
+            one = study.ask()
+            between = time.perf_counter()
+            study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
+            asks.append(1e3 * (between - began))
+            tells.append(1e3 * (time.perf_counter() - between))
+        cells.append([label, f"{statistics.median(asks):.1f}", f"{max(asks):.1f}", f"{statistics.median(tells):.1f}"])
+    return markdown(["10,000 arms, in memory", "ask, ms", "slowest of 50", "tell, ms"], cells) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--folder", type=Path, default=None, help="where the databases go; by default a temporary folder")
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder, parts = Path(name), []
+        for part in (
+            lambda: speed(folder, options.seconds, options.turns),
+            lambda: opening(folder, options.rounds),
+            lambda: batches(options.runs),
+            large,
+        ):
+            parts.append(part())
+            print(parts[-1], flush=True)
+    save(options.out, "\n".join(parts), PYTHON)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""combgame study create | ask | tell | observe | fail | retract | close | status | export | plot | replay | list."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import StoreError
+from .sheet import read_sheet, write_sheet
+from .words import count
+
+app = typer.Typer(
+    help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as told, 2 refused (the sentence says why), "
+    "and for `ask` and `status`: 3 the answer is certified, 4 it stopped without a certificate; for `ask`: 5 nothing to give just now; "
+    "for `replay`: 1 it differs.",
+    no_args_is_help=True,
+)
+CERTIFIED, STOPPED, NOTHING, DIFFERS = 3, 4, 5, 1
+
+Where = Annotated[
+    str, typer.Option("--storage", "-s", envvar="COMBGAME_STORAGE", help="sqlite:///file.db or postgresql+psycopg://...")
+]
+Name = Annotated[str, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name.")]
+Client = Annotated[
+    str | None, typer.Option(envvar="COMBGAME_CLIENT", help="Who you are (user@host): asking again gives your open rounds back.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it is kept.")]
+Number = Annotated[int, typer.Argument(help="The round.")]
+
+
+def opened(storage: str, name: str, client: str | None = None) -> Any:
+    from .study import Study
+
+    return Study.open(storage, name, client=client or whoami())
+
+
+def whoami() -> str:
+    """user@host: on the command line everybody is somebody."""
+    import getpass
+    import platform
+
+    try:
+        return f"{getpass.getuser()}@{platform.node()}"
+    except (KeyError, OSError):
+        return f"somebody@{platform.node()}"
+
+
+def put(data: Any, text: str, as_json: bool) -> None:
+    typer.echo(json.dumps(data) if as_json else text)
+
+
+def leave(state: str) -> None:
+    if state != "running":
+        raise typer.Exit(CERTIFIED if state == "certified" else STOPPED)
+
+
+@app.command()
+def create(
+    file: Annotated[Path, typer.Argument(help="The problem (.toml).")],
+    storage: Where,
+    name: Name = "study",
+    delta: Annotated[float, typer.Option(help="The probability of a wrong answer.")] = 0.05,
+    rule: Annotated[str, typer.Option(help="Which rule chooses.")] = "frank-wolfe",
+    threshold: Annotated[str, typer.Option(help="When it is enough.")] = "mixture",
+    seed: Annotated[int, typer.Option(help="The same seed, the same experiment.")] = 0,
+    epsilon: Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")] = 0.0,
+    min_pulls: Annotated[int, typer.Option(help="Every arm that matters gets so many values first.")] = 0,
+    max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
+    deadline: Annotated[str | None, typer.Option(help="Give up at this time, such as 2030-01-31T18:00.")] = None,
+    if_exists: Annotated[str, typer.Option(help="error, resume or replace.")] = "error",
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a study of a problem file."""
+    from ..files import read_problem
+    from .study import Study
+
+    with Study(
+        read_problem(file)[0], delta, rule, threshold, storage, name, seed, if_exists,
+        epsilon=epsilon, min_pulls=min_pulls, max_rounds=max_rounds, deadline=deadline, client=client or whoami(),
+    ) as study:  # fmt: skip
+        put(
+            {"name": name, "state": study.state},
+            f"study {name!r} is ready: `combgame study ask` says what to measure first.",
+            as_json,
+        )
+
+
+@app.command()
+def ask(
+    storage: Where,
+    name: Name = "study",
+    n: Annotated[int, typer.Option("-n", min=1, help="Up to so many rounds.")] = 1,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table to be filled in to this file.")] = None,
+    client: Client = None,
+    lease: Annotated[float | None, typer.Option(help="Seconds after which somebody else may get the rounds.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What to measure next, as a table to be filled in."""
+    with opened(storage, name, client) as study:
+        found = study.ask(n, lease=lease)
+        state = study.state
+        told = [vars(one) for one in found]
+        if out is not None and found:
+            write(out, write_sheet(found))
+            put(
+                told,
+                f"wrote {count(len(found), 'round')} to {out}: fill in the values, then `combgame study tell {out}`.",
+                as_json,
+            )
+        elif as_json or found:
+            put(told, write_sheet(found).rstrip("\n"), as_json)
+        if not found:
+            typer.echo(f"combgame: {study.status.next}", err=True)
+            leave(state)
+            raise typer.Exit(NOTHING)
+
+
+def write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written ({error.strerror}); choose another --out (your rounds are kept: ask again)."
+        ) from error
+
+
+@app.command()
+def tell(
+    file: Annotated[Path, typer.Argument(help="The table that `ask` wrote, filled in: blank cells are missing.")],
+    storage: Where,
+    name: Name = "study",
+    partial: Annotated[bool, typer.Option("--partial", help="Blank cells are still to come, not missing.")] = False,
+    final: Annotated[bool, typer.Option("--final", help="Rounds without any value are missing too, not still to come.")] = False,
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what came out: all of the table, or, if anything in it is refused, nothing. The same table again is harmless."""
+    with opened(storage, name, client) as study:
+        sheet = read_sheet(file, study.problem)
+        blank = [] if final else [number for number, values in sheet.items() if all(x is None for x in values.values())]
+        told = {number: values for number, values in sheet.items() if number not in blank}
+        if partial:
+            told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
+        study.tell_many(told, final=not partial)
+        status = study.status
+        text = f"told {count(len(told), 'round')}." + (
+            f" {len(blank)} without any value stay open (--final: they are missing)." if blank else ""
+        )
+        put({"told": list(told), "blank": blank, "state": status.state, "next": status.next}, f"{text} {status.next}", as_json)
+
+
+@app.command()
+def observe(
+    file: Annotated[Path, typer.Argument(help="A table with the columns arm and value.")],
+    storage: Where,
+    name: Name = "study",
+    reason: Reason = "measured outside the study",
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """Data that were measured outside the study."""
+    with opened(storage, name, client) as study:
+        number = study.observe(read_sheet(file, study.problem, rounds=False)[0], reason)
+        put({"number": number}, f"stored as number {number}, by which it can be retracted.", as_json)
+
+
+@app.command()
+def fail(
+    round: Number,
+    storage: Where,
+    reason: Reason,
+    name: Name = "study",
+    give_up: Annotated[bool, typer.Option("--give-up", help="Do not ask it again.")] = False,
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """A round did not work; it is asked again."""
+    with opened(storage, name, client) as study:
+        study.fail(round, reason, retry=not give_up)
+        put({"round": round, "retry": not give_up}, f"round {round} is {'given up' if give_up else 'asked again'}.", as_json)
+
+
+@app.command()
+def retract(
+    storage: Where,
+    reason: Reason,
+    round: Annotated[int | None, typer.Argument(help="The round.")] = None,
+    arm: Annotated[str | None, typer.Option(help="An arm, instead of a round.")] = None,
+    name: Name = "study",
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take back what was told of a round, or of an arm."""
+    with opened(storage, name, client) as study:
+        which = arm if arm is None or study.problem.names or not arm.isdigit() else int(arm)
+        study.retract(round, reason, arm=which)
+        done = (
+            f"round {round} is open again: tell it anew, or fail it."
+            if arm is None
+            else f"all values of arm {arm} are taken back."
+        )
+        put({"round": round, "arm": arm}, done, as_json)
+
+
+@app.command()
+def close(storage: Where, reason: Reason, name: Name = "study", client: Client = None, as_json: AsJson = False) -> None:
+    """End the study by hand."""
+    with opened(storage, name, client) as study:
+        study.close(reason)
+        put(study.decision.to_dict(), str(study.decision), as_json)
+
+
+from . import cli_looking  # noqa: E402, F401  (its commands belong to the same app)

@@ -1,0 +1,99 @@
+"""combgame study status | export | plot | replay | list: what only looks."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import CombGameError
+from .cli import DIFFERS, AsJson, Name, Where, app, leave, opened, put
+
+
+@app.command()
+def status(
+    storage: Where,
+    name: Name = "study",
+    watch: Annotated[bool, typer.Option("--watch", help="Again and again, until it has stopped.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
+    as_json: AsJson = False,
+) -> None:
+    """Where it stands, and what to do next; when it has stopped, why."""
+    with opened(storage, name) as study:
+        before = None
+        while True:
+            now, decision = study.status, study.decision
+            if now != before:
+                told = {**now.to_dict(), "decision": None if decision is None else decision.to_dict()}
+                put(told, f"{now}" if decision is None else f"{now}\n\n{decision}", as_json)
+            before = now
+            if not watch or now.state != "running":
+                leave(now.state)
+                return
+            time.sleep(every)
+
+
+@app.command()
+def export(
+    storage: Where,
+    name: Name = "study",
+    level: Annotated[str, typer.Option(help="round, arm or event.")] = "round",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A file: .csv for the rows of a level, .json for all of it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The study as a table (CSV), or all of it (JSON)."""
+    from .export import as_text
+
+    with opened(storage, name) as study:
+        if out is not None:
+            study.export(out, level)
+            put({"out": str(out)}, f"wrote {out}.", as_json)
+        else:
+            typer.echo((study.export() if as_json else as_text(study.rows(level), "csv")).rstrip("\n"))
+
+
+@app.command()
+def plot(
+    storage: Where,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The name of the pictures, without .png and .svg.")],
+    name: Name = "study",
+    kind: Annotated[str, typer.Option(help="evidence, estimates or pulls.")] = "evidence",
+    as_json: AsJson = False,
+) -> None:
+    """A picture of the study, as PNG and SVG."""
+    from ..campaign.plots import save
+
+    with opened(storage, name) as study:
+        written = [str(path) for path in save(study.plot(kind), out)]
+        put(written, f"wrote {' and '.join(written)}.", as_json)
+
+
+@app.command()
+def replay(storage: Where, name: Name = "study", as_json: AsJson = False) -> None:
+    """Decide everything again from the events, and say where that differs."""
+    with opened(storage, name) as study:
+        found = study.replay()
+        put({**vars(found), "same": found.same}, str(found), as_json)
+        if not found.same:
+            raise typer.Exit(DIFFERS)
+
+
+@app.command("list")
+def listed(storage: Where, as_json: AsJson = False) -> None:
+    """The studies in a storage."""
+    from .opening import open_storage
+    from .study import Study
+
+    storing: Any = open_storage(storage, "", 30.0)
+    names = storing.names()
+    storing.close()
+    found = []
+    for one in names:
+        try:
+            with Study.open(storage, one) as study:
+                found.append({"name": one, "state": study.state})
+        except CombGameError as error:
+            found.append({"name": one, "state": str(error)})
+    put(found, "\n".join(f"{one['name']}: {one['state']}" for one in found) or "there are no studies yet.", as_json)

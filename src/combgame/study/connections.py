@@ -1,0 +1,101 @@
+"""From a URL to a connection whose tables are up to date; and what databases say, as sentences."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, inspect, select, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.pool import StaticPool
+
+from ..errors import InputError, StoreError
+from .tables import SCHEMA, UPGRADES, metadata, schema
+
+
+def parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        parsed = None
+    if parsed is None or parsed.get_backend_name() not in ("sqlite", "postgresql") or (
+        parsed.get_backend_name() == "sqlite" and not parsed.database
+    ):  # fmt: skip
+        raise InputError(f"storage = {url!r} must be a URL such as sqlite:///lab.db or postgresql+psycopg://user@host/database.")
+    return parsed
+
+
+def connect(url: URL, timeout: float) -> Engine:
+    if url.get_backend_name() == "postgresql":
+        own = url.query.get("options", "")
+        settings = f"{own} -c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c client_min_messages=warning"
+        try:
+            return create_engine(
+                url, poolclass=StaticPool, connect_args={"options": settings, "connect_timeout": max(int(timeout), 1)}
+            )
+        except (ModuleNotFoundError, NoSuchModuleError):
+            raise InputError(
+                "PostgreSQL needs psycopg: pip install 'combgame[postgres]', with a URL postgresql+psycopg://..."
+            ) from None
+    made = create_engine(url, poolclass=StaticPool, connect_args={"timeout": timeout, "check_same_thread": False})
+
+    @event.listens_for(made, "connect")
+    def begun(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions begin as we say
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    @event.listens_for(made, "begin")
+    def begins(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
+
+    return made
+
+
+def prepare(engine: Engine) -> None:
+    """Make the tables if there are none; bring older ones up to date."""
+    with engine.connect().execution_options(write=False) as connection, connection.begin():
+        names = inspect(connection).get_table_names()
+        found = connection.execute(select(schema.c.version)).scalar() if schema.name in names else None
+    if found == SCHEMA:
+        return
+    if found is not None and (found > SCHEMA or any(step not in UPGRADES for step in range(found, SCHEMA))):
+        raise StoreError(
+            f"{shown(engine.url)} was made by a newer version of combgame (schema {found}, here {SCHEMA}); install that version, or name "
+            "another storage."
+        )
+    if found is None and engine.dialect.name == "sqlite" and names:
+        raise StoreError(f"{shown(engine.url)} is another program's SQLite file; name another storage.")
+    with engine.connect().execution_options(write=True) as connection, connection.begin():
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(1129336165)"))  # two that begin at once
+        version = connection.execute(select(schema.c.version)).scalar() if inspect(connection).has_table(schema.name) else None
+        for step in range(version or SCHEMA, SCHEMA):
+            for statement in UPGRADES[step]:
+                connection.execute(text(statement))
+        metadata.create_all(connection)
+        if version != SCHEMA:
+            connection.execute(delete(schema))
+            connection.execute(insert(schema).values(version=SCHEMA))
+
+
+def shown(url: URL) -> str:
+    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+
+
+def sentence(url: URL, error: DBAPIError, timeout: float) -> StoreError:
+    said = " ".join(str(error.orig).split())
+    low = said.lower()
+    if "locked" in low or "lock timeout" in low or "busy" in low:
+        why = f"somebody else has been writing for {timeout:g} seconds; try again, or give a longer timeout"
+    elif "readonly" in low or "read-only" in low or "unable to open" in low or "permission" in low:
+        why = "it or its folder cannot be written; change the permissions, or name another storage"
+    elif "full" in low or "i/o" in low or "no space" in low:
+        why = "the disk or the quota is full, or the disk cannot be written; make room, then try again: what was told is kept"
+    elif "malformed" in low or "not a database" in low or "corrupt" in low or "encrypted" in low:
+        why = "the file is damaged, or is not a database; go back to a copy, or name another storage"
+    elif error.connection_invalidated or "connection" in low or "could not" in low or "server" in low:
+        why = (
+            "the server cannot be reached; try again: telling the same twice is harmless, and a client gets its open rounds back"
+        )
+    else:
+        why = "the database refused; nothing was changed"
+    return StoreError(f"{shown(url)}: {why} ({said}).")

@@ -1,0 +1,99 @@
+"""Why a study stopped, in one sentence, and under which assumptions."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .fold import Fold
+from .words import count
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The end of a study. `why`: "certified", "budget", "deadline" or "by hand"; only the first has the confidence that was asked for."""
+
+    answer: tuple[int, ...]
+    names: tuple[str, ...]
+    why: str
+    sentence: str
+    confidence: float  # 1 - delta where it is certified; else the largest at which the evidence would have been enough
+    evidence: float
+    threshold: float
+    rival: tuple[int, ...]
+    rounds: int  # of which something was told
+    values: int
+    assumptions: tuple[str, ...]
+
+    @property
+    def certified(self) -> bool:
+        return self.why == "certified"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, which JSON can carry."""
+        return {**asdict(self), "certified": self.certified}
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentence, *(f"- {one}" for one in self.assumptions)])
+
+
+REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was closed by hand"}
+
+
+def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
+    """The decision that the facts of a study's end make."""
+    setting, why = fold.setting, facts["why"]
+    problem, answer, rival = setting.problem, facts["answer"], facts["rival"]
+    sure = facts["confidence"]
+    best, other = problem.label(answer), problem.label(rival) or "none"
+    within = f", to within {setting.epsilon:g}," if setting.epsilon else ""
+    numbers = f"evidence {facts['evidence']:.2f} against {other}, threshold {facts['threshold']:.2f}"
+    spent = f"{count(facts['rounds'], 'round')} and {count(facts['values'], 'value')}"
+    if why == "certified":
+        proved = setting.stopping.validity.proved
+        held = (
+            f"with confidence {100 * sure:g}%"
+            if proved
+            else f"by the heuristic threshold {setting.stopping.name} at delta = {setting.delta:g}"
+        )
+        sentence = f"{best} is the best answer{within} {held}, after {spent} ({numbers})."
+    else:
+        reached = f"the confidence reached is {100 * sure:.3g}%" if sure > 0.0 else "the evidence is too weak for any confidence"
+        told = f": {fold.state.closed}" if why == "by hand" else ""
+        asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
+        sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
+    names = tuple(problem.label([a]) for a in answer)
+    return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
+                    facts["values"], tuple(assumptions(fold)))  # fmt: skip
+
+
+def assumptions(fold: Fold) -> list[str]:
+    """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study."""
+    setting, notes = fold.setting, fold.state.notes
+
+    def some(what: str, one: str, many: str) -> str:
+        return f"1 {one}" if notes[what] == 1 else f"{notes[what]:,} {many}"
+
+    found = [f"The threshold is {setting.stopping.validity}."]
+    if "failed" in notes:
+        found.append(
+            f"{some('failed', 'round', 'rounds')} failed: the guarantee holds if failing had nothing to do with the values."
+        )
+    if "missing" in notes:
+        found.append(
+            f"{some('missing', 'value is', 'values are')} missing: the guarantee holds if that had nothing to do with what they were."
+        )
+    if "retracted" in notes:
+        found.append(
+            f"Data were retracted {some('retracted', 'time', 'times')}: the guarantee holds if why had nothing to do with the values."
+        )
+    if "observed" in notes:
+        found.append(
+            f"{some('observed', 'value was', 'values were')} measured outside the study: the guarantee holds if they were chosen before "
+            "anybody saw them, and come from the same arms."
+        )
+    if "averaged" in notes:
+        found.append(
+            f"{some('averaged', 'entry was', 'entries were')} told as means of several values: each counts as that many independent ones."
+        )
+    if fold.late:
+        found.append(f"{fold.late:,} result{'s' * (fold.late > 1)} came after the decision: stored, but not part of it.")
+    return found

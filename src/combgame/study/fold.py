@@ -1,0 +1,147 @@
+"""The fold with the rule and the stopping rule on top: what to play next, and whether it is enough, after every event.
+
+What is chosen is a function of the events before it, so every process that folds the same events has the same rule in the same state.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..engines import choose_engine, own_bounds
+from ..problem import Problem
+from ..protocols import Floats, Game, Ints, Random, Rule, Seen, View, blank
+from ..round import advise, recommend, settle
+from ..rules import Stopping
+from ..rules.base import copied
+from ..structures.base import arms_of, vector
+from ..structures.callback import own_errors
+from .events import Event
+from .setting import Setting
+from .state import Past, State
+
+COMPILED_FROM = 500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler
+
+
+class Side:
+    """A game with what has been seen of it: one for stopping (what was told), one for choosing (and what is pending)."""
+
+    def __init__(self, problem: Problem, stopping: Stopping, seen: Seen) -> None:
+        d = problem.d
+        self.seen, self.threshold = seen, copied(stopping.threshold)
+        self.game: Game = problem.game()
+        if stopping.watch is not None:
+            self.game = stopping.watch(self.game, self.threshold, self.seen)
+        self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
+
+
+class Fold:
+    """State, rule and stopping rule after some events."""
+
+    def __init__(self, setting: Setting, engine: str = "auto") -> None:
+        problem, self.setting = setting.problem, setting
+        self.state = State(problem.d)
+        self.rng: Random = np.random.default_rng(np.random.SeedSequence(setting.seed, spawn_key=(0,)))  # run 0 of `simulate`
+        self.setup = setting.chosen.setup(problem)
+        self.rule: Rule
+        self.start: Ints
+        self.rule, self.start = self.setup.fresh(self.rng)
+        self.told = Side(problem, setting.stopping, self.state.seen)
+        self.plan = Side(problem, setting.stopping, blank(problem.d))
+        self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
+        self.largest = problem.actions.largest()
+        self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
+        self.late = 0  # results that came after that
+        self.differences: list[dict[str, Any]] = []  # asked rounds that this fold would not have chosen
+        engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
+        self._recommend = choose_engine(engine, (self.told.game,), recommend)
+        self._advise = choose_engine(engine, (self.plan.game, self.rule), advise)
+
+    def apply(self, event: Event, past: Past, chosen: bool = False) -> None:
+        """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
+        if event.kind == "asked" and not event.data.get("again") and not chosen:
+            mine = self.choose()
+            if list(mine) != event.data["arms"]:
+                self.differences.append({"round": event.round, "asked": tuple(event.data["arms"]), "now": mine})
+        self.state.apply(event, past)
+        self.late += self.ended is not None and event.kind in ("told", "observed")
+        if event.kind in ("created", "told", "observed", "retracted", "closed"):
+            self.judge(event)
+
+    # ---- choosing
+
+    def choose(self) -> tuple[int, ...]:
+        """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
+        state, side = self.state, self.plan
+        told, seen = state.seen, side.seen
+        seen.counts[:] = told.counts + state.pending
+        waiting = (state.pending > 0.0) & (told.counts > 0.0)
+        for now, before in ((seen.sums, told.sums), (seen.squares, told.squares)):
+            now[:] = before
+            now[waiting] *= seen.counts[waiting] / told.counts[waiting]
+        seen.clock[0] = state.plays
+        lack = np.where(self.needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
+        with own_errors(), own_bounds():
+            if state.asked < len(self.start):
+                self._recommend(side.game, seen, side.view)  # a judge may remember the last rival
+                return tuple(sorted(int(a) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
+            if lack.any():  # values that went missing, or min_pulls
+                side.game.actions.argmax(lack, side.view.action)
+            else:
+                while not self._advise(side.game, self.rule, seen, side.view, self.rng):
+                    self.rule = self.setup.enlarge(self.rule)
+        return arms_of(side.view.action)
+
+    # ---- stopping
+
+    def judge(self, event: Event) -> None:
+        """The evidence of what was told; the first time that it is enough is when the study stops."""
+        state, side = self.state, self.told
+        if event.kind == "retracted":
+            self.ended, self.late = None, 0
+        t = max(state.told, math.ceil(float(state.seen.counts.sum()) / self.largest))  # t K bounds the number of values
+        state.seen.clock[0] = t
+        with own_errors(), own_bounds():
+            self._recommend(side.game, state.seen, side.view)
+        if self.ended is None:
+            if state.closed is not None:
+                self.ended = self.facts("by hand", event)
+            elif event.kind != "created" and self.enough(t):
+                self.ended = self.facts("certified", event)
+
+    def enough(self, t: int) -> bool:
+        if self.setting.min_pulls and (self.state.seen.counts[self.needed] < self.setting.min_pulls).any():
+            return False
+        stops: Ints = np.full(1, -1, np.int64)
+        winners: Floats = np.zeros((1, self.setting.problem.d))
+        return settle(self.told.threshold, t, self.told.view, stops, winners)
+
+    def reached(self) -> float:
+        """1 - the smallest delta at which the evidence would be enough now; 0 if it would not be at any."""
+        setting, clock = self.setting, int(self.state.seen.clock[0])
+
+        def passes(log_delta: float) -> bool:
+            side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen))
+            for _ in range(2):  # a judge may want to know the rival before
+                self._recommend(side.game, side.seen, side.view)
+            return bool(side.view.evidence[0] > side.threshold.level(clock, 0))
+
+        low, high = math.log(setting.delta), math.log(1.0 - 1e-9)
+        with own_errors(), own_bounds():
+            if not passes(high):
+                return 0.0
+            for _ in range(40):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if passes(middle) else (middle, high)
+        return 1.0 - math.exp(high)
+
+    def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
+        """What is known now, as plain data."""
+        side, t = self.told, int(self.state.seen.clock[0])
+        level = float(side.threshold.level(t, 0))
+        return {
+            "why": why, "answer": list(arms_of(side.view.best)), "rival": list(arms_of(side.view.rival)),
+            "evidence": float(side.view.evidence[0]), "threshold": level, "rounds": self.state.told,
+            "values": int(self.state.seen.counts.sum()), "clock": t, "seq": self.state.seq if event is None else event.seq,
+            "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
+        }  # fmt: skip

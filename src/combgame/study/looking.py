@@ -1,0 +1,106 @@
+"""Everything that can be seen of a study without changing it."""
+
+from typing import Any
+
+from ..errors import InputError
+from ..problem import Problem
+from .decision import Decision, decide
+from .events import Event
+from .export import export, history, rows
+from .fold import Fold
+from .replay import Replay, replay
+from .round import Round, as_round
+from .session import Session
+from .setting import Setting, now
+from .status import Status, standing
+
+
+class Looking:
+    """The part of `Study` that only reads. Every look begins with what others have stored meanwhile."""
+
+    name: str
+    _setting: Setting
+    _session: Session
+
+    @property
+    def problem(self) -> Problem:
+        return self._setting.problem
+
+    @property
+    def state(self) -> str:
+        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        with self._session.reading() as fold:
+            return self._state(fold, now())
+
+    def _state(self, fold: Fold, at: float) -> str:
+        if fold.ended is not None:
+            return str(fold.ended["why"])
+        if not self._affordable(fold) and not fold.state.open:
+            return "budget"
+        return "deadline" if self._setting.deadline is not None and at >= self._setting.deadline else "running"
+
+    def _affordable(self, fold: Fold) -> bool:
+        return self._setting.max_rounds is None or fold.state.plays < self._setting.max_rounds
+
+    @property
+    def done(self) -> bool:
+        """Whether it has stopped, for whatever reason."""
+        return self.state != "running"
+
+    @property
+    def pending(self) -> list[Round]:
+        """The rounds that are out, or failed and to be asked again."""
+        with self._session.reading() as fold:
+            return [as_round(self.problem, number, known) for number, known in fold.state.open.items()]
+
+    @property
+    def status(self) -> Status:
+        """Where it stands, and what to do next; print it."""
+        with self._session.reading() as fold:
+            at = now()
+            return standing(fold, self.name, self._state(fold, at), at)
+
+    @property
+    def decision(self) -> Decision | None:
+        """Why it stopped, and how sure it is; None while it runs."""
+        with self._session.reading() as fold:
+            why = self._state(fold, now())
+            return None if why == "running" else decide(fold, fold.ended or fold.facts(why))
+
+    def events(self) -> list[Event]:
+        """All that has happened."""
+        return [event for event, _ in self._session.events()]
+
+    def rows(self, level: str = "round") -> list[dict[str, Any]]:
+        """One row per "round", "arm" or "event"."""
+        with self._session.reading() as fold:
+            return rows(fold, self.events(), level)
+
+    def to_frame(self, level: str = "round") -> Any:
+        """The rows as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
+        return pandas.DataFrame(self.rows(level))
+
+    def export(self, path: Any = None, level: str = "event") -> str:
+        """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text, which is also written to `path`."""
+        return export(self, path, level)
+
+    def history(self) -> list[dict[str, Any]]:
+        """The evidence and the threshold after everything that was told."""
+        return history(self._setting, self._session.engine, self.events())
+
+    def plot(self, kind: str = "evidence") -> Any:
+        """A matplotlib figure: "evidence" and threshold over the rounds, "estimates" with intervals, "pulls" against the optimal ones."""
+        from .plots import plot
+
+        return plot(self, kind)
+
+    def replay(self) -> Replay:
+        """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere."""
+        return replay(self._setting, self._session.engine, self._session.events(), self.name)
+
+    def __repr__(self) -> str:
+        return f"<study {self.name!r}: {self.state}; print its status>"

@@ -1,0 +1,92 @@
+"""Where the events of a study are kept, as the study sees it; and the simplest such place, a list."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+from .events import Event
+
+Sealed = tuple[Event, str]
+
+
+class Log(Protocol):
+    """A study's events inside one transaction."""
+
+    def events(self, after: int = 0, before: int | None = None, round: int | None = None) -> list[Sealed]:
+        """Those with after < seq < before, in their order; `round`: only those of one round, and retractions of arms."""
+
+    def append(self, events: Sequence[Sealed]) -> None:
+        """Add events: all of them or none, on disk when the transaction has ended."""
+
+    def snapshot(self, sources: str) -> tuple[int, bytes] | None:
+        """The last snapshot, if these sources made it and it is undamaged: up to which event, and what."""
+
+    def keep(self, seq: int, sources: str, body: bytes) -> None:
+        """Store a snapshot in place of the last one."""
+
+
+class Storage(Protocol):
+    """Keeps one study. `url` is None where nothing outlives the process."""
+
+    @property
+    def url(self) -> str | None: ...
+
+    def writing(self) -> AbstractContextManager[Log]:
+        """A transaction that nobody else can write in the meantime."""
+
+    def reading(self) -> AbstractContextManager[Log]: ...
+
+    def begin(self, created: Sealed, if_exists: str) -> Event:
+        """Make the study, or find the one of that name; its first event."""
+
+    def created(self) -> Event:
+        """The first event of the study."""
+
+    def close(self) -> None: ...
+
+
+class Memory:
+    """Events in a list."""
+
+    url = None
+
+    def __init__(self) -> None:
+        self._events: list[Sealed] = []
+
+    @contextmanager
+    def writing(self) -> Iterator["Memory"]:
+        before = len(self._events)
+        try:
+            yield self
+        except BaseException:
+            del self._events[before:]
+            raise
+
+    reading = writing
+
+    def close(self) -> None:
+        pass
+
+    def begin(self, created: Sealed, if_exists: str) -> Event:
+        self._events = [created]
+        return created[0]
+
+    def created(self) -> Event:
+        return self._events[0][0]
+
+    def events(self, after: int = 0, before: int | None = None, round: int | None = None) -> list[Sealed]:
+        found = self._events[after : None if before is None else before - 1]
+        return (
+            found
+            if round is None
+            else [(e, s) for e, s in found if e.round == round or (e.round is None and e.kind == "retracted")]
+        )
+
+    def append(self, events: Sequence[Sealed]) -> None:
+        self._events += events
+
+    def snapshot(self, sources: str) -> tuple[int, bytes] | None:
+        return None
+
+    def keep(self, seq: int, sources: str, body: bytes) -> None:
+        pass

@@ -1,0 +1,44 @@
+"""Deciding everything again, from the events alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .events import Event
+from .fold import Fold
+from .memory import Sealed
+from .session import check_seal
+from .setting import Setting
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay found. `differences`: rounds that would be chosen otherwise now, with what was `asked` and what it would be `now`."""
+
+    events: int
+    rounds: int
+    differences: tuple[dict[str, Any], ...]
+    sentence: str
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def replay(setting: Setting, engine: str, stored: list[Sealed], name: str) -> Replay:
+    fold, before = Fold(setting, engine), ""
+    events: list[Event] = [event for event, _ in stored]
+    for k, (event, sealed) in enumerate(stored):
+        check_seal(before, event, sealed, name)
+        before = sealed
+        fold.apply(event, lambda k=k: events[:k])  # type: ignore[misc]
+    made, found = events[0].data["version"], fold.differences
+    head = f"{len(events):,} events, {fold.state.asked:,} rounds"
+    if found:
+        first = ", ".join(str(one["round"]) for one in found[:5])
+        sentence = f"{head}: {len(found):,} of the rounds would be chosen otherwise now, the first ones {first} (made with version {made})."
+    else:
+        sentence = f"{head}: every round is chosen again as it was asked."
+    return Replay(len(events), fold.state.asked, tuple(found), sentence)

@@ -1,0 +1,108 @@
+"""A study as one process has it: the fold, brought up to date and written to in transactions."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .._sources import digest
+from ..errors import StoreError
+from .events import Event, seal
+from .fold import Fold
+from .memory import Log, Sealed, Storage
+from .setting import Setting, now
+from .snapshot import EVERY, dump, load
+
+
+class Batch:
+    """The events of one transaction."""
+
+    def __init__(self, fold: Fold, log: Log, client: str | None) -> None:
+        self.fold, self.log, self.client = fold, log, client
+        self.at, self.before = now(), fold.state.seq
+        self.events: list[Sealed] = []
+        self.clean = True  # the fold is still that of what is stored
+        self.certified = False  # by this very transaction
+
+    def choose(self) -> list[int]:
+        self.clean = False
+        return list(self.fold.choose())
+
+    def add(self, kind: str, round: int | None = None, reason: str | None = None, chosen: bool = False, **data: Any) -> None:
+        self.clean = False
+        event = Event(self.fold.state.seq + 1, kind, self.at, round, self.client, reason, data)
+        sealed = seal(self.fold.state.seal, event)
+        self.events.append((event, sealed))
+        go_on(self.fold, event, sealed, self.log, chosen)
+
+
+class Session:
+    """One study in one process; its threads take turns."""
+
+    def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
+        self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
+        self.lock = threading.RLock()
+        self._fold: Fold | None = None
+
+    @contextmanager
+    def writing(self, client: str | None) -> Iterator[Batch]:
+        """Catch up, do, store: nobody else writes in the meantime, and what fails has changed nothing."""
+        with self.lock:
+            batch = None
+            try:
+                with self.storage.writing() as log:
+                    fold, behind = self._catch_up(log)
+                    batch, was = Batch(fold, log, client), fold.ended
+                    yield batch
+                    if batch.events:
+                        log.append(batch.events)
+                    if behind or fold.state.seq // EVERY > batch.before // EVERY:
+                        self._keep(log, fold)
+                batch.certified = fold.ended is not None and fold.ended is not was and fold.ended["why"] == "certified"
+            except BaseException:
+                if batch is None or not batch.clean:
+                    self._fold = None  # it may be ahead of what is stored: to be made again
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Fold]:
+        with self.lock:
+            try:
+                with self.storage.reading() as log:
+                    fold, _ = self._catch_up(log)
+            except BaseException:
+                self._fold = None
+                raise
+            yield fold
+
+    def events(self) -> list[Sealed]:
+        with self.lock, self.storage.reading() as log:
+            return log.events()
+
+    def _catch_up(self, log: Log) -> tuple[Fold, bool]:
+        """Fold what others have stored; whether that was so much that a snapshot is due."""
+        if self._fold is None:
+            self._fold = load(self.setting, self.engine, log.snapshot(digest()))
+        fold, before = self._fold, self._fold.state.seq
+        for event, sealed in log.events(after=before):
+            check_seal(fold.state.seal, event, sealed, self.name)
+            go_on(fold, event, sealed, log)
+        return fold, fold.state.seq - before > EVERY
+
+    def _keep(self, log: Log, fold: Fold) -> None:
+        body = dump(fold) if self.storage.url else None
+        if body is not None:
+            log.keep(fold.state.seq, digest(), body)
+
+
+def go_on(fold: Fold, event: Event, sealed: str, log: Log, chosen: bool = False) -> None:
+    fold.apply(event, lambda: [one for one, _ in log.events(before=event.seq)], chosen)
+    fold.state.seal = sealed
+
+
+def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
+    if seal(before, event) != sealed:
+        raise StoreError(
+            f"study {name!r}: event {event.seq} is not what was stored, because the file is damaged or was changed; go back to a copy, or "
+            "begin a new study and give it the data that are good with observe()."
+        )

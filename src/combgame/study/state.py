@@ -1,0 +1,183 @@
+"""The fold: events -> who has which round, and what has been seen. Nothing is stored or decided here."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..protocols import Floats, Seen, blank
+from ..round import note
+from .events import Event
+from .values import Entry, pulls
+
+Past = Callable[[], Iterable[Event]]  # the events before the one at hand
+
+
+@dataclass
+class Open:
+    """A round that is not finished."""
+
+    arms: list[int]
+    client: str | None
+    until: float | None  # the end of its lease; None: it has none
+    told: dict[int, Entry] = field(default_factory=dict)
+    waiting: bool = False  # it failed, and is to be asked again
+    touched: bool = False  # something was told of it, even if it was retracted
+
+    @property
+    def left(self) -> list[int]:
+        return [a for a in self.arms if a not in self.told]
+
+    def expired(self, now: float) -> bool:
+        return self.until is not None and self.until <= now
+
+
+class State:
+    """What the events say. `seen` has what was told, and only that; `pending` the values that are still to come."""
+
+    def __init__(self, d: int) -> None:
+        self.seq, self.seal = 0, ""
+        self.open: dict[int, Open] = {}
+        self.last = 0  # the number of the last round
+        self.asked = 0  # rounds chosen
+        self.dropped = 0  # of them, given up without a value
+        self.told = 0  # rounds of which something was told
+        self.closed: str | None = None
+        self.notes: dict[str, int] = {}  # what touches the guarantee, counted
+        self.seen: Seen = blank(d)
+        self.pending: Floats = np.zeros(d)
+
+    @property
+    def plays(self) -> int:
+        """Rounds asked and not failed."""
+        return self.asked - self.dropped - sum(o.waiting for o in self.open.values())
+
+    def apply(self, event: Event, past: Past) -> None:
+        getattr(self, "_" + event.kind)(event, past)
+        self.seq = event.seq
+
+    def _created(self, event: Event, past: Past) -> None:
+        pass
+
+    def _asked(self, event: Event, past: Past) -> None:
+        number, data = event.round or 0, event.data
+        if not data.get("again"):
+            self.open[number] = Open(list(data["arms"]), event.client, data.get("until"))
+            self.last, self.asked = number, self.asked + 1
+            self.pending[data["arms"]] += 1.0
+            return
+        known = self.open[number]
+        if known.waiting:
+            known.waiting = False
+            self.pending[known.left] += 1.0
+        known.client, known.until = event.client, data.get("until")
+
+    def _told(self, event: Event, past: Past) -> None:
+        number, known = event.round or 0, self.open[event.round or 0]
+        self.told += not known.touched
+        known.touched = True
+        for arm, entry in entries(event).items():
+            self._arrives(known, arm, entry)
+        if event.data.get("final", True):
+            for arm in known.left:
+                self._arrives(known, arm, None)
+        if not known.left:
+            del self.open[number]
+
+    def _arrives(self, known: Open, arm: int, entry: Entry) -> None:
+        known.told[arm] = entry
+        if not known.waiting:
+            self.pending[arm] -= 1.0
+        self._note("missing", entry is None)
+        self._note("averaged", isinstance(entry, dict))
+        add(self.seen, arm, entry)
+
+    def _failed(self, event: Event, past: Past) -> None:
+        number, known = event.round or 0, self.open[event.round or 0]
+        self._note("failed")
+        if not known.waiting:
+            self.pending[known.left] -= 1.0
+        known.waiting, known.client, known.until = True, None, None
+        if not event.data.get("retry", True):
+            self._note("missing", bool(known.told), len(known.left))
+            self.dropped += not known.told
+            del self.open[number]
+
+    def _observed(self, event: Event, past: Past) -> None:
+        self.last = event.round or self.last
+        for arm, entry in entries(event).items():
+            self._note("observed", times=sum(n for _, n in pulls(entry)))
+            self._note("averaged", isinstance(entry, dict))
+            add(self.seen, arm, entry)
+
+    def _retracted(self, event: Event, past: Past) -> None:
+        before = list(past())
+        self._note("retracted")
+        if event.round is None:
+            arms = [int(event.data["arm"])]
+            for known in self.open.values():
+                if arms[0] in known.told:
+                    self._untell(known, arms)
+        else:
+            mine = [one for one in before if one.round == event.round]
+            arms = sorted({arm for one in mine for arm in entries(one)})
+            if mine[0].kind == "asked":
+                self._reopen(event.round, mine)
+        for arm in arms:
+            forget(self.seen, arm)
+        for arm, entry in remaining(
+            [*before, event], set(arms)
+        ):  # added up anew: taking a value off a sum would leave its rounding
+            add(self.seen, arm, entry)
+
+    def _reopen(self, number: int, mine: list[Event]) -> None:
+        known = self.open.get(number)
+        if known is None:
+            asked = [one for one in mine if one.kind == "asked"]
+            known = Open(list(asked[0].data["arms"]), asked[-1].client, None, touched=True)
+            known.told = dict.fromkeys(known.arms)
+            self.open[number] = known
+        self._untell(known, list(known.told))
+
+    def _untell(self, known: Open, arms: list[int]) -> None:
+        for arm in arms:
+            del known.told[arm]
+            self.pending[arm] += not known.waiting
+
+    def _closed(self, event: Event, past: Past) -> None:
+        self.closed = event.reason or "closed by hand"
+
+    def _note(self, what: str, happened: bool = True, times: int = 1) -> None:
+        if happened and times:
+            self.notes[what] = self.notes.get(what, 0) + times
+
+
+def entries(event: Event) -> dict[int, Entry]:
+    """The values of an event by arm."""
+    return {int(arm): entry for arm, entry in event.data.get("values", {}).items()}
+
+
+def remaining(events: Iterable[Event], arms: set[int]) -> list[tuple[int, Entry]]:
+    """The values of some arms that were not retracted, in the order in which they came."""
+    kept: list[tuple[int | None, int, Entry]] = []
+    for event in events:
+        if event.kind == "retracted":
+            gone, arm = event.round, event.data.get("arm")
+            kept = [one for one in kept if (one[0] != gone if gone is not None else one[1] != arm)]
+        else:
+            kept += [(event.round, arm, entry) for arm, entry in entries(event).items() if arm in arms]
+    return [(arm, entry) for _, arm, entry in kept]
+
+
+def add(seen: Seen, arm: int, entry: Entry) -> None:
+    """Enter values of an arm."""
+    for mean, n in pulls(entry):
+        if n == 1:
+            note(seen, arm, mean)
+        else:
+            seen.sums[arm] += mean * n
+            seen.counts[arm] += n
+
+
+def forget(seen: Seen, arm: int) -> None:
+    seen.sums[arm] = seen.counts[arm] = seen.squares[arm] = 0.0

@@ -1,0 +1,165 @@
+"""Where a study stands, and what to do next."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..complexity import complexity
+from ..errors import CombGameError
+from ..protocols import Floats
+from ..stopping import limit
+from ..structures.base import arms_of
+from ..structures.callback import own_errors
+from .fold import Fold
+from .words import count
+
+MANY = 300  # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
+CLEAR = 2.5  # the leader's lead in standard errors, below which a forecast would be a guess
+
+
+class Rival(NamedTuple):
+    """An answer that could still be the best, and the evidence against it."""
+
+    answer: tuple[int, ...]
+    name: str
+    evidence: float
+
+
+@dataclass(frozen=True)
+class Status:
+    """Print it to read it. `forecast`: rounds still to come, at least and at most; None while there is too little data to say."""
+
+    name: str
+    state: str  # "running", "certified", "budget", "deadline" or "by hand"
+    leader: tuple[int, ...]
+    leader_name: str
+    evidence: float
+    threshold: float
+    rivals: tuple[Rival, ...]  # the closest first
+    rounds: int  # of which something was told
+    values: int
+    pending: tuple[int, ...]  # rounds that are out
+    expired: tuple[int, ...]  # of them, those whose lease has ended
+    waiting: tuple[int, ...]  # rounds that failed and are asked again next
+    forecast: tuple[int, int] | None
+    next: str  # what to do now
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, which JSON can carry."""
+        return {**asdict(self), "rivals": [rival._asdict() for rival in self.rivals]}
+
+    def __str__(self) -> str:
+        left = "too early to say" if self.forecast is None else f"about {self.forecast[0]:,} to {self.forecast[1]:,}"
+        lines = [
+            f"study {self.name}: {self.state}",
+            f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of {self.threshold:.2f})",
+            *(
+                f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f})"
+                for k, one in enumerate(self.rivals)
+            ),
+            f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
+            f"  pending      {count(len(self.pending), 'round')}"
+            + (f", {len(self.expired)} of them overdue" if self.expired else "")
+            + (f", and {len(self.waiting)} that failed to be asked again" if self.waiting else ""),
+            *([f"  rounds left  {left}"] if self.state == "running" else []),
+            self.next,
+        ]
+        return "\n".join(lines)
+
+
+def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
+    """The closest rivals. Another answer lacks an arm of the leader or has one more, so forcing each arm in turn meets them."""
+    problem, side = fold.setting.problem, fold.told
+    seen, best, judge = fold.state.seen, side.view.best, side.game.judge
+    rewards: Any = getattr(judge, "rewards", side.game.rewards)
+    mean, weight = getattr(judge, "mean", seen.mean), getattr(judge, "weight", seen.counts)
+    trial, alternative = np.zeros(problem.d), np.zeros(problem.d)
+
+    def against(rival: Floats) -> float:
+        differ = np.flatnonzero(rival != best)
+        sign = np.where(rival[differ] > best[differ], 1.0, -1.0)
+        return float(rewards.distance(mean, weight, differ, sign, differ.size, alternative))
+
+    fees = against(side.view.rival) - float(side.view.evidence[0])  # what the stopping rule takes off, the same for all
+    found = {arms_of(side.view.rival): float(side.view.evidence[0])}
+    if problem.d <= MANY:
+        force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
+        with own_errors():
+            for arm in np.flatnonzero(fold.needed):
+                score = seen.feasible.copy()
+                score[arm] = -force if best[arm] > 0.5 else force
+                side.game.answers.argmax(score, trial)
+                if (trial != best).any() and arms_of(trial) not in found:
+                    found[arms_of(trial)] = against(trial) - fees
+    order = sorted(found.items(), key=lambda pair: pair[1])[:most]
+    return tuple(Rival(answer, problem.label(answer), value) for answer, value in order)
+
+
+def forecast(fold: Fold) -> tuple[int, int] | None:
+    """Rounds still to come: where a run stops that plays optimally for the estimates, if the lead is 1.3 standard errors more or less.
+
+    The likelihood ratio is the square of the lead in standard errors, halved; and rounds go with 1 / lead^2.
+    """
+    setting, seen, side = fold.setting, fold.state.seen, fold.told
+    with own_errors():
+        ratio = side.game.answers.nearest(
+            side.game.rewards, seen.mean, seen.counts, side.view.best, np.zeros(setting.problem.d), np.zeros(setting.problem.d)
+        )
+    lead = math.sqrt(2.0 * max(ratio, 0.0))
+    if not CLEAR <= lead < math.inf:
+        return None
+    end = float(seen.clock[0]) * (side.threshold.level(int(seen.clock[0]), 0) + ratio - side.view.evidence[0]) / ratio
+    if setting.problem.d <= MANY and getattr(setting.problem.rewards, "known", True):
+        try:
+            found = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
+        except CombGameError:
+            return None
+        end = limit(setting.stopping, setting.problem, seen.feasible, found)
+    ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
+    low = max(int(ends[0]), 1)
+    return low, max(math.ceil(ends[1]), low + 1)
+
+
+def standing(fold: Fold, name: str, state: str, now: float) -> Status:
+    """The status of a study at a moment."""
+    setting, problem, facts = fold.setting, fold.setting.problem, fold.facts(state)
+    known = fold.state.open
+    out = tuple(number for number, one in known.items() if not one.waiting)
+    overdue = tuple(number for number in out if known[number].expired(now))
+    waiting = tuple(number for number, one in known.items() if one.waiting)
+    left = forecast(fold) if state == "running" else None
+    if state != "running":
+        facts = fold.ended or facts
+    leader = tuple(facts["answer"])
+    return Status(
+        name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
+        rivals(fold) if facts["values"] else (), facts["rounds"], facts["values"], out, overdue, waiting, left,
+        advice(fold, state, out, overdue, left, setting.max_rounds),
+    )  # fmt: skip
+
+
+def advice(
+    fold: Fold, state: str, out: tuple[int, ...], overdue: tuple[int, ...], left: tuple[int, int] | None, most: int | None
+) -> str:
+    """One sentence."""
+    problem, counts = fold.setting.problem, fold.state.seen.counts
+    if state == "certified":
+        return "Stop: the answer is certified; `decision` says why." + (
+            f" {len(out)} rounds that are out are not needed." if out else ""
+        )
+    if state != "running":
+        return "It has stopped without a certified answer; `decision` says how sure it is."
+    silent = np.flatnonzero(fold.needed & (counts == 0.0))
+    if silent.size and fold.state.told >= 2 * len(fold.start):
+        return f"Look at arm {problem.label([int(silent[0])])}: every value of it went missing, and without one nothing can be certified."
+    if overdue:
+        return f"Rounds {', '.join(map(str, overdue[:5]))} are overdue: ask again to give them to somebody else, or tell them."
+    if most is not None and fold.state.plays >= most and out:
+        return f"The budget of {most:,} rounds is out: tell the {len(out)} that are pending."
+    if left is not None and most is not None and fold.state.told + left[0] > most:
+        return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} rounds more."
+    if out:
+        return f"Measure and tell the {count(len(out), 'pending round')}; ask for more if you have capacity."
+    return "Ask for the next round, measure it, tell it."

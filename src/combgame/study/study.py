@@ -1,0 +1,283 @@
+"""Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is sure."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, overload
+
+from ..errors import InputError, StudyError, UnknownNameError
+from ..problem import Problem
+from ..rules import RuleBase
+from ..structures.base import whole
+from .decision import Decision
+from .events import Event, seal
+from .fold import Fold
+from .looking import Looking
+from .opening import open_storage
+from .round import Round, as_round
+from .rounds import look_up
+from .session import Batch, Session
+from .setting import Setting, check_same, check_setting, now, setting_from
+from .state import Open
+from .values import Entry, read_values
+
+IF_EXISTS = ("error", "resume", "replace")
+
+
+class Study(Looking):
+    """A durable ask/tell experiment.
+
+    storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it there, under its `name`. if_exists: what
+    to do if there is one of that name: "error", "resume" (it must have been made with the same settings), "replace". epsilon: any answer
+    within epsilon of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds, deadline: give up
+    after so many rounds, at that time. client: who asks and tells, unless a call says otherwise. on_asked, on_told, on_certified: called
+    with a Round, a Round's number and the Decision, after they are stored.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
+    >>> study = cg.Study(problem, delta=0.05)
+    >>> while not study.done:
+    ...     todo = study.ask()
+    ...     study.tell(todo, {arm: 0.5 if arm == 1 else 0.2 for arm in todo.arms})
+    >>> study.decision.names
+    ('new',)
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        delta: float = 0.05,
+        rule: str | RuleBase = "frank-wolfe",
+        threshold: str = "mixture",
+        storage: str | None = None,
+        name: str = "study",
+        seed: int = 0,
+        if_exists: str = "error",
+        *,
+        epsilon: float = 0.0,
+        min_pulls: int = 0,
+        max_rounds: int | None = None,
+        deadline: Any = None,
+        client: str | None = None,
+        engine: str = "auto",
+        timeout: float = 30.0,
+        on_asked: Callable[[Round], Any] | None = None,
+        on_told: Callable[[int], Any] | None = None,
+        on_certified: Callable[[Decision], Any] | None = None,
+    ) -> None:
+        setting = check_setting(problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline)
+        if if_exists not in IF_EXISTS:
+            raise UnknownNameError(
+                f"Study: if_exists = {if_exists!r} is not known; use one of {', '.join(map(repr, IF_EXISTS))}."
+            )
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"Study: name = {name!r} must be a text, such as 'plate-7'.")
+        described = setting.described()
+        Fold(setting, engine)  # whatever does not fit is said before anything is stored
+        event = Event(1, "created", now(), client=_client(client), data=described)
+        storing = open_storage(storage, name, timeout)
+        try:
+            stored = storing.begin((event, seal("", event)), if_exists)
+            if stored != event:
+                check_same(stored.data, described, name)
+        except BaseException:
+            storing.close()
+            raise
+        self._set_up(setting, storing, name, client, engine, on_asked, on_told, on_certified)
+
+    @classmethod
+    def open(
+        cls, storage: str, name: str = "study", *, client: str | None = None, engine: str = "auto", timeout: float = 30.0
+    ) -> "Study":
+        """A stored study by its name, with the settings that are stored with it."""
+        storing = open_storage(storage, name, timeout)
+        try:
+            setting = setting_from(storing.created().data, name)
+        except BaseException:
+            storing.close()
+            raise
+        study = cls.__new__(cls)
+        study._set_up(setting, storing, name, client, engine)
+        return study
+
+    def _set_up(self, setting: Setting, storing: Any, name: str, client: str | None, engine: str, *calls: Any) -> None:
+        self.name, self.client = name, _client(client)
+        self._setting, self._session = setting, Session(setting, storing, name, engine)
+        self._calls = (*calls, None, None, None)[:3]
+
+    def close_storage(self) -> None:
+        """Let go of the file or the connection. (A study may be dropped without: nothing is kept back.)"""
+        self._session.storage.close()
+
+    def __enter__(self) -> "Study":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_storage()
+
+    # ---- asking and telling
+
+    @overload
+    def ask(self, n: None = None, client: str | None = None, lease: float | None = None) -> Round: ...
+
+    @overload
+    def ask(self, n: int, client: str | None = None, lease: float | None = None) -> list[Round]: ...
+
+    def ask(self, n: int | None = None, client: str | None = None, lease: float | None = None) -> Round | list[Round]:
+        """What to measure next: a round, or up to n of them. They are stored before this returns.
+
+        A client that asks again gets its open rounds back first; then come rounds that failed or whose lease has ended; then new ones.
+        Without a client, rounds that others have are never given out. lease: seconds after which a round may be given to somebody else.
+        When the study is done (or all of its budget is out) a list is empty, and ask() says so.
+        """
+        most = 1 if n is None else whole("ask: n", n, 1)
+        if lease is not None and (isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10):
+            raise InputError(f"ask: lease = {lease!r} must be a positive number of seconds, or None.")
+        with self._session.writing(_client(client) or self.client) as batch:
+            found = self._give(batch, most, lease)
+        for one in found:
+            self._call(0, one)
+        if n is not None:
+            return found
+        if not found:
+            why = f"it has stopped ({self.state})" if self.done else "its whole budget is out: tell the rounds that are pending"
+            raise StudyError(f"study {self.name!r} asks for nothing: {why}; look at `done` before you ask, or use ask(n).")
+        return found[0]
+
+    def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
+        fold, state = batch.fold, batch.fold.state
+        if self._state(fold, batch.at) != "running":
+            return []
+        given: list[int] = []
+        until = None if lease is None else batch.at + lease
+
+        def again(number: int) -> None:
+            batch.add("asked", number, arms=state.open[number].arms, until=until, again=True)
+
+        for number, one in sorted(state.open.items()):
+            if len(given) < most and batch.client is not None and one.client == batch.client:
+                if one.expired(batch.at) or lease is not None:
+                    again(number)
+                given.append(number)
+        left = [(number, one) for number, one in sorted(state.open.items()) if number not in given]
+        for number, one in sorted(left, key=lambda pair: not pair[1].waiting):
+            if len(given) < most and ((one.waiting and self._affordable(fold)) or one.expired(batch.at)):
+                again(number)
+                given.append(number)
+        while len(given) < most and self._affordable(fold):
+            given.append(state.last + 1)
+            batch.add("asked", given[-1], arms=batch.choose(), until=until, chosen=True)
+        return [as_round(self.problem, number, state.open[number]) for number in given]
+
+    def tell(self, round: Round | int, values: Any, final: bool = True, client: str | None = None) -> None:
+        """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or NaN) where it is missing.
+
+        final=False: more is to come; otherwise the arms that are not told are missing. The same again is harmless; something else is
+        refused until the round is retracted. Nothing is stored of what is refused.
+        """
+        self.tell_many({_number(round, "tell"): values}, final, client)
+
+    def tell_many(self, told: Mapping[int, Any], final: bool = True, client: str | None = None) -> None:
+        """Tell several rounds, by their numbers, at once: all of it is stored, or nothing."""
+        with self._session.writing(_client(client) or self.client) as batch:
+            fresh = [self._tell(batch, number, values, bool(final)) for number, values in told.items()]
+        for number, new in zip(told, fresh, strict=True):
+            if new:
+                self._call(1, number)
+        if batch.certified:
+            self._call(2, self.decision)
+
+    def _tell(self, batch: Batch, number: int, values: Any, final: bool) -> bool:
+        known, how = look_up(batch, number, "tell")
+        if how == "given up":
+            raise StudyError(f"tell: round {number} was given up; what was measured nevertheless can be told with observe().")
+        if how == "observed":
+            raise StudyError(f"tell: number {number} is data from outside, not a round; it can only be retracted.")
+        new = self._news(number, known, read_values(self.problem, values, known.arms, f"tell: round {number}"))
+        if not new and not (final and known.left):
+            return False
+        batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=final)
+        return True
+
+    def _news(self, number: int, known: Open, given: dict[int, Entry]) -> dict[int, Entry]:
+        """What was not told before."""
+        for arm, entry in given.items():
+            if arm in known.told and known.told[arm] != entry:
+                old = "missing" if known.told[arm] is None else known.told[arm]
+                raise StudyError(
+                    f"tell: round {number}: arm {self.problem.label([arm])} was told to be {old}, and now {entry}; nothing was changed: "
+                    f"retract({number}, reason) first if it was wrong."
+                )
+        return {arm: entry for arm, entry in given.items() if arm not in known.told}
+
+    def fail(self, round: Round | int, reason: str, retry: bool = True, client: str | None = None) -> None:
+        """A round did not work. retry: it is asked again; otherwise it is given up."""
+        number, reason = _number(round, "fail"), _reason(reason, "fail")
+        with self._session.writing(_client(client) or self.client) as batch:
+            known, how = look_up(batch, number, "fail")
+            if how == "given up" or (how == "open" and known.waiting and retry):
+                return
+            if how != "open":
+                raise StudyError(f"fail: round {number} has been told; retract({number}, reason) takes that back.")
+            batch.add("failed", number, reason, retry=bool(retry))
+
+    def retract(
+        self, round: Round | int | None = None, reason: str = "", *, arm: int | str | None = None, client: str | None = None
+    ) -> None:
+        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it."""
+        reason = _reason(reason, "retract")
+        if (round is None) == (arm is None):
+            raise InputError("retract: give a round, or arm=..., and not both.")
+        with self._session.writing(_client(client) or self.client) as batch:
+            if round is None:
+                which = self.problem.arm(arm)  # type: ignore[arg-type]
+                if batch.fold.state.seen.counts[which] == 0.0:
+                    raise StudyError(
+                        f"retract: no value of arm {self.problem.label([which])} was told, so there is nothing to retract."
+                    )
+                batch.add("retracted", None, reason, arm=which)
+                return
+            number = _number(round, "retract")
+            known, _ = look_up(batch, number, "retract")
+            if not known.told:
+                raise StudyError(f"retract: nothing that was told of round {number} is left, so there is nothing to retract.")
+            batch.add("retracted", number, reason)
+
+    def observe(self, values: Any, reason: str | None = None, client: str | None = None) -> int:
+        """Data that were measured outside the study, by arm; the number by which they can be retracted."""
+        given = {arm: entry for arm, entry in read_values(self.problem, values, None, "observe").items() if entry is not None}
+        if not given:
+            raise InputError(f"observe: values = {values!r} has no value; give at least one arm with one.")
+        with self._session.writing(_client(client) or self.client) as batch:
+            number = batch.fold.state.last + 1
+            batch.add("observed", number, reason, values={str(arm): entry for arm, entry in given.items()})
+        if batch.certified:
+            self._call(2, self.decision)
+        return number
+
+    def close(self, reason: str, client: str | None = None) -> None:
+        """End the study by hand."""
+        reason = _reason(reason, "close")
+        with self._session.writing(_client(client) or self.client) as batch:
+            if batch.fold.state.closed is None:
+                batch.add("closed", None, reason)
+
+    def _call(self, which: int, what: Any) -> None:
+        if self._calls[which] is not None:
+            self._calls[which](what)
+
+
+def _number(round: Any, what: str) -> int:
+    if isinstance(round, Round):
+        return round.id
+    return whole(f"{what}: round", round, 1)
+
+
+def _reason(reason: Any, what: str) -> str:
+    if not isinstance(reason, str) or not reason.strip():
+        raise InputError(f"{what}: reason = {reason!r} must be a text that says why; it is kept with the event.")
+    return reason
+
+
+def _client(client: Any) -> str | None:
+    if client is not None and (not isinstance(client, str) or not client.strip()):
+        raise InputError(f"client = {client!r} must be a text that says who, or None.")
+    return client

@@ -1,0 +1,693 @@
+"""Studies: nothing told is lost, nothing asked is forgotten, and the same seed gives the same experiment."""
+
+import json
+import math
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+
+import combgame as cg
+from combgame.presets import PRESETS
+from combgame.simulate import make_bench
+from combgame.study.snapshot import dump, load
+
+MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
+NAMES = ("ann", "bob", "cid", "dee", "eve")
+PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1), names=NAMES)
+HARD = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0))
+COINS = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli())
+UNKNOWN = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, known=False))
+SAME = [(HARD, "mixture"), (HARD, "proved"), (COINS, "mixture"), (UNKNOWN, "mixture")]
+RULES = [name for name in PRESETS if name != "gcb-pe"]
+
+
+def measure(round, rng, means=MEANS, sigma=0.1):
+    return {a: means[a] + sigma * rng.standard_normal() for a in round.left}
+
+
+def fold_of(study):
+    with study._session.reading() as fold:
+        return fold
+
+
+# ---- the experiment
+
+
+def test_a_study_ends_with_the_best_answer_and_says_why():
+    study, rng = cg.Study(PROBLEM, delta=0.05, seed=1), np.random.default_rng(1)
+    while not study.done:
+        assert study.decision is None
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng))
+    decision = study.decision
+    assert decision.names == ("ann",) and decision.answer == (0,) and decision.certified and decision.confidence == 0.95
+    assert decision.evidence > decision.threshold and f"after {decision.rounds} rounds" in decision.sentence
+    assert study.ask(3) == [] and study.status.state == "certified" and "Stop" in study.status.next
+    with pytest.raises(cg.StudyError, match="it has stopped"):
+        study.ask()
+    json.dumps([decision.to_dict(), study.status.to_dict()])
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(("problem", "threshold"), SAME)
+def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, threshold):
+    """Rewards come from the study's own generator, as in a simulation, so that rules that draw numbers draw the same."""
+    means = [0.9, 0.5, 0.3, 0.3, 0.2, 0.1][: problem.d]
+    bench = make_bench(problem, means, name, 0.2, threshold, 7, 150, "python")
+    study, game = cg.Study(problem, 0.2, name, threshold, seed=7, max_rounds=150), problem.game()
+    rng, path = fold_of(study).rng, []
+
+    def look():
+        fold = fold_of(study)
+        path.append([*(x.tolist() for x in fold.state.seen), fold.told.view.evidence[0], fold.told.view.rival.tolist()])
+
+    look()
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in todo.arms})
+        look()
+    for t in [*range(0, len(path) - 1, 7), len(path) - 1]:
+        run = bench.run(0)
+        run.advance(t)
+        assert path[t] == [*(x.tolist() for x in run.seen), run.view.evidence[0], run.view.rival.tolist()]
+    assert len(path) > 10 and run.stops[0] == (study.decision.rounds if study.decision.certified else -1)
+    assert not study.decision.certified or study.decision.answer == tuple(np.flatnonzero(run.winners[0]))
+
+
+def test_a_rule_that_stops_in_its_own_way_is_refused():
+    with pytest.raises(cg.InputError, match="whole passes"):
+        cg.Study(PROBLEM, rule="gcb-pe", threshold="proved")
+
+
+def test_a_batch_does_not_clump():
+    """Nothing is told between the rounds of a batch, and yet they differ, because what is pending counts."""
+    study, rng = cg.Study(cg.Problem(cg.Arms(8), rewards=cg.Gaussian(1.0))), np.random.default_rng(0)
+    for todo in study.ask(8):
+        study.tell(todo, measure(todo, rng, np.zeros(8), 1.0))
+    for _ in range(5):
+        rounds = study.ask(8)
+        assert len({one.arms for one in rounds}) >= 2
+        for one in rounds:
+            study.tell(one, measure(one, rng, np.zeros(8), 1.0))
+    assert max(fold_of(study).state.seen.counts) <= 16
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_an_arm_whose_values_went_missing_is_wanted_again(name):
+    study, rng, lost = cg.Study(PROBLEM, rule=name, delta=0.2), np.random.default_rng(0), 0
+    while not study.done:
+        todo = study.ask()
+        values = measure(todo, rng)
+        if 3 in values and lost < 5:
+            values[3], lost = math.nan, lost + 1
+        study.tell(todo, values)
+        assert todo.id < 3000
+    assert lost == 5 and fold_of(study).state.seen.counts[3] > 0 and "5 values are missing" in str(study.decision)
+
+
+def test_when_every_round_fails_the_rule_goes_on():
+    study = cg.Study(PROBLEM)
+    for todo in study.ask(7):
+        study.fail(todo, "power cut", retry=False)
+    assert len(study.ask(5)) == 5
+
+
+def test_the_largest_studies_are_asked_in_time_and_linear_memory():
+    import time
+    import tracemalloc
+
+    study = cg.Study(cg.Problem(cg.Subsets(2000, 50), cg.Arms(2000), cg.Gaussian(1.0)), engine="python")
+    tracemalloc.start()
+    for todo in study.ask(45):
+        study.tell(todo, dict.fromkeys(todo.arms, 0.0))
+    began = time.perf_counter()
+    study.ask()
+    assert time.perf_counter() - began < 1.0
+    assert tracemalloc.get_traced_memory()[1] < 2000 * 5000
+    tracemalloc.stop()
+
+
+def test_both_engines_ask_the_same():
+    problem = cg.Problem(cg.Subsets(20, 3), cg.Arms(20), cg.Gaussian(0.1))
+    asked = []
+    for engine in ("python", "compiled"):
+        study, rng = cg.Study(problem, engine=engine), np.random.default_rng(3)
+        for _ in range(60):
+            todo = study.ask()
+            study.tell(todo, {a: rng.normal(0.5 - 0.02 * a, 0.1) for a in todo.arms})
+        asked.append(([event.data for event in study.events()[1:]], fold_of(study).told.view.evidence[0]))
+    assert asked[0] == asked[1]
+
+
+# ---- asking
+
+
+def test_a_client_that_asks_again_gets_its_rounds_back_first():
+    study = cg.Study(PROBLEM)
+    mine = study.ask(2, client="me")
+    assert study.ask(1, client="you") != mine[:1]
+    assert study.ask(2, client="me") == mine and len(study.events()) == 4
+    assert [one.id for one in study.ask(3, client="me")] == [1, 2, 4]
+    assert study.ask().id == 5 and study.ask().id == 6  # nobody in particular
+    assert [one.id for one in study.pending] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_lease_that_ends_is_given_to_somebody_else(monkeypatch):
+    time = [1000.0]
+    monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
+    monkeypatch.setattr("combgame.study.looking.now", lambda: time[0])
+    study = cg.Study(PROBLEM)
+    first = study.ask(client="me", lease=60)
+    assert first.until == 1060.0 and study.ask(client="you", lease=60).id == 2
+    time[0] = 1060.0
+    assert study.status.expired == (1, 2) and "overdue" in study.status.next
+    again = study.ask(client="third", lease=60)
+    assert (again.id, again.arms, again.client, again.until) == (1, first.arms, "third", 1120.0)
+    assert study.ask(client="me").id == 2
+    study.tell(1, dict.fromkeys(first.arms, 0.0))  # whoever comes first
+    assert study.ask(client="third").id == 3
+
+
+def test_a_failed_round_is_asked_again_unless_it_is_given_up():
+    study = cg.Study(PROBLEM)
+    first, second = study.ask(2, client="me")
+    study.fail(first, "spilt")
+    study.fail(first, "spilt")  # harmless
+    study.fail(second, "dropped", retry=False)
+    again = study.ask(client="you")
+    assert (again.id, again.arms) == (1, first.arms) and study.ask(client="you").id == 1
+    assert [e.kind for e in study.events()] == ["created", "asked", "asked", "failed", "failed", "asked"]
+    with pytest.raises(cg.StudyError, match="given up"):
+        study.tell(second, {})
+    study.tell(1, dict.fromkeys(first.arms, 0.0))
+    with pytest.raises(cg.StudyError, match="has been told"):
+        study.fail(1, "late")
+
+
+# ---- telling
+
+
+def test_values_come_in_many_shapes():
+    study = cg.Study(PROBLEM)
+    todo = study.ask()
+    study.tell(todo, {NAMES[todo.arms[0]]: [1.0, 2.0, math.nan], todo.arms[1]: (0.5, 4)})
+    seen = fold_of(study).state.seen
+    assert seen.counts[list(todo.arms)].tolist() == [2.0, 4.0] and seen.sums[list(todo.arms)].tolist() == [3.0, 2.0]
+    pandas = pytest.importorskip("pandas")
+    todo = study.ask()
+    study.tell(todo, pandas.Series([np.float32(1.0), None], index=list(todo.names)))
+    assert fold_of(study).state.notes == {"averaged": 1, "missing": 1}
+
+
+def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
+    study = cg.Study(PROBLEM)
+    todo = study.ask()
+    one, two = todo.arms
+    study.tell(todo, {one: 0.5}, final=False)
+    study.tell(todo, {one: 0.5}, final=False)
+    assert [r.left for r in study.pending] == [(two,)]
+    with pytest.raises(cg.StudyError, match=r"was told to be 0\.5, and now 0\.6.*retract\(1, reason\)"):
+        study.tell(todo, {one: 0.6, two: 0.0})
+    study.tell(todo, {one: 0.5, two: None})
+    study.tell(todo.id, {two: math.nan})
+    with pytest.raises(cg.StudyError, match="was told to be missing"):
+        study.tell(todo, {two: 0.1})
+    assert len(study.events()) == 4 and study.pending == []
+    study.retract(todo, "misread")
+    assert [r.left for r in study.pending] == [todo.arms] and fold_of(study).state.seen.counts.sum() == 0
+    study.tell(todo, {one: 0.6, two: 0.1})
+    assert fold_of(study).state.seen.sums[[one, two]].tolist() == [0.6, 0.1]
+    assert fold_of(study).state.told == 1 and fold_of(study).state.pending.sum() == 0
+
+
+REFUSED = [
+    ({"zoe": 1.0}, "'zoe' is not known"),
+    ({9: 1.0}, "9 is not known"),
+    ({4: 1.0}, "eve is not in the round"),
+    ({0: math.inf}, "finite"),
+    ({0: 1e101}, "finite"),
+    ({0: "1.0"}, "must be a number"),
+    ({0: (0.5, 0)}, "whole n"),
+    ({0: (0.5, 1.5)}, "whole n"),
+    ({0: 1.0, "ann": 1.0}, "given twice"),
+    ([0.5, 0.5], "values by arm"),
+    ({0: {}}, "must be a number"),
+]
+
+
+@pytest.mark.parametrize(("values", "sentence"), REFUSED)
+def test_what_is_refused_leaves_no_trace(values, sentence):
+    study = cg.Study(PROBLEM)
+    assert study.ask().arms == (0, 1)
+    with pytest.raises(cg.CombGameError, match=sentence):
+        study.tell(1, values)
+    assert len(study.events()) == 2 and study.replay().same
+
+
+@pytest.mark.parametrize("value", [0.5, 2, -1, (1.1, 3), [0, 3]])
+def test_a_coin_shows_0_or_1(value):
+    study = cg.Study(COINS)
+    todo = study.ask()
+    with pytest.raises(cg.InputError, match=r"must be 0 or 1|outside \[0, 1\]"):
+        study.tell(todo, {todo.arms[0]: value})
+    study.tell(todo, {todo.arms[0]: (0.5, 3)})
+    study.tell(study.ask(), {todo.arms[0] + 1: True})
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda s: s.tell(7, {}), "round 7 is not known; the last one is 1"),
+        (lambda s: s.tell("1", {}), "round"),
+        (lambda s: s.fail(1, ""), "says why"),
+        (lambda s: s.retract(1, "wrong"), "nothing to retract"),
+        (lambda s: s.retract(arm="bob", reason="wrong"), "nothing to retract"),
+        (lambda s: s.retract(reason="wrong"), "a round, or arm="),
+        (lambda s: s.retract(1, "both", arm=0), "a round, or arm="),
+        (lambda s: s.observe({}), "no value"),
+        (lambda s: s.observe({0: None}), "no value"),
+        (lambda s: s.ask(0), "ask: n"),
+        (lambda s: s.ask(lease=-1), "lease = -1"),
+        (lambda s: s.ask(client=""), "client = ''"),
+        (lambda s: s.close(""), "says why"),
+    ],
+)
+def test_other_refusals(act, sentence):
+    study = cg.Study(PROBLEM)
+    study.ask()
+    with pytest.raises(cg.CombGameError, match=sentence):
+        act(study)
+    assert len(study.events()) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"delta": 1.5}, "delta"),
+        ({"delta": [0.1, 0.2]}, "one number"),
+        ({"rule": "nobody"}, "rule"),
+        ({"threshold": "nobody"}, "threshold"),
+        ({"seed": -1}, "seed"),
+        ({"if_exists": "perhaps"}, "if_exists"),
+        ({"name": ""}, "name"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"max_rounds": 0}, "max_rounds"),
+        ({"min_pulls": -1}, "min_pulls"),
+        ({"deadline": "soon"}, "deadline"),
+        ({"engine": "warp"}, "engine"),
+    ],
+)
+def test_settings_that_make_no_study(settings, sentence):
+    with pytest.raises(cg.CombGameError, match=sentence):
+        cg.Study(PROBLEM, **settings)
+
+
+# ---- taking back, and data from outside
+
+
+def test_retracting_leaves_no_rounding_behind():
+    study = cg.Study(PROBLEM)
+    first = study.ask()
+    study.tell(first, dict.fromkeys(first.arms, 0.3))
+    number = study.observe({first.arms[0]: 1e20}, reason="a slip of the finger")
+    study.retract(number, "typed the date")
+    assert fold_of(study).state.seen.sums[first.arms[0]] == 0.3
+    with pytest.raises(cg.StudyError, match="nothing to retract"):
+        study.retract(number, "again")
+    with pytest.raises(cg.StudyError, match="data from outside"):
+        study.tell(number, {})
+    study.retract(arm="ann", reason="contaminated")
+    assert fold_of(study).state.seen.counts.tolist() == [0, 1, 0, 0, 0]
+
+
+def test_a_retraction_after_the_decision_opens_the_study_again():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    one, two = study.ask(2)
+    study.tell(one, {0: 5.0})
+    study.tell(two, {1: 0.0})
+    assert study.decision.certified
+    study.retract(one, "wrong tube")
+    assert not study.done and study.decision is None
+    study.tell(one, {0: 0.0})
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, {a: 3.0 if a else 0.0 for a in todo.arms})
+    assert study.decision.answer == (1,) and "retracted 1 time" in str(study.decision)
+
+
+def test_results_that_come_after_the_decision_are_kept_but_not_part_of_it():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    one, two, three = study.ask(3)
+    study.tell(one, {0: 5.0})
+    study.tell(two, {1: 0.0})
+    before = study.decision
+    study.tell(three, {three.arms[0]: 2.0})
+    assert study.decision.evidence == before.evidence and "1 result came after the decision" in str(study.decision)
+    assert study.events()[-1].kind == "told"
+
+
+def test_what_touches_the_guarantee_is_in_the_assumptions():
+    study = cg.Study(PROBLEM)
+    first, second, third = study.ask(3)
+    study.fail(first, "spilt")
+    study.tell(second, {second.arms[0]: (0.5, 3)})
+    study.observe({0: [0.5, 0.4]})
+    study.tell(third, dict.fromkeys(third.arms, 0.1))
+    study.retract(third, "wrong well")
+    study.close("out of money")
+    found = str(study.decision)
+    for words in (
+        "1 round failed",
+        "1 value is missing",
+        "2 values were measured outside",
+        "retracted 1 time",
+        "1 entry was told as means",
+    ):
+        assert words in found
+    assert study.decision.why == "by hand" and "out of money" in study.decision.sentence and not study.decision.certified
+    study.tell(first, dict.fromkeys(first.arms, 0.1))  # what comes now is kept
+    assert study.decision.values == 5
+
+
+# ---- stopping without a certificate
+
+
+def test_a_budget_stop_reports_the_confidence_that_was_reached():
+    study, rng = cg.Study(PROBLEM, 1e-9, max_rounds=40), np.random.default_rng(0)
+    for _ in range(35):
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng))
+    out = study.ask(30)
+    assert len(out) == 5 and not study.done
+    with pytest.raises(cg.StudyError, match="budget is out"):
+        study.ask()
+    study.fail(out[0], "spilt")
+    assert [one.id for one in study.ask(5)] == [36]
+    for one in out:
+        study.tell(one, measure(one, rng))
+    decision = study.decision
+    assert decision.why == "budget" and not decision.certified and "Not certified" in decision.sentence
+    assert 0.5 < decision.confidence < 1 - 1e-9
+    for share, enough in ((0.99, False), (1.01, True)):  # it is the smallest delta at which this would have been enough
+        level = study._setting.stopping_at((1 - decision.confidence) * share).threshold.level(40, 0)
+        assert (decision.evidence > level) == enough
+    study = cg.Study(PROBLEM, max_rounds=1)
+    study.tell(study.ask(), {0: 0.1})
+    assert study.decision.confidence == 0.0 and "too weak" in study.decision.sentence
+
+
+def test_a_deadline_ends_the_asking(monkeypatch):
+    study = cg.Study(PROBLEM, deadline="2999-01-01T00:00")
+    todo = study.ask()
+    monkeypatch.setattr("combgame.study.looking.now", lambda: 4e10)
+    monkeypatch.setattr("combgame.study.session.now", lambda: 4e10)
+    assert study.state == "deadline" and study.ask(2) == []
+    study.tell(todo, dict.fromkeys(todo.arms, 0.1))
+    assert study.decision.why == "deadline" and study.decision.values == 2
+
+
+def test_min_pulls_come_first():
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, {a: 5.0 if a == 2 else 0.0 for a in todo.arms})
+    assert study.decision.answer == (2,) and fold_of(study).state.seen.counts.tolist() == [4, 4, 4]
+
+
+def test_the_forecast_is_hidden_until_there_is_something_to_say_and_then_about_right():
+    study, rng, said = cg.Study(HARD, 0.05, seed=3), np.random.default_rng(5), {}
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng, [1.0, 0.0, 0.0, -0.2, -0.3, -0.4], 1.0))
+        if todo.id % 10 == 1:
+            said[todo.id] = study.status.forecast
+    assert said[1] is None
+    told = [(t + low, t + high) for t, (low, high) in ((t, x) for t, x in said.items() if x is not None)]
+    end = study.decision.rounds
+    assert len(told) > 3 and sum(low / 2 <= end <= 2 * high for low, high in told) >= 0.8 * len(told)
+
+
+def test_callbacks_are_called_after_the_event_is_stored():
+    heard = []
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)),
+        on_asked=lambda todo: heard.append(("asked", todo.id)),
+        on_told=lambda number: heard.append(("told", number)),
+        on_certified=lambda decision: heard.append(("certified", decision.answer)),
+    )
+    for todo in study.ask(2):
+        study.tell(todo, {a: float(a) * 5 for a in todo.arms})
+        study.tell(todo, {a: float(a) * 5 for a in todo.arms})
+    assert heard == [("asked", 1), ("asked", 2), ("told", 1), ("told", 2), ("certified", (1,))]
+
+
+def test_threads_share_a_study():
+    study, given = cg.Study(HARD), []
+
+    def work():
+        for _ in range(20):
+            todo = study.ask()
+            given.append(todo.id)
+            study.tell(todo, dict.fromkeys(todo.arms, 0.1))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(given) == list(range(1, 81)) and fold_of(study).state.seen.counts.sum() == 160
+    assert study.replay().same
+
+
+def test_an_oracle_that_fails_loses_nothing():
+    broken = []
+
+    def best(scores):
+        if broken:
+            raise ValueError("no solver")
+        return [int(np.argmax(scores))]
+
+    study = cg.Study(cg.Problem(cg.Oracle(best, 3), cg.Arms(3), cg.Gaussian(1.0)))
+    for todo in study.ask(4):
+        study.tell(todo, dict.fromkeys(todo.arms, 0.0))
+    broken.append(1)
+    with pytest.raises(ValueError, match="no solver"):
+        study.ask()
+    broken.clear()
+    assert study.ask().id == 5 and study.replay().same
+
+
+# ---- snapshots
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_snapshot_is_the_fold(name):
+    study, rng = cg.Study(HARD, rule=name, seed=4), np.random.default_rng(2)
+    for _ in range(30):
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng, np.zeros(6), 1.0))
+    study.ask(3)
+    fold = fold_of(study)
+    other = load(study._setting, "auto", (fold.state.seq, dump(fold)))
+    assert dump(other) == dump(fold)
+    assert [other.choose() for _ in range(5)] == [fold.choose() for _ in range(5)]
+
+
+# ---- any order of anything, against a naive model
+
+
+class NaiveRound:
+    def __init__(self, arms, state="open", owner=None):
+        self.arms, self.state, self.owner, self.said = arms, state, owner, {}
+
+
+class Naive:
+    """What a study is, without a thought for speed: all that was told, in a list."""
+
+    def __init__(self):
+        self.rounds, self.told = {}, []  # number -> NaiveRound; (number, arm, values)
+
+    def mean(self, arm):
+        return [x for _, a, xs in self.told if a == arm for x in xs]
+
+    def values(self, number):
+        return {a: xs for n, a, xs in self.told if n == number}
+
+
+class Machine(RuleBasedStateMachine):
+    """ask, tell, fail, retract, observe and reopen in any order."""
+
+    def make(self):
+        return cg.Study(HARD, seed=1, max_rounds=40)
+
+    def reopen_study(self):
+        return self.study
+
+    @initialize()
+    def begin(self):
+        self.study, self.naive = self.make(), Naive()
+
+    def those(self, *states):
+        return [n for n, one in self.naive.rounds.items() if one.state in states]
+
+    def pick(self, data, *states):
+        found = self.those(*states)
+        return data.draw(st.sampled_from(found)) if found else None
+
+    @rule(n=st.integers(1, 4), client=st.sampled_from([None, "me", "you"]))
+    def ask(self, n, client):
+        mine = [k for k in self.those("open") if client and self.naive.rounds[k].owner == client][:n]
+        free = max(40 - len(self.those("open", "told")), 0)
+        again = self.those("waiting")[: min(free, n - len(mine))]
+        got = self.study.ask(n, client=client)
+        if self.study.done:
+            assert got == []
+            return
+        assert [one.id for one in got[: len(mine + again)]] == mine + again
+        assert len(got) == min(n, len(mine) + free)
+        for one in got:
+            if one.id in self.naive.rounds:
+                assert list(one.arms) == self.naive.rounds[one.id].arms
+            else:
+                assert one.id > max(self.naive.rounds, default=0) and HARD.actions.contains(one.arms)
+                self.naive.rounds[one.id] = NaiveRound(list(one.arms))
+            self.naive.rounds[one.id].state, self.naive.rounds[one.id].owner = "open", client
+
+    @rule(data=st.data(), final=st.booleans())
+    def tell(self, data, final):
+        number = self.pick(data, "open", "waiting")
+        if number is None:
+            return
+        one, known = self.naive.rounds[number], self.naive.values(number)
+        arms = one.arms
+        chosen = data.draw(st.lists(st.sampled_from(arms), unique=True))
+        values = {a: data.draw(st.sampled_from([None, 0.1, -1.5, [1.0, 2.5], (0.25, 3)])) for a in chosen if a not in known}
+        self.study.tell(number, values, final=final)
+        for a, x in values.items():
+            one.said[a] = x
+            xs = [] if x is None else x if isinstance(x, list) else [x[0]] * x[1] if isinstance(x, tuple) else [x]
+            self.naive.told.append((number, a, xs))
+        if final:
+            self.naive.told += [(number, a, []) for a in arms if a not in self.naive.values(number)]
+        if len(self.naive.values(number)) == len(arms):
+            one.state = "told"
+
+    @rule(data=st.data())
+    def tell_again(self, data):
+        number = self.pick(data, "told")
+        if number is None:
+            return
+        events = len(self.study.events())
+        self.study.tell(number, self.naive.rounds[number].said)
+        for a in self.naive.rounds[number].arms:
+            with pytest.raises(cg.StudyError, match="retract"):
+                self.study.tell(number, {a: 77.0})
+        assert len(self.study.events()) == events
+
+    @rule(data=st.data(), retry=st.booleans())
+    def fail(self, data, retry):
+        number = self.pick(data, "open", "waiting")
+        if number is None:
+            return
+        self.study.fail(number, "spilt", retry=retry)
+        one = self.naive.rounds[number]
+        if retry:
+            one.state = "waiting"
+        elif self.naive.values(number):
+            one.state = "told"
+            self.naive.told += [(number, a, []) for a in one.arms if a not in self.naive.values(number)]
+        else:
+            one.state = "gone"
+
+    @rule(data=st.data())
+    def retract_round(self, data):
+        found = sorted({n for n, _, _ in self.naive.told})
+        if not found:
+            return
+        number = data.draw(st.sampled_from(found))
+        self.study.retract(number, "wrong")
+        self.naive.told = [one for one in self.naive.told if one[0] != number]
+        self.naive.rounds[number].said = {}
+        if self.naive.rounds[number].state == "told":
+            self.naive.rounds[number].state = "open"
+
+    @rule(arm=st.integers(0, 5))
+    def retract_arm(self, arm):
+        if not self.naive.mean(arm):
+            return
+        self.study.retract(arm=arm, reason="contaminated")
+        for n in self.those("open", "waiting"):
+            self.naive.told = [one for one in self.naive.told if one[:2] != (n, arm)]
+            self.naive.rounds[n].said.pop(arm, None)
+        self.naive.told = [(n, a, [] if a == arm else xs) for n, a, xs in self.naive.told]
+
+    @rule(arm=st.integers(0, 5), x=st.sampled_from([0.5, [1.0, 1.0]]))
+    def observe(self, arm, x):
+        number = self.study.observe({arm: x})
+        assert number > max(self.naive.rounds, default=0)
+        self.naive.rounds[number] = NaiveRound([], "observed")
+        self.naive.told.append((number, arm, x if isinstance(x, list) else [x]))
+
+    @rule()
+    def reopen(self):
+        self.study = self.reopen_study()
+
+    @invariant()
+    def everything_told_is_there(self):
+        if not hasattr(self, "study"):
+            return
+        state = fold_of(self.study).state
+        for arm in range(6):
+            xs = self.naive.mean(arm)
+            assert state.seen.counts[arm] == len(xs) and state.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
+        assert sorted(state.open) == sorted(self.those("open", "waiting"))
+        assert sorted(n for n, one in state.open.items() if one.waiting) == sorted(self.those("waiting"))
+        open_rounds = {n: self.naive.rounds[n].arms for n in self.those("open")}
+        pending = [sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items()) for a in range(6)]
+        assert state.pending.tolist() == pending
+
+    @precondition(lambda self: hasattr(self, "study"))
+    @rule()
+    def replaying_changes_nothing(self):
+        assert self.study.replay().same
+
+    def teardown(self):
+        if hasattr(self, "study"):
+            self.study.close_storage()
+
+
+def test_any_order_of_anything_agrees_with_a_naive_model():
+    run_state_machine_as_test(Machine, settings=settings(max_examples=200, stateful_step_count=40, report_multiple_bugs=False))
+
+
+def test_the_spread_need_not_be_known():
+    study, rng = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=0.1), np.random.default_rng(0)
+    while not study.done:
+        todo = study.ask()
+        with pytest.raises(cg.InputError, match="give the values as a list"):
+            study.tell(todo, {todo.arms[0]: (0.5, 2)})
+        study.tell(todo, {a: [float(a) + 0.2 * rng.standard_normal() for _ in range(2)] for a in todo.arms})
+        assert study.status.next
+    assert study.decision.answer == (2,)
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), max_rounds=9)
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, {a: 0.1 * a + 0.2 * rng.standard_normal() for a in todo.arms})
+    assert not study.decision.certified
+
+
+def test_an_answer_within_epsilon_will_do():
+    problem, ends = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.5)), []
+    for epsilon in (0.0, 0.3):
+        study, rng = cg.Study(problem, delta=0.1, epsilon=epsilon, max_rounds=20000), np.random.default_rng(1)
+        while not study.done:
+            for todo in study.ask(10):
+                study.tell(todo, measure(todo, rng, [0.5, 0.49, 0.0], 0.5))
+        ends.append(study.decision)
+    assert ends[1].certified and "to within 0.3" in ends[1].sentence and ends[1].rounds < ends[0].rounds / 5
+    with pytest.raises(cg.InputError, match="needs the threshold 'mixture'"):
+        cg.Study(problem, threshold="stylised", epsilon=0.1)

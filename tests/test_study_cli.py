@@ -1,0 +1,185 @@
+"""The command line of studies, their tables and pictures, and the examples."""
+
+import csv
+import io
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import combgame as cg
+from combgame import cli
+
+from .test_study import MEANS, NAMES, PROBLEM, measure
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+TOML = """
+names = ["ann", "bob", "cid", "dee", "eve"]
+actions = {kind = "subsets", arms = 5, size = 2}
+answers = {kind = "arms"}
+rewards = {kind = "gaussian", sigma = 0.1}
+"""
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_run(path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    runpy.run_path(str(path), run_name="__main__")
+    assert "is the best answer" in capsys.readouterr().out
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """A folder with a problem, and `run(words)`, which returns the exit code and what was printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMBGAME_STORAGE", "sqlite:///lab.db")
+    monkeypatch.setenv("COMBGAME_CLIENT", "me")
+    Path("screen.toml").write_text(TOML)
+
+    def run(*words):
+        done = CliRunner().invoke(cli.app, ["study", *map(str, words)])
+        if isinstance(done.exception, cg.CombGameError):
+            return 2, str(done.exception)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+    return run
+
+
+def fill(path, rng, lost=()):
+    lines = list(csv.reader(Path(path).read_text().splitlines()))
+    for line in lines[1:]:
+        line[2] = "" if tuple(line[:2]) in lost else str(MEANS[NAMES.index(line[1])] + 0.1 * rng.standard_normal())
+    with Path(path).open("w", newline="") as file:
+        csv.writer(file).writerows(lines)
+
+
+def test_a_whole_experiment_on_the_command_line(lab):
+    rng = np.random.default_rng(0)
+    assert lab("create", "screen.toml", "--delta", 0.05)[0] == 0
+    codes = []
+    while (code := lab("ask", "-n", 4, "--out", "todo.csv")[0]) == 0:
+        codes.append(code)
+        fill("todo.csv", rng, lost={("1", "ann")})
+        assert lab("tell", "todo.csv")[0] == 0
+        assert lab("tell", "todo.csv")[0] == 0  # the same again is harmless
+    assert code == 3 and codes
+    code, told = lab("status", "--json")
+    told = json.loads(told)
+    assert code == 3 and told["decision"]["names"] == ["ann"] and told["decision"]["certified"]
+    assert "1 value is missing" in " ".join(told["decision"]["assumptions"])
+    assert lab("status", "--watch")[0] == 3
+    code, text = lab("replay")
+    assert code == 0 and "every round is chosen again" in text and json.loads(lab("replay", "--json")[1])["same"]
+    assert json.loads(lab("list", "--json")[1]) == [{"name": "study", "state": "certified"}]
+    assert lab("plot", "--out", "picture")[0] == 0 and Path("picture.png").stat().st_size > 5000 and Path("picture.svg").exists()
+
+
+def test_asking_again_gives_the_same_table(lab):
+    lab("create", "screen.toml")
+    one, again = lab("ask", "-n", 3)[1], lab("ask", "-n", 3)[1]
+    assert one == again and one.splitlines()[0] == "round,arm,value" and len(one.splitlines()) == 7
+    other = json.loads(lab("ask", "-n", 2, "--client", "you", "--json")[1])
+    assert [o["id"] for o in other] == [4, 5] and other[0]["names"]
+
+
+def test_other_commands(lab):
+    lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
+    lab("ask", "-n", 3, "--out", "todo.csv")
+    assert lab("ask", "-n", 9)[1].count("\n") == 7 and lab("ask", "-n", 9, "--client", "you")[0] == 5
+    Path("todo.csv").write_text("round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n")
+    code, text = lab("tell", "todo.csv")
+    assert code == 0 and "told 1 round. 1 without any value stay open" in text
+    assert "study 'study' asks" not in text and "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
+    assert "given up" in lab("fail", 3, "-r", "lost", "--give-up")[1]
+    assert "open again" in lab("retract", 1, "-r", "misread")[1]
+    assert lab("tell", "todo.csv", "--partial")[0] == 0
+    Path("old.csv").write_text("arm,value\neve,0.1\neve,0.2\n")
+    assert json.loads(lab("observe", "old.csv", "--json")[1]) == {"number": 4}
+    assert "taken back" in lab("retract", "--arm", "eve", "-r", "other batch")[1]
+    table = list(csv.DictReader(io.StringIO(lab("export")[1])))
+    states = {(row["round"], row["arm"]): row["state"] for row in table}
+    assert states[("1", "ann")] == "told" and states[("2", "cid")] == "failed" and states[("4", "eve")] == "retracted"
+    assert lab("export", "--level", "arm", "--out", "arms.csv")[0] == 0 and "ann,2,0.55" in Path("arms.csv").read_text()
+    assert lab("export", "--out", "all.json")[0] == 0 and json.loads(Path("all.json").read_text())["name"] == "study"
+    assert json.loads(lab("export", "--json")[1])["events"][0]["kind"] == "created"
+    code, text = lab("close", "-r", "out of plates")
+    assert code == 0 and "Not certified" in text and lab("ask")[0] == 4 and lab("status")[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("round;arm;value\n1;ann;0.5\n", "must name the columns round, arm, value"),
+        ("round,arm,value\n1,ann,0;5\n", "line 2: value = '0;5' must be a number"),
+        ('round,arm,value\n1,ann,"0,5"\n', "decimal point"),
+        ("round,arm,value\n1,zoe,0.5\n", "line 2: the arm 'zoe' is not known"),
+        ("round,arm,value\nx,ann,0.5\n", "line 2: round = 'x'"),
+        ("round,arm,value\n1,eve,0.5\n", "eve is not in the round"),
+        ("round,arm,value\n1,ann,0.5\n9,ann,0.5\n", "round 9 is not known"),
+        ("round,arm,value\n", "no lines"),
+        ("", "must name the columns"),
+    ],
+)
+def test_a_table_that_is_refused_is_refused_as_a_whole(lab, table, sentence):
+    lab("create", "screen.toml")
+    lab("ask")
+    Path("todo.csv").write_text(table)
+    code, text = lab("tell", "todo.csv")
+    assert code == 2 and sentence in text
+    with cg.Study.open("sqlite:///lab.db") as study:
+        assert len(study.events()) == 2
+
+
+def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
+    assert "no study 'study'" in lab("ask")[1]
+    assert lab("tell", "nothing.csv")[0] == 2
+    monkeypatch.delenv("COMBGAME_STORAGE")
+    assert lab("ask")[0] == 2
+
+
+# ---- tables and pictures
+
+
+@pytest.fixture(scope="module")
+def study():
+    study, rng = cg.Study(PROBLEM, name="five"), np.random.default_rng(0)
+    for _ in range(8):
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng))
+    study.fail(study.ask(), "spilt")
+    return study
+
+
+def test_frames(study):
+    pytest.importorskip("pandas")
+    rounds, arms, events = (study.to_frame(level) for level in ("round", "arm", "event"))
+    assert len(rounds) == 18 and rounds["n"].sum() == 16 == arms["n"].sum() and set(rounds["state"]) == {"told", "failed"}
+    assert len(events) == len(study.events()) and list(events["kind"])[:2] == ["created", "asked"]
+    assert ((arms["low"] < arms["mean"]) & (arms["mean"] < arms["high"])).all() and arms["leads"].sum() == 1
+    with pytest.raises(cg.UnknownNameError, match="level = 'day'"):
+        study.to_frame("day")
+
+
+def test_the_history_ends_where_the_study_is(study):
+    points = study.history()
+    assert [one["rounds"] for one in points] == list(range(1, 9)) and points[-1]["evidence"] == study.status.evidence
+
+
+@pytest.mark.parametrize("kind", ["evidence", "estimates", "pulls"])
+def test_pictures(study, kind, tmp_path):
+    study.plot(kind).savefig(tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 3000
+
+
+def test_pictures_that_cannot_be_drawn(study):
+    with pytest.raises(cg.UnknownNameError, match="kind"):
+        study.plot("pie")
+    with pytest.raises(cg.StudyError, match="no values yet"):
+        cg.Study(PROBLEM).plot()
+    with pytest.raises(cg.StoreError, match="cannot be written"):
+        study.export("/nowhere/at/all.json")

@@ -1,0 +1,376 @@
+"""Stored studies: what was acknowledged is there, whoever is killed; nobody gets a round twice; reopening changes nothing."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import warnings
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import combgame as cg
+from combgame.study import connections, session, tables
+
+from .test_study import HARD, PROBLEM, RULES, Machine, fold_of, measure
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A real PostgreSQL."""
+    pgserver = pytest.importorskip("pgserver")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of where it keeps its locks
+        found = pgserver.get_server(tmp_path_factory.mktemp("pg"))
+    yield found
+    found.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """A database of its own."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/lab.db"
+    server = request.getfixturevalue("server")
+    server.psql("DROP TABLE IF EXISTS combgame_snapshots, combgame_events, combgame_studies, combgame_schema;")
+    return server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """A snapshot every seven events."""
+    monkeypatch.setattr(session, "EVERY", 7)
+
+
+def asked(study):
+    return [(e.round, e.data["arms"]) for e in study.events() if e.kind == "asked"]
+
+
+# ---- reopening
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_reopening_after_every_event_changes_nothing(url, rule, often):
+    """Unlike optuna, which repeats its first suggestions after a seeded restart. Batches, failures and retractions included."""
+
+    def run(reopen, **where):
+        def study():
+            if reopen or not kept:
+                if kept:
+                    kept.pop().close_storage()
+                kept.append(cg.Study(HARD, 0.1, rule, seed=5, if_exists="resume", client="me", **where))
+            return kept[-1]
+
+        kept, rng = [], np.random.default_rng(8)
+        for step in range(14):
+            todo = study().ask(1 + step % 2)
+            for one in todo:
+                study().tell(one, measure(one, rng, [0.3, 0.2, 0.1, 0, 0, 0], 1.0))
+            if step == 5:
+                study().retract(todo[0], "wrong")
+            if step == 8:
+                study().fail(study().ask(client="you"), "spilt", retry=False)
+        return kept[-1]
+
+    one, other = run(False), run(True, storage=url)
+    assert asked(one) == asked(other) and len(asked(one)) > 20
+    assert other.replay().same and other.status.evidence == one.status.evidence
+    other.close_storage()
+
+
+def test_a_resumed_study_must_be_the_same(url):
+    with cg.Study(PROBLEM, 0.05, storage=url, name="a", seed=3) as study:
+        first = study.ask()
+    with cg.Study(PROBLEM, 0.05, cg.FrankWolfe(), storage=url, name="a", seed=3, if_exists="resume") as study:
+        assert [one.id for one in study.pending] == [first.id]
+    for change, words in (
+        ({"delta": 0.1}, r"delta = 0\.05, not 0\.1"),
+        ({"rule": "ofw"}, "rule"),
+        ({"seed": 4}, "seed = 3, not 4"),
+    ):
+        with pytest.raises(cg.StudyError, match=words):
+            cg.Study(PROBLEM, **{"delta": 0.05, "storage": url, "name": "a", "seed": 3, "if_exists": "resume", **change})
+    with pytest.raises(cg.StudyError, match="another problem"):
+        cg.Study(HARD, 0.05, storage=url, name="a", seed=3, if_exists="resume")
+    with pytest.raises(cg.StudyError, match="if_exists='resume'"):
+        cg.Study(PROBLEM, 0.05, storage=url, name="a", seed=3)
+    with pytest.raises(cg.UnknownNameError, match="it has 'a'"):
+        cg.Study.open(url, "b")
+    with cg.Study.open(url, "a") as old, cg.Study(PROBLEM, storage=url, name="a", if_exists="replace") as new:
+        assert new.events()[1:] == []
+        with pytest.raises(cg.StudyError, match="replaced"):
+            old.ask()
+        assert new.ask().id == 1
+
+
+def test_several_studies_live_in_one_database(url):
+    with cg.Study(PROBLEM, storage=url, name="a") as a, cg.Study(HARD, storage=url, name="b") as b:
+        a.tell(a.ask(), {0: 1.0})
+        assert b.ask().id == 1 and len(b.events()) == 2
+        assert a._session.storage.names() == ["a", "b"]
+
+
+def test_two_objects_see_what_the_other_does(url):
+    with cg.Study(PROBLEM, storage=url) as one, cg.Study.open(url) as two:
+        first, second = one.ask(client="x"), two.ask(client="y")
+        assert (first.id, second.id) == (1, 2)
+        two.tell(first, dict.fromkeys(first.arms, 0.2))
+        one.tell(first, dict.fromkeys(first.arms, 0.2))
+        with pytest.raises(cg.StudyError, match="retract"):
+            one.tell(first, dict.fromkeys(first.arms, 0.3))
+        assert one.status.rounds == 1 and [e.kind for e in one.events()] == ["created", "asked", "asked", "told"]
+
+
+def test_a_problem_that_no_file_can_hold_is_opened_from_python(url):
+    problem = cg.Problem(cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4), cg.Arms(4), cg.Gaussian(0.1))
+    with cg.Study(problem, storage=url) as study:
+        study.tell(study.ask(), {0: 0.5})
+    with pytest.raises(cg.StudyError, match="open it in Python"):
+        cg.Study.open(url)
+
+
+def test_a_snapshot_that_does_not_fit_is_not_used(url, often, monkeypatch):
+    with cg.Study(HARD, storage=url) as study:
+        for one in study.ask(8):
+            study.tell(one, dict.fromkeys(one.arms, 0.5))
+        expected, loaded = fold_of(study).choose(), []
+    usual = session.load
+    monkeypatch.setattr(session, "load", lambda setting, engine, kept: loaded.append(kept) or usual(setting, engine, kept))
+    with cg.Study.open(url) as study:
+        assert study.ask().arms == expected and loaded[-1][0] >= 14
+    monkeypatch.setattr(session, "digest", lambda: "another version")
+    with cg.Study.open(url) as study:
+        study.status
+        assert loaded[-1] is None and study.replay().same
+
+
+def test_any_order_of_anything_with_reopening(url, often):
+    class Stored(Machine):
+        number = 0
+
+        def make(self):
+            Stored.number += 1
+            self.settings = {"storage": url, "name": f"study {self.number}", "seed": 1, "max_rounds": 40}
+            return cg.Study(HARD, **self.settings)
+
+        def reopen_study(self):
+            self.study.close_storage()
+            return cg.Study(HARD, if_exists="resume", **self.settings)
+
+    run_state_machine_as_test(Stored, settings=settings(max_examples=8, stateful_step_count=25, report_multiple_bugs=False))
+
+
+# ---- many processes, and killing them
+
+NURSERY = """
+import json, os, random, signal, sys, time
+import combgame as cg
+from combgame.study import session
+
+session.EVERY = 40
+url, work, folder = sys.argv[1:]
+rng = random.Random(work)
+with cg.Study.open(url) as study:  # loads what the children need
+    study.status
+
+
+def child(client, rounds, ready):
+    out = os.open(f"{folder}/{client}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    say = lambda *what: os.write(out, (json.dumps(what) + "\\n").encode())  # what has been acknowledged
+    study = cg.Study.open(url, client=client)
+    study.status
+    os.write(ready, b"!")
+    for k in range(rounds):
+        todo = study.ask()
+        say("asked", todo.id, todo.arms)
+        values = {a: random.random() for a in todo.left}
+        study.tell(todo, values)
+        say("told", todo.id, values)
+
+
+def start(client, rounds):
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            child(client, rounds, write)
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(write)
+    return pid, read
+
+
+if work == "together":
+    pids = [start(f"worker {k}", 20)[0] for k in range(8)]
+    print(json.dumps([os.waitpid(pid, 0)[1] for pid in pids]))
+else:
+    kills, alive = int(work), []
+    for k in range(kills):
+        alive.append(start(f"worker {k % 5}", 10**9))
+        if len(alive) == 2:  # two at a time; the older one is killed wherever it is
+            pid, read = alive.pop(0)
+            os.read(read, 1)
+            os.close(read)
+            time.sleep(rng.uniform(0.0, 0.03))
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    os.kill(alive[0][0], signal.SIGKILL)
+    os.waitpid(alive[0][0], 0)
+    print(json.dumps(kills))
+"""
+
+
+def nursery(url, work, folder):
+    (folder / "nursery.py").write_text(NURSERY)
+    command = [sys.executable, str(folder / "nursery.py"), url, str(work), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def acknowledged(folder):
+    return [json.loads(line) for log in folder.glob("*.log") for line in log.read_text().splitlines()]
+
+
+def check(study, heard):
+    """Every acknowledged event is stored, and what is stored makes sense."""
+    events = study.events()
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))
+    asked = {e.round: e for e in events if e.kind == "asked" and not e.data.get("again")}
+    told = {e.round: e for e in events if e.kind == "told"}
+    assert len(asked) == sum(e.kind == "asked" for e in events)  # no round was given twice
+    assert len(told) == sum(e.kind == "told" for e in events) and set(told) <= set(asked)
+    for what, number, said in heard:
+        assert asked[number].data["arms"] == said if what == "asked" else told[number].data["values"] == said
+    assert sorted(asked) == list(range(1, len(asked) + 1))
+    assert all(told[number].client == asked[number].client for number in told)
+    replayed = study.replay()
+    assert replayed.same and replayed.rounds == len(asked)
+    counts = np.zeros(6)
+    for one in told.values():
+        for arm in one.data["values"]:
+            counts[int(arm)] += 1
+    assert fold_of(study).state.seen.counts.tolist() == counts.tolist()
+    assert sorted(one.id for one in study.pending) == sorted(set(asked) - set(told))
+    return asked, told
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_eight_processes_ask_and_tell_on_one_study(url, tmp_path):
+    with cg.Study(HARD, 1e-12, storage=url) as study:
+        assert nursery(url, "together", tmp_path) == [0] * 8
+        asked, told = check(study, acknowledged(tmp_path))
+        assert len(asked) == len(told) == 160 and len({e.client for e in asked.values()}) == 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_two_hundred_kills_lose_nothing(url, tmp_path):
+    with cg.Study(HARD, 1e-12, storage=url) as study:
+        assert nursery(url, 200, tmp_path) == 200
+        heard = acknowledged(tmp_path)
+        asked, told = check(study, heard)
+        assert len(told) > 100
+        unheard = len(asked) + len(told) - len({(what, number) for what, number, _ in heard})
+        assert 0 <= unheard <= 200  # at most one per kill was stored but not said
+
+
+# ---- files that are not what they should be
+
+
+def test_waiting_for_somebody_else_ends_with_a_sentence(url):
+    with cg.Study(PROBLEM, storage=url) as one, cg.Study(PROBLEM, storage=url, if_exists="resume", timeout=0.2) as two:
+        with one._session.storage.writing(), pytest.raises(cg.StoreError, match=r"writing for 0\.2 seconds; try again"):
+            two.ask()
+        assert two.ask().id == 1
+
+
+def test_another_version_of_the_tables_is_said(url):
+    with cg.Study(PROBLEM, storage=url) as study, study._session.storage._transaction(write=True) as connection:
+        connection.execute(tables.schema.update().values(version=99))
+    with pytest.raises(cg.StoreError, match="newer version of combgame"):
+        cg.Study.open(url)
+
+
+def test_older_tables_are_brought_up_to_date(url, monkeypatch):
+    with cg.Study(PROBLEM, storage=url) as study:
+        study.ask()
+    monkeypatch.setattr(connections, "SCHEMA", 2)
+    monkeypatch.setattr(connections, "UPGRADES", {1: ("ALTER TABLE combgame_studies ADD COLUMN note TEXT",)})
+    with cg.Study.open(url) as study:
+        assert len(study.pending) == 1
+        with study._session.storage._transaction(write=False) as connection:
+            assert connection.execute(tables.schema.select()).scalar() == 2
+            assert connection.exec_driver_sql("SELECT note FROM combgame_studies").scalar() is None
+
+
+@pytest.mark.parametrize("damage", ["UPDATE combgame_events SET data = '{\"arms\":[0,2]}' WHERE seq = 2",
+                                    "UPDATE combgame_events SET reason = 'x' WHERE seq = 3",
+                                    "DELETE FROM combgame_events WHERE seq = 2"])  # fmt: skip
+def test_an_event_that_was_changed_is_found(url, damage):
+    with cg.Study(PROBLEM, storage=url) as study:
+        study.tell(study.ask(), {0: 0.5})
+        study.ask()
+        with study._session.storage._transaction(write=True) as connection:
+            connection.exec_driver_sql(damage)
+        with pytest.raises(cg.StoreError, match=r"event \d is not what was stored"):
+            study.replay()
+    with cg.Study.open(url) as study, pytest.raises(cg.StoreError, match="is not what was stored"):
+        study.ask()
+
+
+def test_files_that_are_no_studies(tmp_path):
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as db:
+        db.execute("CREATE TABLE mine (x)")
+        db.commit()
+    before = other.read_bytes()
+    with pytest.raises(cg.StoreError, match="another program's SQLite file"):
+        cg.Study(PROBLEM, storage=f"sqlite:///{other}")
+    assert other.read_bytes()[100:] == before[100:]
+    (tmp_path / "text.db").write_text("dear diary, " * 1000)
+    with pytest.raises(cg.StoreError, match="not a database"):
+        cg.Study(PROBLEM, storage=f"sqlite:///{tmp_path}/text.db")
+    with pytest.raises(cg.StoreError, match="cannot be written"):
+        cg.Study(PROBLEM, storage=f"sqlite:///{tmp_path}/nowhere/lab.db")
+    with pytest.raises(cg.StoreError, match="cannot be reached"):
+        cg.Study(PROBLEM, storage="postgresql+psycopg://nobody@127.0.0.1:1/lab", timeout=2)
+    for wrong in ("lab.db", "mysql://x/y", "sqlite://", 7):
+        with pytest.raises(cg.InputError, match="must be a URL"):
+            cg.Study(PROBLEM, storage=wrong)
+
+
+def test_a_damaged_file_is_said(tmp_path):
+    path = tmp_path / "lab.db"
+    with cg.Study(PROBLEM, storage=f"sqlite:///{path}") as study:
+        for one in study.ask(60):
+            study.tell(one, dict.fromkeys(one.arms, 0.5))
+    body = bytearray(path.read_bytes())
+    for k in range(4096, len(body), 512):
+        body[k : k + 40] = os.urandom(40)
+    path.write_bytes(bytes(body))
+    with pytest.raises(cg.CombGameError, match=r"damaged|not what was stored|no study"):
+        cg.Study.open(f"sqlite:///{path}").replay()
+
+
+def test_what_is_told_is_on_disk_before_it_is_acknowledged(tmp_path):
+    """No connection that is open is needed: a copy of the files at that moment has all of it."""
+    path, copy = tmp_path / "lab.db", tmp_path / "copy"
+    copy.mkdir()
+    study = cg.Study(PROBLEM, storage=f"sqlite:///{path}")
+    todo = study.ask()
+    study.tell(todo, dict.fromkeys(todo.arms, 0.5))
+    for file in (path, Path(f"{path}-wal")):
+        (copy / file.name).write_bytes(file.read_bytes())
+    with cg.Study.open(f"sqlite:///{copy}/lab.db") as other:
+        assert [e.kind for e in other.events()] == ["created", "asked", "told"]
+    with study._session.storage._connect().connect() as connection:
+        pragmas = [connection.exec_driver_sql(f"PRAGMA {word}").scalar() for word in ("journal_mode", "synchronous")]
+    assert pragmas == ["wal", 2]
+    study.close_storage()
