@@ -32,7 +32,7 @@ from .structures.eliminating import LIMIT, eliminating
 from .thresholds import THRESHOLDS, Validity, c_gaussian, make_threshold, resolve, t_function, validity
 
 PRIORS = (3.0, 30.0, 300.0, 3000.0)  # c, chosen before the data: how many values the prior of a leader's arm is worth
-CHANCES = (0.3, 0.3, 0.25, 0.15)  # the weights of the mixture over c
+CHANCES = (0.25, 0.35, 0.35, 0.05)  # the weights of the mixture over c
 RATIO = 4.0  # the other arms have c / RATIO: they have fewer values
 SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
