@@ -15,7 +15,7 @@ import combgame as cg
 from combgame.protocols import blank
 from combgame.rules import Uniform
 from combgame.simulate import Run
-from combgame.stopping import CHANCES, PRIORS, SPREAD, beta_regret, judge, least_chi_square, limit, make_stopping
+from combgame.stopping import CHANCES, PRIORS, RATIO, SPREAD, beta_regret, judge, least_chi_square, limit, make_stopping
 
 from . import naive
 
@@ -29,6 +29,7 @@ STRUCTURES = {
     "matchings": cg.Matchings(2, 3),
     "list": cg.Listed([(0, 1), (1, 2, 3), (3, 4), (0, 4)], 5),
     "all but": cg.AlmostAllSets(4, 0),
+    "one in another": cg.Listed([(0,), (0, 1, 2), (3, 4)], 5),  # differences of two arms that are on one side
 }
 REWARDS = {"gaussian": cg.Gaussian(0.3), "bernoulli": cg.Bernoulli(), "bounded": cg.Bounded(-1, 1)}
 
@@ -104,7 +105,7 @@ def test_variances_stay_below_their_bounds_for_all_times_at_once():
 def test_exchange_covers_every_wrong_answer(kind):
     """For random means, every answer that is not best has a better one in one of the differences that are counted."""
     structure, rng = STRUCTURES[kind], np.random.default_rng(1)
-    most, number = structure.exchange()
+    most, number, swaps = structure.exchange()
     sets = [frozenset(s) for s in structure.sets()]
     for _ in range(50):
         mu = rng.normal(size=structure.d)
@@ -117,10 +118,7 @@ def test_exchange_covers_every_wrong_answer(kind):
                     for other in sets
                     if sum(mu[list(other)]) > sum(mu[list(chosen)]) and len(other ^ chosen) <= most
                 ]
-                if (most, number) != (
-                    structure.difference_bound(),
-                    structure.size_bound() - 1,
-                ):  # a matroid: one arm of best for one that is not
+                if swaps:  # one arm of best for one that is not
                     better = [s for s in better if len(s & best) == 1 and len(s - best) == 1 and s - best <= chosen]
                     met |= {
                         (a, b) for a in best for b in range(structure.d) if b not in best and any({a, b} == s for s in better)
@@ -166,14 +164,15 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     exact = family == "bernoulli"
     if threshold == "mixture" and not exact:
         weights = [
-            (counts**2 / (counts + c), 0.5 * np.log1p(counts / c), -math.log(p)) for c, p in zip(PRIORS, CHANCES, strict=True)
+            (counts**2 / (counts + c), 0.5 * np.log1p(counts / c), -math.log(p))
+            for c, p in zip(np.multiply.outer(PRIORS, np.where(best > 0.5, 1.0, 1 / RATIO)), CHANCES, strict=True)
         ]
     elif threshold == "mixture":
         weights = [(counts, np.array([beta_regret(n, n * m) for n, m in zip(counts, mean, strict=True)]), 0.0)]
     else:
         scale, inside = (2, 4) if threshold == "gaussian-counts" else (3, 1)
         weights = [(counts, scale * np.log(inside + np.log(counts)), 0.0)]
-    sigma, most = REWARDS[family].spread(d), structure.exchange()[0]
+    sigma, most = REWARDS[family].spread(d), structure.exchange().most
     values = []
     for weight, fee, cost in weights:
         against = {
@@ -181,7 +180,8 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
             for s in structure.sets()
             if s != leader
         }
-        loose = min(against.values()) - np.sort(fee)[-min(most, d) :].sum() - cost
+        sides = fee[best > 0.5].max(initial=0.0) + fee[best < 0.5].max(initial=0.0)
+        loose = min(against.values()) - cost - (sides if structure.exchange().swaps else np.sort(fee)[-min(most, d) :].sum())
         tight = (
             min(f - fee[sorted(set(leader) ^ set(s))].sum() for s, f in against.items() if len(set(leader) ^ set(s)) <= most)
             - cost
@@ -200,7 +200,10 @@ def test_the_scale_that_suits_is_chosen():
         best, rival, alternative = np.array([1.0, 0.0]), np.zeros(2), np.zeros(2)
         for _ in range(2):
             value = game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
-        each = [n * n / (n + c) * lead**2 / 4 - math.log1p(n / c) + math.log(p) for c, p in zip(PRIORS, CHANCES, strict=True)]
+        each = []
+        for c, p in zip(PRIORS, CHANCES, strict=True):
+            blur = ((n + c) + (n + c / RATIO)) / n**2
+            each.append(lead**2 / (2 * blur) - 0.5 * math.log1p(n / c) - 0.5 * math.log1p(RATIO * n / c) + math.log(p))
         assert value == pytest.approx(max(each), abs=1e-9)
 
 
@@ -218,15 +221,15 @@ def test_epsilon_never_overstates(kind, seed, epsilon):
     for _ in range(2):
         value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
     allowed = []
-    for c, p in zip(PRIORS, CHANCES, strict=True):
-        found = []
+    for scale, p in zip(PRIORS, CHANCES, strict=True):
+        found, c = [], np.where(best > 0.5, scale, scale / RATIO)
         for s in structure.sets():
             arms = sorted(leader ^ set(s))
-            if arms and len(arms) <= structure.exchange()[0]:
+            if arms and len(arms) <= structure.exchange().most:
                 need = epsilon / size if kind == "pairs" else epsilon
                 lead = mean[sorted(leader)].sum() - mean[list(s)].sum() + need
-                blur = sum(0.09 * (counts[a] + c) / counts[a] ** 2 for a in arms)
-                found.append(lead**2 / (2 * blur) - sum(0.5 * math.log1p(counts[a] / c) for a in arms) + math.log(p))
+                blur = sum(0.09 * (counts[a] + c[a]) / counts[a] ** 2 for a in arms)
+                found.append(lead**2 / (2 * blur) - sum(0.5 * math.log1p(counts[a] / c[a]) for a in arms) + math.log(p))
         allowed.append(min(found))
     assert value <= max(allowed) + 1e-9
 
@@ -379,6 +382,6 @@ def test_errors_stay_below_delta_where_answers_are_almost_tied():
 
 
 def test_every_pair_of_answers_of_a_matroid_differs_by_a_counted_exchange():
-    assert cg.Subsets(10, 3).exchange() == (2, 21) and cg.Arms(10).exchange() == (2, 9)
-    assert cg.Partition([(0, 1), (2, 3, 4)], [1, 2]).exchange() == (2, 3)
-    assert STRUCTURES["trees"].exchange() == (2, 6) and len(list(itertools.islice(STRUCTURES["trees"].iterate(), 99))) == 8
+    assert cg.Subsets(10, 3).exchange() == (2, 21, True) and cg.Arms(10).exchange() == (2, 9, True)
+    assert cg.Partition([(0, 1), (2, 3, 4)], [1, 2]).exchange() == (2, 3, True)
+    assert STRUCTURES["trees"].exchange() == (2, 6, True) and len(list(itertools.islice(STRUCTURES["trees"].iterate(), 99))) == 8

@@ -440,8 +440,8 @@ def test_callbacks_are_called_after_the_event_is_stored():
         on_certified=lambda decision: heard.append(("certified", decision.answer)),
     )
     for todo in study.ask(2):
-        study.tell(todo, {a: float(a) * 5 for a in todo.arms})
-        study.tell(todo, {a: float(a) * 5 for a in todo.arms})
+        study.tell(todo, {a: float(a) * 50 for a in todo.arms})
+        study.tell(todo, {a: float(a) * 50 for a in todo.arms})
     assert heard == [("asked", 1), ("asked", 2), ("told", 1), ("told", 2), ("certified", (1,))]
 
 

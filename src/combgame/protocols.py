@@ -154,11 +154,13 @@ class Seen(NamedTuple):
     feasible: Floats  # mu~_{t-1}: its projection on M
     clock: Ints  # int64[1]: t - 1, the rounds played
     squares: Floats  # sums of (value - mean)^2
+    worth: Floats  # what the counts are worth to the stopping rule, written by its judge; the counts where there is none
 
 
 def blank(d: int) -> Seen:
     """Nothing seen yet of d arms."""
-    return Seen(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1, np.int64), np.zeros(d))
+    counts, sums, mean, feasible, squares, worth = np.zeros((6, d))
+    return Seen(counts, sums, mean, feasible, np.zeros(1, np.int64), squares, worth)
 
 
 class View(NamedTuple):

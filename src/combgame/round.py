@@ -16,6 +16,7 @@ def recommend(game: Game, seen: Seen, view: View) -> None:
     for a in range(seen.mean.size):
         seen.mean[a] = seen.sums[a] / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
         seen.feasible[a] = game.rewards.project(seen.mean[a], a)
+        seen.worth[a] = seen.counts[a]
     game.answers.argmax(seen.feasible, view.best)  # line 3: I_t
     view.evidence[0] = game.judge.nearest(game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative)
 

@@ -31,8 +31,9 @@ from .rules.base import copied
 from .structures.eliminating import LIMIT, eliminating
 from .thresholds import THRESHOLDS, Validity, c_gaussian, make_threshold, resolve, t_function, validity
 
-PRIORS = (1.0, 10.0, 100.0, 1000.0, 10000.0)  # c, chosen before the data: how many values the prior is worth
-CHANCES = (0.1, 0.2, 0.4, 0.2, 0.1)  # the weights of the mixture over c
+PRIORS = (3.0, 30.0, 300.0, 3000.0)  # c, chosen before the data: how many values the prior of a leader's arm is worth
+CHANCES = (0.25, 0.35, 0.35, 0.05)  # the weights of the mixture over c
+RATIO = 4.0  # the other arms have c / RATIO: they have fewer values
 SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known
@@ -49,6 +50,10 @@ class Fees(Protocol):
 @compilable
 class Spreads(Protocol):
     """Upper bounds on the variances."""
+
+    @property
+    def believed(self) -> Floats:
+        """Those with which the rules work."""
 
     def bounds(self, seen: Seen) -> Floats:
         """One per arm; infinity where nothing is known yet."""
@@ -72,6 +77,7 @@ class JudgePart(NamedTuple):
     fees: Fees
     seen: Seen
     most: int  # how many arms two answers that are compared can differ in
+    swaps: bool  # one of each side
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     mean: Floats  # scratch
     weight: Floats
@@ -93,10 +99,18 @@ class JudgePart(NamedTuple):
         for a in range(mean.size):
             alternative[a] -= self.shift * best[a]
             self.rival[a] = rival[a]
-        return float(value - price - self.dearest())
+        return float(value - price - self.dearest(best))
 
-    def dearest(self) -> float:
-        """The sum of the `most` largest fees."""
+    def dearest(self, best: Floats) -> float:
+        """The largest sum of fees that a difference can have: an arm of each side, or any `most`."""
+        if self.swaps:
+            inside, outside = 0.0, 0.0
+            for a in range(self.fee.size):
+                if best[a] > 0.5:
+                    inside = max(inside, self.fee[a])
+                else:
+                    outside = max(outside, self.fee[a])
+            return inside + outside
         if self.most >= self.fee.size:
             return float(self.fee.sum())
         if self.most > 8:
@@ -134,27 +148,27 @@ class MixturePart(NamedTuple):
     """The Gaussian mixture, with the c of `PRIORS` that suits the last rival best: the bound holds for all of them at once."""
 
     spreads: Spreads
-    prior: Floats  # c
+    prior: Floats  # c of the leader's arms; the others have c / RATIO
     cost: Floats  # ln 1/chance of each
 
     def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
         variance = self.spreads.bounds(seen)
         chosen = self.suit(seen, variance, best, rival)
-        c = self.prior[chosen]
         for a in range(fee.size):
-            n = seen.counts[a]
+            n, c = seen.counts[a], self.prior[chosen] if best[a] > 0.5 else self.prior[chosen] / RATIO
             weight[a] = n * n / ((n + c) * variance[a])
             fee[a] = 0.5 * math.log1p(n / c)
+            seen.worth[a] = weight[a] * self.spreads.believed[a]
         return float(self.cost[chosen])
 
     def suit(self, seen: Seen, variance: Floats, best: Floats, rival: Floats) -> int:
         """Where the evidence against the last rival, less its fees, is largest (of free means: it is only a choice)."""
         found, most = self.prior.size // 2, -math.inf
         for k in range(self.prior.size):
-            c, lead, blur, fees = self.prior[k], 0.0, 0.0, self.cost[k]
+            lead, blur, fees = 0.0, 0.0, self.cost[k]
             for a in range(best.size):
                 if best[a] != rival[a]:
-                    n = seen.counts[a]
+                    n, c = seen.counts[a], self.prior[k] if best[a] > 0.5 else self.prior[k] / RATIO
                     if n <= 0.0:
                         return found
                     lead += (best[a] - rival[a]) * seen.mean[a]
@@ -171,6 +185,7 @@ class KnownPart(NamedTuple):
     """Variances that are known."""
 
     variance: Floats
+    believed: Floats
 
     def bounds(self, seen: Seen) -> Floats:
         return self.variance
@@ -187,7 +202,8 @@ class UnknownPart(NamedTuple):
     done: Floats  # N for which `least` is right
     least: Floats  # the root v
     variance: Floats
-    sigma: Floats  # what the rules believe
+    believed: Floats  # the variances with which the rules work, and their roots
+    sigma: Floats
 
     def bounds(self, seen: Seen) -> Floats:
         total, degrees = 0.0, 0.0
@@ -203,7 +219,8 @@ class UnknownPart(NamedTuple):
         pooled = total / degrees if total > 0.0 else 1.0
         for a in range(self.variance.size):  # each arm's own, pulled to the pooled one as if by two values
             own, m = (seen.squares[a], seen.counts[a] - 1.0) if seen.counts[a] > 1.0 else (0.0, 0.0)
-            self.sigma[a] = math.sqrt((own + 2.0 * pooled) / (m + 2.0))
+            self.believed[a] = (own + 2.0 * pooled) / (m + 2.0)
+            self.sigma[a] = math.sqrt(self.believed[a])
         return self.variance
 
 
@@ -275,20 +292,33 @@ def least_chi_square(m: float, level: float) -> float:
 
 def _shared(problem: Problem, fees: Callable[[Game], Fees], rewards: Rewards | None, epsilon: float) -> Any:
     """How a game gets its judge."""
-    most, d = problem.answers.exchange()[0], problem.d
+    exchange, d = problem.answers.exchange(), problem.d
     shift = epsilon / problem.answers.largest()
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         own = game.rewards if rewards is None else copied(rewards)
         mean, weight, fee, rival = np.zeros((4, d))
-        part = JudgePart(game.answers, own, fees(game), seen, most, shift, mean, weight, fee, np.zeros(most), rival)
+        part = JudgePart(
+            game.answers,
+            own,
+            fees(game),
+            seen,
+            exchange.most,
+            exchange.swaps,
+            shift,
+            mean,
+            weight,
+            fee,
+            np.zeros(exchange.most),
+            rival,
+        )
         return game._replace(judge=part)
 
     return watch
 
 
 def _union(problem: Problem) -> int:
-    return max(problem.answers.exchange()[1], 1)
+    return max(problem.answers.exchange().number, 1)
 
 
 def _known(problem: Problem) -> bool:
@@ -311,9 +341,9 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         if not known:
             share, what = VARIANCE_SHARE, "independent Gaussian values, with bounds on the unknown variances"
             _single("unknown variances need a single delta, because their bounds depend on it", deltas)
-        prior, cost = np.array(PRIORS), -np.log(CHANCES)
+        cost = -np.log(CHANCES)
         watch = _shared(
-            problem, lambda game: MixturePart(_spreads(problem, deltas, game), prior.copy(), cost.copy()), rewards, epsilon
+            problem, lambda game: MixturePart(_spreads(problem, deltas, game), np.array(PRIORS), cost), rewards, epsilon
         )
     constant = ConstantPart(np.array([math.log(_union(problem) / ((1.0 - share) * delta)) for delta in deltas]))
     within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
@@ -324,14 +354,14 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
 def _spreads(problem: Problem, deltas: Sequence[float], game: Game) -> Spreads:
     d = problem.d
     if _known(problem):
-        return KnownPart(problem.rewards.spread(d) ** 2)
+        return KnownPart(problem.rewards.spread(d) ** 2, problem.rewards.spread(d) ** 2)
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
-    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), game.rewards.sigma)  # type: ignore[attr-defined]
+    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), np.ones(d), game.rewards.sigma)  # type: ignore[attr-defined]
 
 
 def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     """Theorem 2 with the counts of the arms in question instead of their average t K / d_0, and over adjacent answers only."""
-    most, log_union, gaussian = problem.answers.exchange()[0], math.log(_union(problem)), name == "gaussian-counts"
+    most, log_union, gaussian = problem.answers.exchange().most, math.log(_union(problem)), name == "gaussian-counts"
     size, function = float(most), c_gaussian if gaussian else t_function
     constant = ConstantPart(np.array([size * function((log_union - math.log(delta)) / size) for delta in deltas]))
     fees = LoglogPart(2.0, 4.0) if gaussian else LoglogPart(3.0, 1.0)

@@ -56,7 +56,7 @@ class FrankWolfePart(NamedTuple):
         least = math.inf
         for k in range(self.used[0]):
             arms, n = self.arms[k], self.number[k]
-            self.value[k] = game.rewards.distance(seen.mean, seen.counts, arms, self.sign[k], n, view.alternative)
+            self.value[k] = game.rewards.distance(seen.mean, seen.worth, arms, self.sign[k], n, view.alternative)
             for i in range(n):
                 a = arms[i]
                 self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, hypersimplex, whole
+from .base import Exchange, Geometry, StructureBase, hypersimplex, whole
 from .diagram import DiagramPart, diagram
 from .rivals import exchange
 
@@ -71,6 +71,9 @@ class Arms(StructureBase):
 
     def covering(self) -> list[tuple[int, ...]]:
         return list(self.iterate())
+
+    def exchange(self) -> Exchange:
+        return Exchange(2, self.d - 1, True)
 
     def deciding(self) -> set[int]:
         return set(range(self.d)) if self.d > 1 else set()

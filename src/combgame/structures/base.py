@@ -29,6 +29,14 @@ class Geometry(NamedTuple):
         return self.psi * self.diameter / self.phi
 
 
+class Exchange(NamedTuple):
+    """If a set I is not the best, B, there is a better J for which I xor J is one of some sets that B fixes."""
+
+    most: int  # arms of such a difference, at most
+    number: int  # of differences, at most
+    swaps: bool  # each is one arm of I, which B lacks, and one that I lacks, which B has
+
+
 class StructureBase:
     """A collection of sets of the arms 0..d-1. Subclasses describe; `part` computes."""
 
@@ -100,13 +108,9 @@ class StructureBase:
         """At least d_0: what a proved threshold needs to know."""
         return self.difference()
 
-    def exchange(self) -> tuple[int, int]:
-        """(n, M): if a set I is not the best, B, there is a better J for which I xor J, of at most n arms, is one of M sets that B fixes.
-
-        What a proved threshold must cover. Here J = B, one difference for every other set. Where one exchange improves, J is one
-        exchange away: an arm that B lacks for one that it has.
-        """
-        return self.difference_bound(), self.size_bound() - 1
+    def exchange(self) -> Exchange:
+        """What a proved threshold must cover. Here J = B, the best: one difference for every other set."""
+        return Exchange(self.difference_bound(), self.size_bound() - 1, False)
 
     # ---- what follows from the above
 

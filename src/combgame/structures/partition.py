@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..heaps import rise, sink
 from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, whole
+from .base import Exchange, Geometry, StructureBase, whole
 from .rivals import exchange
 from .symmetric import SymmetricPart, symmetric
 
@@ -145,8 +145,8 @@ class Partition(StructureBase):
             for t in range(rounds)
         ]
 
-    def exchange(self) -> tuple[int, int]:
-        return 2, sum(k * (len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True))
+    def exchange(self) -> Exchange:
+        return Exchange(2, sum(k * (len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True)), True)
 
     def deciding(self) -> set[int]:
         return {a for g, k in zip(self.groups, self.sizes, strict=True) if 0 < k < len(g) for a in g}

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..heaps import rise, sink
 from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, hypersimplex, whole
+from .base import Exchange, Geometry, StructureBase, hypersimplex, whole
 from .rivals import exchange
 from .symmetric import SymmetricPart, symmetric
 
@@ -106,8 +106,8 @@ class Subsets(StructureBase):
         """ceil(d / size) blocks, the last one filled up with the first arms: minimal."""
         return [tuple(sorted((first + i) % self.d for i in range(self.chosen))) for first in range(0, self.d, self.chosen)]
 
-    def exchange(self) -> tuple[int, int]:
-        return 2, self.chosen * (self.d - self.chosen)
+    def exchange(self) -> Exchange:
+        return Exchange(2, self.chosen * (self.d - self.chosen), True)
 
     def deciding(self) -> set[int]:
         return set(range(self.d)) if self.chosen < self.d else set()

@@ -9,7 +9,7 @@ import numpy as np
 from .._marks import jitable
 from ..errors import InputError
 from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, greedy_covering
+from .base import Exchange, Geometry, StructureBase, greedy_covering
 from .forests import forests
 from .graphs import read_graph
 from .kirchhoff import KirchhoffPart, kirchhoff
@@ -228,8 +228,8 @@ class SpanningTrees(StructureBase):
     def observable(self) -> set[int]:
         return set(range(self.d))
 
-    def exchange(self) -> tuple[int, int]:
-        return 2, self.largest() * (self.d - self.largest())
+    def exchange(self) -> Exchange:
+        return Exchange(2, self.largest() * (self.d - self.largest()), True)
 
     def deciding(self) -> set[int]:
         """All edges but the bridges."""
