@@ -167,20 +167,22 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--parts", default="speed,opening,batches,large")
     parser.add_argument("--folder", type=Path, default=None, help="where the databases go; by default a temporary folder")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder, parts = Path(name), []
-        for part in (
-            lambda: speed(folder, options.seconds, options.turns),
-            lambda: opening(folder, options.rounds),
-            lambda: batches(options.runs),
-            large,
-        ):
-            parts.append(part())
-            print(parts[-1], flush=True)
-            save(options.out, "\n".join(parts), PYTHON)
+        folder, found = Path(name), []
+        known: dict[str, Callable[[], str]] = {
+            "speed": lambda: speed(folder, options.seconds, options.turns),
+            "opening": lambda: opening(folder, options.rounds),
+            "batches": lambda: batches(options.runs),
+            "large": large,
+        }
+        for part in options.parts.split(","):
+            found.append(known[part]())
+            print(found[-1], flush=True)
+            save(options.out, "\n".join(found), PYTHON)
 
 
 if __name__ == "__main__":

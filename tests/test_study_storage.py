@@ -17,7 +17,7 @@ from hypothesis.stateful import run_state_machine_as_test
 import combgame as cg
 from combgame.study import connections, session, tables
 
-from .test_study import HARD, PROBLEM, RULES, Machine, fold_of, measure
+from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, fold_of, measure
 
 
 @pytest.fixture(scope="session")
@@ -155,7 +155,7 @@ def test_any_order_of_anything_with_reopening(url, often):
 
         def make(self):
             Stored.number += 1
-            self.settings = {"storage": url, "name": f"study {self.number}", "seed": 1, "max_rounds": 40}
+            self.settings = {"storage": url, "name": f"study {self.number}", "seed": 1, "max_rounds": BUDGET}
             return cg.Study(HARD, **self.settings)
 
         def reopen_study(self):
