@@ -182,7 +182,8 @@ with cg.Study.open(url) as study:  # loads what the children need
 def child(client, rounds, ready):
     out = os.open(f"{folder}/{client}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     say = lambda *what: os.write(out, (json.dumps(what) + "\\n").encode())  # what has been acknowledged
-    study = cg.Study.open(url, client=client)
+    study = shared if work == "together" else cg.Study.open(url)
+    study.client = client
     study.status
     os.write(ready, b"!")
     for k in range(rounds):
@@ -208,6 +209,8 @@ def start(client, rounds):
 
 
 if work == "together":
+    shared = cg.Study.open(url)  # a forked process makes a connection of its own
+    shared.status
     pids = [start(f"worker {k}", 20)[0] for k in range(8)]
     print(json.dumps([os.waitpid(pid, 0)[1] for pid in pids]))
 else:

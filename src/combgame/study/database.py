@@ -17,6 +17,7 @@ from .memory import Sealed
 from .tables import events, snapshots, studies
 
 ALWAYS = 1 << 60
+INHERITED: list[Engine] = []
 FIND = select(studies.c.id).where(
     studies.c.name == bindparam("name")
 )  # made once: composing a statement costs more than running it
@@ -51,7 +52,10 @@ class Database:
     # ---- transactions
 
     def _connect(self) -> Engine:
-        if self._engine is None or self._process != os.getpid():
+        if self._engine is not None and self._process != os.getpid():
+            INHERITED.append(self._engine)  # the parent's: not to be closed here
+            self._engine = None
+        if self._engine is None:
             self._engine, self._process = connect(self._parsed, self.timeout), os.getpid()
         return self._engine
 
@@ -118,9 +122,9 @@ class Database:
                 self._study = int(made.inserted_primary_key[0])  # type: ignore[index]
                 Transaction(connection, self._study).append([created])
         except StoreError as error:
-            if isinstance(error.__cause__, IntegrityError) and if_exists != "error":  # somebody else has just made it
-                return self.begin(created, "resume")
-            raise
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+            return self.begin(created, "error" if if_exists == "error" else "resume")  # somebody else has just made it
         return created[0]
 
     @staticmethod
