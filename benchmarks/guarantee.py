@@ -20,18 +20,18 @@ HEAD = ["instance", "rewards", "threshold", "rule", "delta", "mean rounds", "err
 
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     unit, unknown = cg.Gaussian(1.0), cg.Gaussian(1.0, known=False)
-    close, level, pair = (0.2, 0.0, -2.0, -2.0, -2.0), (0.4, *[0.0] * 9), (0.4, 0.4, 0.0, 0.0, 0.0, 0.0)
+    close, level, pair = (0.3, 0.0, -2.0, -2.0, -2.0), (0.5, *[0.0] * 9), (0.5, 0.5, 0.0, 0.0, 0.0, 0.0)
     found = [
         ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), unit), close, ALL),
         ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unit), level, ALL),
-        ("pairs", cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), unit), pair, ALL),
+        ("pairs", cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), unit), pair, ("mixture", "gaussian", "gaussian-counts")),
         ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), unknown), close, ("mixture",)),
         ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unknown), level, ("mixture",)),
     ]
     for rewards in (cg.Bernoulli(), cg.Bounded(0, 1)):
-        names = ("mixture", "sub-gaussian", "sub-gaussian-counts")
-        found.append(("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards), (0.6, 0.5, 0.05, 0.05, 0.05), names))
-        found.append(("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), rewards), (0.7, *[0.5] * 9), names))
+        names = ("mixture", "sub-gaussian") if rewards == cg.Bernoulli() else ("mixture",)
+        found.append(("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards), (0.65, 0.5, 0.05, 0.05, 0.05), names))
+        found.append(("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), rewards), (0.75, *[0.5] * 9), names))
     return found
 
 

@@ -31,7 +31,16 @@ TRUTH = "[truth]\nmeans = [0.5, 0.4, 0.3, 0.1]\n"
 
 @pytest.fixture(scope="module")
 def found():
-    return cg.plan(PROBLEM, MEANS, [0.1, 0.01], rules=["ofw", "uniform"], runs=6, shrink=(1.0, 0.5), engine="python")
+    return cg.plan(
+        PROBLEM,
+        MEANS,
+        [0.1, 0.01],
+        rules=["ofw", "uniform"],
+        thresholds=["proved", "stylised"],
+        runs=6,
+        shrink=(1.0, 0.5),
+        engine="python",
+    )
 
 
 def test_rows_have_the_bound_the_limit_the_figures_and_the_label(found):
@@ -90,7 +99,7 @@ def test_without_rules_nothing_is_simulated():
     for settings in ({"rules": None}, {"runs": 0}):
         plan = cg.plan(PROBLEM, MEANS, **settings)
         rows = plan.rows()
-        assert len(rows) == 6 and {row["rule"] for row in rows} == {None} and "mean" not in rows[0]
+        assert len(rows) == 3 and {row["rule"] for row in rows} == {None} and "mean" not in rows[0]
         assert plan.sentence.startswith("Expect at best about") and "runs" not in str(plan).splitlines()[0]
         json.dumps(plan.to_dict(), allow_nan=False)
         assert plan.plot().axes[0].lines

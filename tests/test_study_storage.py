@@ -192,6 +192,7 @@ def child(client, rounds, ready):
         values = {a: random.random() for a in todo.left}
         study.tell(todo, values)
         say("told", todo.id, values)
+        os.write(ready, b"!")
 
 
 def start(client, rounds):
@@ -219,11 +220,12 @@ else:
         alive.append(start(f"worker {k % 5}", 10**9))
         if len(alive) == 2:  # two at a time; the older one is killed wherever it is
             pid, read = alive.pop(0)
-            os.read(read, 1)
-            os.close(read)
+            for _ in range(1 + k % 3):  # as soon as it is ready, or after a round or two: however slow the machine
+                os.read(read, 1)
             time.sleep(rng.uniform(0.0, 0.03))
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+            os.close(read)
     os.kill(alive[0][0], signal.SIGKILL)
     os.waitpid(alive[0][0], 0)
     print(json.dumps(kills))

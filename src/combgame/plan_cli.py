@@ -17,8 +17,8 @@ def plan(
     delta: Annotated[
         list[float] | None, typer.Option(help="The error probability that is allowed; may be repeated. [0.05]")
     ] = None,
-    rule: Annotated[list[str] | None, typer.Option(help="A rule to simulate; may be repeated. [lloo]")] = None,
-    threshold: Annotated[list[str] | None, typer.Option(help="When to stop; may be repeated. [proved, stylised]")] = None,
+    rule: Annotated[list[str] | None, typer.Option(help="A rule to simulate; may be repeated. [frank-wolfe]")] = None,
+    threshold: Annotated[list[str] | None, typer.Option(help="When to stop; may be repeated. [mixture]")] = None,
     runs: Annotated[int, typer.Option(min=0, help="Runs per rule; 0: only the bound and the limit, at once.")] = 50,
     shrink: Annotated[
         list[float] | None, typer.Option(help="What if the gaps are so many times as large? [1, 0.75, 0.5]")
@@ -38,7 +38,7 @@ def plan(
     problem, means = read_problem(file)
     if means is None:
         raise InputError(f"{file}: truth is missing; write the means that you suppose, [truth] and means = [...], one per arm.")
-    found = make(problem, means, delta or 0.05, rule or ("lloo",), threshold or ("proved", "stylised"), runs, seed, max_rounds, jobs,
+    found = make(problem, means, delta or 0.05, rule or ("frank-wolfe",), threshold or ("mixture",), runs, seed, max_rounds, jobs,
                  shrink=shrink or (1.0, 0.75, 0.5))  # fmt: skip
     typer.echo(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else str(found))
     if picture is not None:

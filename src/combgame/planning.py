@@ -224,8 +224,8 @@ def plan(
     problem: Problem,
     means: Any,
     delta: float | Sequence[float] = 0.05,
-    rules: str | RuleBase | Sequence[str | RuleBase] | Mapping[str, str | RuleBase] | None = ("lloo",),
-    thresholds: str | Sequence[str] = ("proved", "stylised"),
+    rules: str | RuleBase | Sequence[str | RuleBase] | Mapping[str, str | RuleBase] | None = ("frank-wolfe",),
+    thresholds: str | Sequence[str] = ("mixture",),
     runs: int = 50,
     seed: int = 0,
     max_rounds: int = 10**6,
@@ -236,9 +236,9 @@ def plan(
 ) -> Plan:
     """The power analysis before an experiment: rounds to expect if `means` were the true ones.
 
-    For every delta and threshold: what no rule can beat, where an optimal rule stops, and `runs` simulated runs of every rule (rules=None
-    or runs=0: none, which takes no time). shrink: all of it again with the gaps multiplied by these, towards the mean of the means;
-    with Gaussian rewards rounds grow like 1/shrink^2.
+    By default for the rule and the threshold of a `Study`. For every delta and threshold: what no rule can beat, where an optimal rule
+    stops, and `runs` simulated runs of every rule (rules=None or runs=0: none, which takes no time). shrink: all of it again with the
+    gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds grow like 1/shrink^2.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
