@@ -23,6 +23,30 @@ CHOSEN = (
 THRESHOLDS = ("stylised", "mixture", "gaussian")
 
 
+def draw(cells: list[list[str]], path: Path) -> None:
+    """A panel per instance, a line per threshold."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    panels = list(dict.fromkeys((row[0], row[1]) for row in cells))
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(13, 3.6), sharex=True, sharey=True, layout="constrained")
+    for (family, name), ax in zip(panels, axes, strict=True):
+        for row in (row for row in cells if row[:2] == [family, name]):
+            ax.plot(
+                [math.log10(1 / delta) for delta in DELTAS], list(map(float, row[4 : 4 + len(DELTAS)])), marker=".", label=row[2]
+            )
+        ax.axhline(1.0, color="0.5", linewidth=0.8)
+        ax.set_title(f"{family}, {name.split(',')[0]}", fontsize=9)
+        ax.set_xlabel("log10(1/delta)")
+        ax.set_yscale("log")
+        ax.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    axes[0].set_ylabel("mean tau / ln(1/delta), in units of 1/D_nu")
+    axes[0].legend(frameon=False)
+    figure.savefig(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
@@ -30,15 +54,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--plot", type=Path, default=None)
     options = parser.parse_args()
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, len(CHOSEN), figsize=(13, 3.6), sharex=True, layout="constrained")
     cells = []
-    for (family, instance), ax in zip([pair for pair in instances() if (pair[0], pair[1].name) in CHOSEN], axes, strict=True):
-        for threshold in THRESHOLDS:
+    for family, instance in instances():
+        for threshold in THRESHOLDS if (family, instance.name) in CHOSEN else ():
             sim = cg.simulate(instance.problem, instance.means, "frank-wolfe", DELTAS, threshold, options.runs, jobs=options.jobs)
             time = sim.complexity.time
             values = [rounds / math.log(1 / delta) / time for rounds, delta in zip(sim.rounds.mean(axis=0), DELTAS, strict=True)]
@@ -47,15 +65,8 @@ def main() -> None:
                 [family, instance.name, threshold, f"{time:,.1f}", *(f"{x:.2f}" for x in values), errors, int(sim.capped.sum())]
             )
             print(*cells[-1], sep=" | ", flush=True)
-            ax.plot([math.log10(1 / delta) for delta in DELTAS], values, marker=".", label=threshold)
-        ax.axhline(1.0, color="0.5", linewidth=0.8)
-        ax.set_title(f"{family}, {instance.name.split(',')[0]}", fontsize=9)
-        ax.set_xlabel("log10(1/delta)")
-        ax.set_ylim(0, None)
-    axes[0].set_ylabel("mean tau / ln(1/delta), in units of 1/D_nu")
-    axes[0].legend(frameon=False)
     if options.plot:
-        figure.savefig(options.plot)
+        draw(cells, options.plot)
     head = ["family", "instance", "threshold", "1/D_nu", *(f"1e-{k}" for k in range(1, 13)), "errors", "capped"]
     text = (
         f"{options.runs} runs each. Columns 1e-k: mean stopping round over ln(1/delta) for delta = 1e-k, in units of 1/D_nu.\n\n"

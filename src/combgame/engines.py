@@ -77,15 +77,21 @@ def _misfit(part: Any) -> str | None:
     """Why compiled code would not find a verb of a part: a field that hides it, or other parameters."""
     if not (isinstance(part, tuple) and hasattr(part, "_fields")):
         return None
-    kind, verbs = type(part), _verbs(len(PARTS))
-    for field in part._fields:
+    own = _class_misfit(type(part), len(PARTS))
+    return own or next((found for field in part if (found := _misfit(field)) is not None), None)
+
+
+@functools.cache
+def _class_misfit(kind: Any, marked: int) -> str | None:
+    verbs = _verbs(marked)
+    for field in kind._fields:
         if field in verbs:
             return f"the field {kind.__name__}.{field} has the name of a verb, so compiled code cannot tell them apart; rename it"
     for name, words in verbs.items():
         method = getattr(kind, name, None)
         if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
             return f"the method {kind.__name__}.{name} must have the parameters ({', '.join(words)})"
-    return next((found for field in part if (found := _misfit(field)) is not None), None)
+    return None
 
 
 def _leaves(part: Any) -> list[Any]:

@@ -86,13 +86,19 @@ class Bench:
     def setup(self) -> Setup:
         return self.rule.setup(self.problem)
 
+    @cached_property
+    def _ready(self) -> bool:
+        """Compile, if nobody has: not to be timed."""
+        self.run(0).advance(0)
+        return True
+
     def run(self, number: int) -> Run:
         return Run(self.problem, self.setup, self.stopping.threshold, self.means, len(self.deltas), self.seed, number, self.engine,
                    self.stopping.watch)  # fmt: skip
 
     def one(self, number: int) -> Outcome:
+        self._ready  # noqa: B018
         run = self.run(number)
-        run.advance(0)  # compiles, if nobody has: not to be timed
         began = time.perf_counter()
         run.advance(self.max_rounds)
         seconds = time.perf_counter() - began
