@@ -154,12 +154,12 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
         if family == "bernoulli"
         else rng.normal(size=d) * 0.3
     )
-    _, game, _ = watched(problem, threshold, mean, counts)
+    _, game, seen = watched(problem, threshold, mean, counts)
     best, rival, alternative = np.zeros(d), np.zeros(d), np.zeros(d)
     game.answers.argmax(mean, best)
     leader = tuple(np.flatnonzero(best))
     low, high = np.array(problem.low), np.array(problem.high)
-    for _ in range(2):
+    for seen.clock[0] in (1, 2):
         value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
     exact = family == "bernoulli"
     if threshold == "mixture" and not exact:
@@ -198,7 +198,7 @@ def test_the_scale_that_suits_is_chosen():
         lead = math.sqrt(60.0 / n)
         _, game, seen = watched(problem, "mixture", np.array([lead, 0.0]), np.array([n, n], dtype=float))
         best, rival, alternative = np.array([1.0, 0.0]), np.zeros(2), np.zeros(2)
-        for _ in range(2):
+        for seen.clock[0] in (1, 2):
             value = game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
         each = []
         for c, p in zip(PRIORS, CHANCES, strict=True):
@@ -214,11 +214,11 @@ def test_epsilon_never_overstates(kind, seed, epsilon):
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     problem, d, size = cg.Problem(structure, None, cg.Gaussian(0.3)), structure.d, structure.largest()
     counts, mean = rng.integers(1, 300, d).astype(float), rng.normal(size=d) * 0.3
-    _, game, _ = watched(problem, "mixture", mean, counts, epsilon=epsilon)
+    _, game, seen = watched(problem, "mixture", mean, counts, epsilon=epsilon)
     best, rival, alternative = np.zeros(d), np.zeros(d), np.zeros(d)
     game.answers.argmax(mean, best)
     leader = set(np.flatnonzero(best))
-    for _ in range(2):
+    for seen.clock[0] in (1, 2):
         value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
     allowed = []
     for scale, p in zip(PRIORS, CHANCES, strict=True):
@@ -284,6 +284,30 @@ def test_the_engines_agree(case):
         cg.simulate(problem, means, "frank-wolfe", runs=2, seed=3, engine=engine, **options) for engine in ("python", "compiled")
     ]
     assert both[0].rounds.tolist() == both[1].rounds.tolist() and both[0].answers == both[1].answers
+
+
+def test_a_run_in_steps_is_the_run_in_one_go():
+    """Looking again at the same round, as a run that goes on does, changes nothing."""
+    problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2))
+    stopping = make_stopping(Uniform(), "mixture", problem, [0.1])
+    ends = []
+    for steps in ([10_000], range(1, 10_000)):
+        run = Run(
+            problem,
+            cg.FrankWolfe().setup(problem),
+            stopping.threshold,
+            np.array([0.5, 0.4, 0.35, 0.2, 0.1]),
+            1,
+            4,
+            0,
+            "python",
+            stopping.watch,
+        )
+        for last in steps:
+            if run.advance(last) == 0:
+                break
+        ends.append((run.stops.tolist(), run.seen.counts.tolist(), run.view.evidence.tolist()))
+    assert ends[0] == ends[1]
 
 
 def test_unknown_variances_also_with_the_stylised_threshold():

@@ -23,7 +23,7 @@ from ._marks import compilable, jitable
 from .complexity import Complexity, root
 from .errors import InputError
 from .problem import Problem
-from .protocols import Floats, Game, Random, Rewards, Seen, Structure, Threshold, blank
+from .protocols import Floats, Game, Ints, Random, Rewards, Seen, Structure, Threshold, blank
 from .rewards import Gaussian
 from .rewards.gaussian import gaussian_part
 from .rules import RuleBase, Stopping
@@ -84,6 +84,8 @@ class JudgePart(NamedTuple):
     fee: Floats
     largest: Floats  # float64[most]
     rival: Floats  # the nearest of a round ago
+    found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
+    stamp: Ints
 
     def argmax(self, score: Floats, out: Floats) -> None:
         self.answers.argmax(score, out)
@@ -92,13 +94,17 @@ class JudgePart(NamedTuple):
         self.answers.sample(rng, out)
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        if self.seen.clock[0] != self.stamp[0]:
+            self.stamp[0] = self.seen.clock[0]
+            for a in range(mean.size):
+                self.rival[a] = self.found[a]
         price = self.fees.assess(self.seen, best, self.rival, self.weight, self.fee)
         for a in range(mean.size):
             self.mean[a] = mean[a] + self.shift * best[a]
         value = self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         for a in range(mean.size):
             alternative[a] -= self.shift * best[a]
-            self.rival[a] = rival[a]
+            self.found[a] = rival[a]
         return float(value - price - self.dearest(best))
 
     def dearest(self, best: Floats) -> float:
@@ -297,21 +303,11 @@ def _shared(problem: Problem, fees: Callable[[Game], Fees], rewards: Rewards | N
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         own = game.rewards if rewards is None else copied(rewards)
-        mean, weight, fee, rival = np.zeros((4, d))
+        mean, weight, fee, rival, found = np.zeros((5, d))
         part = JudgePart(
-            game.answers,
-            own,
-            fees(game),
-            seen,
-            exchange.most,
-            exchange.swaps,
-            shift,
-            mean,
-            weight,
-            fee,
-            np.zeros(exchange.most),
-            rival,
-        )
+            game.answers, own, fees(game), seen, exchange.most, exchange.swaps, shift, mean, weight, fee, np.zeros(exchange.most), rival,
+            found, np.full(1, -1, np.int64),
+        )  # fmt: skip
         return game._replace(judge=part)
 
     return watch
@@ -443,8 +439,9 @@ def judge(stopping: Stopping, problem: Problem, mean: Floats, counts: Floats, sp
     seen.squares[:] = np.maximum(counts - 1.0, 0.0) * spread**2
     if stopping.watch is not None:
         game = stopping.watch(game, stopping.threshold, seen)
-    game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
-    return game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)  # now the rival is known
+    for seen.clock[0] in (1, 2):  # the second time the rival is known
+        value = game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+    return value
 
 
 def limit(stopping: Stopping, problem: Problem, means: Floats, found: Complexity, which: int = 0) -> float:

@@ -122,7 +122,7 @@ class Fold:
 
         def passes(log_delta: float) -> bool:
             side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen))
-            for _ in range(2):  # a judge may want to know the rival before
+            for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
                 self._recommend(side.game, side.seen, side.view)
             return bool(side.view.evidence[0] > side.threshold.level(clock, 0))
 
