@@ -473,3 +473,23 @@ def test_best_action_identification_finds_the_best_action():
             problem, rng.uniform(0, 1, problem.d), rule="ofw", delta=0.1, threshold="stylised", runs=30, max_rounds=300_000
         )
         assert sim.error_rate <= 0.1 and sim.capped.mean() <= 0.1
+
+
+@pytest.mark.parametrize(
+    "structure", [cg.Paths([(0, 1), (0, 1), (0, 1), (0, 2), (2, 1)], 0, 1), cg.Matchings(2, 3)], ids=["paths", "matchings"]
+)
+def test_nearest_never_overstates_however_unlike_the_sigmas(structure):
+    """Standard deviations from 1e-8 to 1e8, weights that may be 0: never above the nearest of all sets, and no 0 without a reason."""
+    rng, d = np.random.default_rng(0), structure.d
+    for _ in range(150):
+        sigma, mean = 10.0 ** rng.integers(-8, 9, d), rng.normal(size=d)
+        weight = rng.integers(0 if rng.random() < 0.2 else 1, 50, d).astype(float)
+        answers, rewards = structure.answer_part(), cg.Gaussian(sigma.tolist()).part(np.full(d, -np.inf), np.full(d, np.inf))
+        listed = cg.Listed(structure.sets(), d).part()
+        best, rival, other, alternative = (np.zeros(d) for _ in range(4))
+        answers.argmax(mean, best)
+        exact = listed.nearest(rewards, mean, weight, best, other, alternative)
+        found = answers.nearest(rewards, mean, weight, best, rival, alternative)
+        assert found <= exact * (1 + 1e-6) + 1e-12
+        if weight.all() and sigma.max() < 1e5 * sigma.min():
+            assert found == pytest.approx(exact, rel=1e-4)

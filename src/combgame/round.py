@@ -7,6 +7,7 @@ CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
 from ._marks import jitable
 from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View
 
+EQUAL = 1e-12  # values nearer than this share of them are equal: rounding is not a spread
 STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
 
 
@@ -42,7 +43,8 @@ def note(seen: Seen, arm: int, value: float) -> None:
     n = seen.counts[arm]
     if n > 0.0:
         off = value - seen.sums[arm] / n
-        seen.squares[arm] += off * off * n / (n + 1.0)
+        if abs(off) > EQUAL * abs(value):
+            seen.squares[arm] += off * off * n / (n + 1.0)
     seen.sums[arm] += value
     seen.counts[arm] += 1.0
 

@@ -313,8 +313,8 @@ def _shared(problem: Problem, fees: Callable[[Game], Fees], rewards: Rewards | N
     return watch
 
 
-def _union(problem: Problem) -> int:
-    return max(problem.answers.exchange().number, 1)
+def _log_union(problem: Problem) -> float:
+    return math.log(max(problem.answers.exchange().number, 1))  # of a whole number that may be too large for a float
 
 
 def _known(problem: Problem) -> bool:
@@ -341,7 +341,7 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         watch = _shared(
             problem, lambda game: MixturePart(_spreads(problem, deltas, game), np.array(PRIORS), cost), rewards, epsilon
         )
-    constant = ConstantPart(np.array([math.log(_union(problem) / ((1.0 - share) * delta)) for delta in deltas]))
+    constant = ConstantPart(np.array([_log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas]))
     within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
     why = Validity(True, f"the method of mixtures over the arms in which answers differ (docs/thresholds.md): {what}{within}")
     return Stopping("mixture", constant, watch, why, epsilon=epsilon)
@@ -357,7 +357,7 @@ def _spreads(problem: Problem, deltas: Sequence[float], game: Game) -> Spreads:
 
 def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     """Theorem 2 with the counts of the arms in question instead of their average t K / d_0, and over adjacent answers only."""
-    most, log_union, gaussian = problem.answers.exchange().most, math.log(_union(problem)), name == "gaussian-counts"
+    most, log_union, gaussian = problem.answers.exchange().most, _log_union(problem), name == "gaussian-counts"
     size, function = float(most), c_gaussian if gaussian else t_function
     constant = ConstantPart(np.array([size * function((log_union - math.log(delta)) / size) for delta in deltas]))
     fees = LoglogPart(2.0, 4.0) if gaussian else LoglogPart(3.0, 1.0)

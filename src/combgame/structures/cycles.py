@@ -16,12 +16,11 @@ import numpy as np
 from .._marks import jitable
 from ..protocols import Floats, Ints, Rewards
 from .detours import GOLDEN
-from .rivals import lightest
 
 
 @jitable
 def tables(
-    rewards: Rewards, arm: Ints, mean: Floats, weight: Floats, best: Floats, light: float, slope: float, match: Ints,
+    rewards: Rewards, arm: Ints, mean: Floats, tame: Floats, best: Floats, slope: float, match: Ints,
     free: Ints, gains: Floats, losses: Floats, ways: Floats,
 ) -> float:  # fmt: skip
     """At a multiplier: the price of every arm gained and lost, the shortest ways between rows, and the cheapest cycle.
@@ -33,10 +32,10 @@ def tables(
         losses[r] = 0.0
         if match[r] >= 0:
             a = arm[r, match[r]]
-            losses[r] = rewards.price(mean[a], max(weight[a], light), -slope, a)
+            losses[r] = rewards.price(mean[a], tame[a], -slope, a)
         for c in range(columns):
             a = arm[r, c]
-            gains[r, c] = rewards.price(mean[a], max(weight[a], light), slope, a) if a >= 0 and best[a] < 0.5 else math.inf
+            gains[r, c] = rewards.price(mean[a], tame[a], slope, a) if a >= 0 and best[a] < 0.5 else math.inf
     for x in range(rows + 1):
         for y in range(rows + 1):
             ways[x, y] = math.inf
@@ -65,12 +64,11 @@ def tables(
 
 @jitable
 def search(
-    rewards: Rewards, arm: Ints, row: Ints, column: Ints, mean: Floats, weight: Floats, best: Floats, arms: Ints, sign: Floats,
-    trial: Floats, rival: Floats,
+    rewards: Rewards, arm: Ints, row: Ints, column: Ints, mean: Floats, weight: Floats, tame: Floats, best: Floats, arms: Ints,
+    sign: Floats, trial: Floats, rival: Floats,
 ) -> None:  # fmt: skip
     """Write the nearest matching."""
     rows, columns = arm.shape
-    light = lightest(weight)
     match, free = np.full(rows, -1), np.ones(columns, np.int64)
     for a in range(best.size):
         if best[a] > 0.5:
@@ -78,25 +76,25 @@ def search(
             free[column[a]] = 0
     gains, losses, ways = np.zeros((rows, columns)), np.zeros(rows), np.zeros((rows + 1, rows + 1))
     right = 1.0
-    while right < 1e12 and tables(rewards, arm, mean, weight, best, light, right, match, free, gains, losses, ways) > 0.0:
+    while right < 1e12 and tables(rewards, arm, mean, tame, best, right, match, free, gains, losses, ways) > 0.0:
         right *= 8.0
-    while right > 1e-12 and tables(rewards, arm, mean, weight, best, light, right / 8.0, match, free, gains, losses, ways) <= 0.0:
+    while right > 1e-12 and tables(rewards, arm, mean, tame, best, right / 8.0, match, free, gains, losses, ways) <= 0.0:
         right /= 8.0
     left = 0.0
     x, y = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
-    at_x = tables(rewards, arm, mean, weight, best, light, x, match, free, gains, losses, ways)
-    at_y = tables(rewards, arm, mean, weight, best, light, y, match, free, gains, losses, ways)
+    at_x = tables(rewards, arm, mean, tame, best, x, match, free, gains, losses, ways)
+    at_y = tables(rewards, arm, mean, tame, best, y, match, free, gains, losses, ways)
     for _ in range(16):
         if at_x > at_y:
             right, y, at_y = y, x, at_x
             x = right - GOLDEN * (right - left)
-            at_x = tables(rewards, arm, mean, weight, best, light, x, match, free, gains, losses, ways)
+            at_x = tables(rewards, arm, mean, tame, best, x, match, free, gains, losses, ways)
         else:
             left, x, at_x = x, y, at_y
             y = left + GOLDEN * (right - left)
-            at_y = tables(rewards, arm, mean, weight, best, light, y, match, free, gains, losses, ways)
+            at_y = tables(rewards, arm, mean, tame, best, y, match, free, gains, losses, ways)
     slope = x if at_x > at_y else y
-    positive = tables(rewards, arm, mean, weight, best, light, slope, match, free, gains, losses, ways) > 0.0
+    positive = tables(rewards, arm, mean, tame, best, slope, match, free, gains, losses, ways) > 0.0
     nearest, first = math.inf, True
     node, taken = np.zeros(rows + 2, np.int64), np.zeros(rows + 2, np.int64)  # the way so far, and the column each row took
     spent, tried, seen = np.zeros(rows + 2), np.zeros(rows + 2, np.int64), np.zeros(rows + 1, np.int64)

@@ -16,10 +16,10 @@ import numpy as np
 
 from .._marks import jitable
 from ..protocols import Floats, Ints, Rewards
-from .rivals import lightest
+from ..rewards.base import WEIGHTLESS
 
-# While the nearest path is searched, variances are taken to differ by at most this factor: prefix sums of them are
-# subtracted, and beyond it nothing would be left of the small ones.
+# While the nearest path is searched, variances are taken to differ by at most this factor, the small ones being raised: prefix sums of them
+# are subtracted, and beyond it nothing would be left of the small ones.
 CANCEL = 1e10
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
@@ -39,15 +39,26 @@ def walk(first: Ints, arm: Ints, head: Ints, best: Floats, along: Ints) -> int:
 
 
 @jitable
-def labels(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, best: Floats, rival: Floats
-) -> None:
-    """Write the Gaussian nearest path."""
-    nodes, light = first.size - 1, lightest(weight)
-    sharpest = math.inf
-    for k in range(arm.size):
-        sharpest = min(sharpest, rewards.blur(max(weight[arm[k]], light), arm[k]))
-    dimmest = CANCEL * sharpest
+def blurs(rewards: Rewards, weight: Floats, tame: Floats, deciding: Floats, out: Floats) -> bool:
+    """Variances with which to search, small ones raised (which lowers distances); whether any was. Arms that never decide have none."""
+    dimmest, raised = 0.0, False
+    for a in range(out.size):
+        out[a] = rewards.blur(tame[a], a) if deciding[a] > 0.5 else 0.0
+        if weight[a] >= WEIGHTLESS:
+            dimmest = max(dimmest, out[a])
+    for a in range(out.size):
+        if deciding[a] > 0.5:
+            if weight[a] < WEIGHTLESS:
+                out[a] = 100.0 * dimmest if dimmest > 0.0 else 1.0
+            elif out[a] * CANCEL < dimmest:
+                out[a], raised = dimmest / CANCEL, True
+    return raised
+
+
+@jitable
+def labels(first: Ints, arm: Ints, head: Ints, mean: Floats, blur: Floats, best: Floats, rival: Floats) -> float:
+    """Write the Gaussian nearest path for these variances; its distance."""
+    nodes = first.size - 1
     on = np.zeros(nodes, np.int64)
     gain, spread, along = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes, np.int64)
     steps, v = walk(first, arm, head, best, along), 0
@@ -55,7 +66,7 @@ def labels(
     for i in range(steps):
         k = along[i]
         gain[head[k]] = gain[v] + mean[arm[k]]
-        spread[head[k]] = spread[v] + min(rewards.blur(max(weight[arm[k]], light), arm[k]), dimmest)
+        spread[head[k]] = spread[v] + blur[arm[k]]
         v = head[k]
         on[v] = 1
     room, n = 4 * arm.size + 16, 0
@@ -79,7 +90,7 @@ def labels(
             if best[arm[k]] > 0.5:
                 continue
             u = head[k]
-            step_reward, step_extra = mean[arm[k]], min(rewards.blur(max(weight[arm[k]], light), arm[k]), dimmest)
+            step_reward, step_extra = mean[arm[k]], blur[arm[k]]
             before, label = -1, top[v]  # labels come with falling reward, so places in u's list only move on
             while label >= 0:
                 a, b = reward[label] + step_reward, extra[label] + step_extra
@@ -116,6 +127,7 @@ def labels(
         rival[arm[edge[last_label]]] = 1.0
         last_label = parent[last_label]
     cut(arm, head, along, steps, edge[last_label], end, rival)
+    return value
 
 
 @jitable
@@ -130,14 +142,14 @@ def cut(arm: Ints, head: Ints, along: Ints, steps: int, begin: int, end: int, ri
 
 @jitable
 def sweep(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, best: Floats, light: float, slope: float,
+    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, tame: Floats, best: Floats, slope: float,
     on: Ints, along: Ints, steps: int, plus: Floats, prefix: Floats, ahead: Floats, take: Ints,
 ) -> float:  # fmt: skip
     """At a multiplier: what each edge costs, the cheapest way from each node back to the path, and the cheapest detour."""
     v = 0
     for i in range(steps):
         a = arm[along[i]]
-        prefix[head[along[i]]] = prefix[v] + rewards.price(mean[a], max(weight[a], light), -slope, a)
+        prefix[head[along[i]]] = prefix[v] + rewards.price(mean[a], tame[a], -slope, a)
         v = head[along[i]]
     least = math.inf
     for v in range(first.size - 3, -1, -1):
@@ -145,7 +157,7 @@ def sweep(
         for k in range(first[v], first[v + 1]):
             a = arm[k]
             if best[a] < 0.5:
-                plus[k] = rewards.price(mean[a], max(weight[a], light), slope, a)
+                plus[k] = rewards.price(mean[a], tame[a], slope, a)
                 found = plus[k] + (prefix[head[k]] if on[head[k]] == 1 else ahead[head[k]])
                 if found < ahead[v]:
                     ahead[v], take[v] = found, k
@@ -156,19 +168,19 @@ def sweep(
 
 @jitable
 def search(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, best: Floats, arms: Ints, sign: Floats,
-    trial: Floats, rival: Floats,
+    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, tame: Floats, best: Floats, arms: Ints,
+    sign: Floats, trial: Floats, rival: Floats,
 ) -> None:  # fmt: skip
     """Write the nearest path, for any rewards."""
-    nodes, light = first.size - 1, lightest(weight)
+    nodes = first.size - 1
     on, along, take = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
     plus, prefix, ahead = np.zeros(arm.size), np.zeros(nodes), np.zeros(nodes)
     steps = walk(first, arm, head, best, along)
     on[0] = 1
     for i in range(steps):
         on[head[along[i]]] = 1
-    slope = best_slope(rewards, first, arm, head, mean, weight, best, light, on, along, steps, plus, prefix, ahead, take)
-    sweep(rewards, first, arm, head, mean, weight, best, light, slope, on, along, steps, plus, prefix, ahead, take)
+    slope = best_slope(rewards, first, arm, head, mean, tame, best, on, along, steps, plus, prefix, ahead, take)
+    sweep(rewards, first, arm, head, mean, tame, best, slope, on, along, steps, plus, prefix, ahead, take)
     nearest, depth = math.inf, 0
     spent, via, tried = np.zeros(nodes + 1), np.zeros(nodes + 1, np.int64), np.zeros(nodes + 1, np.int64)
     for i in range(steps):  # detours that begin at the i-th node of the path
@@ -214,30 +226,30 @@ def search(
 
 @jitable
 def best_slope(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, best: Floats, light: float,
+    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, tame: Floats, best: Floats,
     on: Ints, along: Ints, steps: int, plus: Floats, prefix: Floats, ahead: Floats, take: Ints,
 ) -> float:  # fmt: skip
     """The multiplier with the best lower bound, roughly: the bound is concave, and holds at any multiplier."""
     right = 1.0
     while right < 1e12 and sweep(
-        rewards, first, arm, head, mean, weight, best, light, right, on, along, steps, plus, prefix, ahead, take
+        rewards, first, arm, head, mean, tame, best, right, on, along, steps, plus, prefix, ahead, take
     ) > 0.0:  # fmt: skip
         right *= 8.0
     while right > 1e-12 and sweep(
-        rewards, first, arm, head, mean, weight, best, light, right / 8.0, on, along, steps, plus, prefix, ahead, take
+        rewards, first, arm, head, mean, tame, best, right / 8.0, on, along, steps, plus, prefix, ahead, take
     ) <= 0.0:  # fmt: skip
         right /= 8.0
     left = 0.0
     x, y = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
-    at_x = sweep(rewards, first, arm, head, mean, weight, best, light, x, on, along, steps, plus, prefix, ahead, take)
-    at_y = sweep(rewards, first, arm, head, mean, weight, best, light, y, on, along, steps, plus, prefix, ahead, take)
+    at_x = sweep(rewards, first, arm, head, mean, tame, best, x, on, along, steps, plus, prefix, ahead, take)
+    at_y = sweep(rewards, first, arm, head, mean, tame, best, y, on, along, steps, plus, prefix, ahead, take)
     for _ in range(20):
         if at_x > at_y:
             right, y, at_y = y, x, at_x
             x = right - GOLDEN * (right - left)
-            at_x = sweep(rewards, first, arm, head, mean, weight, best, light, x, on, along, steps, plus, prefix, ahead, take)
+            at_x = sweep(rewards, first, arm, head, mean, tame, best, x, on, along, steps, plus, prefix, ahead, take)
         else:
             left, x, at_x = x, y, at_y
             y = left + GOLDEN * (right - left)
-            at_y = sweep(rewards, first, arm, head, mean, weight, best, light, y, on, along, steps, plus, prefix, ahead, take)
+            at_y = sweep(rewards, first, arm, head, mean, tame, best, y, on, along, steps, plus, prefix, ahead, take)
     return 0.5 * (left + right)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, farthest, greedy_covering, whole
+from .base import Geometry, StructureBase, farthest, greedy_covering, vector, whole
 from .cycles import search
 from .hungarian import assign
-from .rivals import against
+from .rivals import against, tamed
 
 
 class MatchingsPart(NamedTuple):
@@ -27,6 +28,8 @@ class MatchingsPart(NamedTuple):
     chosen: Ints  # scratch: int64[side + 1]: the row of a column
     arms: Ints
     sign: Floats
+    deciding: Floats  # 1 for arms that are in some matchings and not in others
+    tame: Floats  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
         side, total = self.cost.shape[0], 1.0
@@ -54,8 +57,10 @@ class MatchingsPart(NamedTuple):
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Adjacent matchings differ by one alternating cycle or path: a search pruned by a certified bound."""
-        search(rewards, self.arm, self.row, self.column, mean, weight, best, self.arms, self.sign, alternative, rival)
-        return against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+        idle = tamed(weight, self.deciding, self.tame)
+        search(rewards, self.arm, self.row, self.column, mean, weight, self.tame, best, self.arms, self.sign, alternative, rival)
+        value = against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
+        return 0.0 if idle and rewards.blur(1.0, 0) > 0.0 else value
 
 
 class Matchings(StructureBase):
@@ -116,8 +121,15 @@ class Matchings(StructureBase):
         row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
         return MatchingsPart(
             len(self.rows), len(self.columns), row, column, self._arm.copy(), np.zeros((side, side)),
-            np.zeros(side + 1, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d),
+            np.zeros(side + 1, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(self.d), np.zeros(self.d),
         )  # fmt: skip
+
+    def answer_part(self) -> MatchingsPart:
+        return self.part()._replace(deciding=self._decides.copy())
+
+    @cached_property
+    def _decides(self) -> Floats:
+        return vector(self.deciding(), self.d)
 
     @property
     def complete(self) -> bool:
