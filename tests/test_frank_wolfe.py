@@ -9,7 +9,9 @@ import pytest
 import combgame as cg
 from combgame.complexity import complexity
 from combgame.paper.instances import line, matroid
+from combgame.round import recommend
 from combgame.simulate import Run
+from combgame.stopping import make_stopping
 from combgame.testing import check_rule
 from combgame.thresholds import NEVER
 
@@ -81,7 +83,9 @@ def pair(mean, counts, best, rival):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(
-    "options", [{}, {"kappa": 0.5, "slow": 50.0, "explore": 2.0, "ease": 1.0}, {"pool": 1}], ids=["usual", "other", "pool of one"]
+    "options",
+    [{}, {"kappa": 0.5, "slow": 50.0, "explore": 2.0, "ease": 1.0}, {"pool": 1}, {"pool": 2}],
+    ids=["usual", "other", "pool of one", "pool of two"],
 )
 def test_every_action_is_the_one_that_the_description_gives(case, options):
     actions, answers = CASES[case]
@@ -99,6 +103,22 @@ def test_every_action_is_the_one_that_the_description_gives(case, options):
         places = rule.pool or 16
         expected = twin(actions.sets(), answers.sets(), rng, 300, rule, places, game)
         assert found == expected
+
+
+def test_distances_are_taken_at_what_the_counts_are_worth():
+    problem = cg.Problem(*CASES["three of five, best arm"], cg.Gaussian(SIGMA))
+    stopping = make_stopping(cg.FrankWolfe(), "mixture", problem, [1e-6])
+    run = Run(problem, cg.FrankWolfe().setup(problem), stopping.threshold, np.array(MEANS), 1, 0, 0, "python", stopping.watch)
+    run.advance(60)
+    seen, rule = run.seen, run.rule
+    recommend(run.game, seen, run.view)
+    rule.choose(run.game, seen, run.view, run.rng)
+    assert (seen.worth < seen.counts).all() and rule.used[0] >= 2
+    for k in range(rule.used[0]):
+        arms = rule.arms[k, : rule.number[k]]
+        lead = -(rule.sign[k, : rule.number[k]] * seen.mean[arms]).sum()
+        spread = (np.array(SIGMA)[arms] ** 2 / seen.worth[arms]).sum()
+        assert rule.value[k] == pytest.approx(max(lead, 0.0) ** 2 / (2 * spread))
 
 
 def test_the_engines_agree_on_lists_and_paths():
