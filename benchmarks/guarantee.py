@@ -35,15 +35,29 @@ def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     return found
 
 
+def sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
+    """Best paths, matchings, trees and listed sets, with standard deviations from 0.01 to 3."""
+    spread = (1.0, 3.0, 0.3, 0.01, 1.0, 0.1)
+    paths = cg.Paths([("s", "t"), ("s", "t"), ("s", "a"), ("a", "t"), ("s", "b"), ("b", "t")], "s", "t")
+    trees = cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (1, 3)])
+    found = [
+        ("paths", paths, (0.5, 0.0, 0.25, 0.0, 0.0, 0.2)), ("matchings", cg.Matchings(2, 3), (0.5, 0.0, 0.0, 0.2, 0.2, 0.0)),
+        ("trees", trees, (0.5, 0.0, 0.5, 0.1, 0.0, 0.3)),
+        ("listed", cg.Listed([(0, 1), (2, 3), (4, 5), (0, 2, 4)], 6), (0.4, 0.2, 0.1, 0.2, 0.1, 0.1)),
+    ]  # fmt: skip
+    return [(name, cg.Problem(structure, None, cg.Gaussian(spread)), means, ("mixture",)) for name, structure, means in found]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--sets", action="store_true", help="best sets with unequal standard deviations, instead of single arms")
     parser.add_argument("--cap", type=int, default=20_000)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
-    for name, problem, means, thresholds in cases():
+    for name, problem, means, thresholds in sets() if options.sets else cases():
         for threshold in thresholds:
             known = getattr(problem.rewards, "known", True)
             for delta in [list(DELTAS)] if known else [0.1]:  # bounds on variances depend on delta
