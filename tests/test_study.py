@@ -275,6 +275,12 @@ def test_a_coin_shows_0_or_1(value):
         (lambda s: s.ask(lease=-1), "lease = -1"),
         (lambda s: s.ask(client=""), "client = ''"),
         (lambda s: s.close(""), "says why"),
+        (lambda s: s.tell_many({1.0: {}}), "round = 1.0"),
+        (lambda s: s.tell_many({True: {}}), "round = True"),
+        (lambda s: s.tell_many({1: {}, s.pending[0]: {}}), "round 1 is given twice"),
+        (lambda s: s.observe({0: 1.0}, reason=5), "reason = 5"),
+        (lambda s: s.observe({0: 1.0}, reason=True), "reason = True"),
+        (lambda s: setattr(s, "client", 5) or s.ask(), "client = 5"),
     ],
 )
 def test_other_refusals(act, sentence):

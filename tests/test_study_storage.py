@@ -126,6 +126,17 @@ def test_two_objects_see_what_the_other_does(url):
         assert one.status.rounds == 1 and [e.kind for e in one.events()] == ["created", "asked", "asked", "told"]
 
 
+def test_what_is_accepted_can_be_read_again(url):
+    """What is sealed is what the columns give back, whatever type the caller had."""
+    with cg.Study(PROBLEM, storage=url, client=np.str_("me")) as study:
+        one, two, three = study.ask(3)
+        study.tell_many({np.int64(one.id): {}, two: dict.fromkeys(two.arms, 0.5)})
+        study.fail(np.int64(three.id), np.str_("spilt"))
+        study.observe({0: 1.0}, reason=np.str_("last year"))
+    with cg.Study.open(url) as study:
+        assert study.replay().same and len(study.events()) == 8
+
+
 def test_a_problem_that_no_file_can_hold_is_opened_from_python(url):
     problem = cg.Problem(cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4), cg.Arms(4), cg.Gaussian(0.1))
     with cg.Study(problem, storage=url) as study:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._sources import digest
-from ..errors import StoreError
+from ..errors import InputError, StoreError
 from .events import Event, seal
 from .fold import Fold
 from .memory import Log, Sealed, Storage
@@ -29,6 +29,9 @@ class Batch:
         return list(self.fold.choose())
 
     def add(self, kind: str, round: int | None = None, reason: str | None = None, chosen: bool = False, **data: Any) -> None:
+        for what, value, kind_of in (("round", round, int), ("client", self.client, str), ("reason", reason, str)):
+            if value is not None and type(value) is not kind_of:  # a database would give back another value than was sealed
+                raise InputError(f"{what} = {value!r} must be of the type {kind_of.__name__}, or None.")
         self.clean = False
         event = Event(self.fold.state.seq + 1, kind, self.at, round, self.client, reason, data)
         sealed = seal(self.fold.state.seal, event)

@@ -175,11 +175,17 @@ class Study(Looking):
         """
         self.tell_many({_number(round, "tell"): values}, final, client)
 
-    def tell_many(self, told: Mapping[int, Any], final: bool = True, client: str | None = None) -> None:
-        """Tell several rounds, by their numbers, at once: all of it is stored, or nothing."""
+    def tell_many(self, told: Mapping[Any, Any], final: bool = True, client: str | None = None) -> None:
+        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing."""
+        rounds: dict[int, Any] = {}
+        for key, values in told.items():
+            number = _number(key, "tell")
+            if number in rounds:
+                raise InputError(f"tell_many: round {number} is given twice; give it once.")
+            rounds[number] = values
         with self._session.writing(_client(client) or self.client) as batch:
-            fresh = [self._tell(batch, number, values, bool(final)) for number, values in told.items()]
-        for number, new in zip(told, fresh, strict=True):
+            fresh = [self._tell(batch, number, values, bool(final)) for number, values in rounds.items()]
+        for number, new in zip(rounds, fresh, strict=True):
             if new:
                 self._call(1, number)
         if batch.certified:
@@ -243,6 +249,7 @@ class Study(Looking):
 
     def observe(self, values: Any, reason: str | None = None, client: str | None = None) -> int:
         """Data that were measured outside the study, by arm; the number by which they can be retracted."""
+        reason = None if reason is None else _reason(reason, "observe")
         given = {arm: entry for arm, entry in read_values(self.problem, values, None, "observe").items() if entry is not None}
         if not given:
             raise InputError(f"observe: values = {values!r} has no value; give at least one arm with one.")
@@ -266,18 +273,16 @@ class Study(Looking):
 
 
 def _number(round: Any, what: str) -> int:
-    if isinstance(round, Round):
-        return round.id
-    return whole(f"{what}: round", round, 1)
+    return whole(f"{what}: round", round.id if isinstance(round, Round) else round, 1)
 
 
 def _reason(reason: Any, what: str) -> str:
     if not isinstance(reason, str) or not reason.strip():
         raise InputError(f"{what}: reason = {reason!r} must be a text that says why; it is kept with the event.")
-    return reason
+    return str(reason)
 
 
 def _client(client: Any) -> str | None:
     if client is not None and (not isinstance(client, str) or not client.strip()):
         raise InputError(f"client = {client!r} must be a text that says who, or None.")
-    return client
+    return None if client is None else str(client)
