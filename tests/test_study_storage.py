@@ -341,6 +341,51 @@ def test_an_event_that_was_changed_is_found(url, damage):
         study.ask()
 
 
+def sql(study, statement):
+    with study._session.storage._transaction(write=True) as connection:
+        connection.exec_driver_sql(statement)
+
+
+def eight_rounds(url):
+    study = cg.Study(HARD, storage=url)
+    for one in study.ask(8):
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    return study
+
+
+def test_a_snapshot_of_other_events_is_not_used(url, often):
+    """The events are what counts: a snapshot that is ahead of them, or beside them, is passed over."""
+    with eight_rounds(url) as study:
+        assert fold_of(study).state.seq == 17
+        sql(study, "DELETE FROM combgame_events WHERE seq > 10")
+    with cg.Study.open(url) as study:
+        assert study.status.rounds == 1 and study.ask().id == 9 and study.replay().same
+
+
+def test_a_snapshot_hides_no_damage(url, often):
+    """What lies before a snapshot is not folded again, but it is checked when it is handed out or added up anew."""
+    with eight_rounds(url) as study:
+        sql(study, "UPDATE combgame_events SET reason = 'x' WHERE seq = 3")
+    for act in (
+        lambda study: study.events(),
+        lambda study: study.rows("round"),
+        lambda study: study.export(),
+        lambda study: study.retract(8, "wrong"),
+    ):
+        with cg.Study.open(url) as study:
+            assert study.status.rounds == 8
+            with pytest.raises(cg.StoreError, match="event 3 is not what was stored"):
+                act(study)
+
+
+def test_nothing_is_added_to_a_file_that_was_put_back(url):
+    with eight_rounds(url) as study:
+        sql(study, "DELETE FROM combgame_events WHERE seq > 10")
+        with pytest.raises(cg.StoreError, match="event 17 is not what was stored.*put back"):
+            study.ask()
+        assert len(study.events()) == 10 and study.ask().id == 9 and study.replay().same
+
+
 def test_files_that_are_no_studies(tmp_path):
     other = tmp_path / "other.db"
     with closing(sqlite3.connect(other)) as db:

@@ -17,8 +17,8 @@ from .snapshot import EVERY, dump, load
 class Batch:
     """The events of one transaction."""
 
-    def __init__(self, fold: Fold, log: Log, client: str | None) -> None:
-        self.fold, self.log, self.client = fold, log, client
+    def __init__(self, fold: Fold, log: Log, name: str, client: str | None) -> None:
+        self.fold, self.log, self.name, self.client = fold, log, name, client
         self.at, self.before = now(), fold.state.seq
         self.events: list[Sealed] = []
         self.clean = True  # the fold is still that of what is stored
@@ -36,7 +36,7 @@ class Batch:
         event = Event(self.fold.state.seq + 1, kind, self.at, round, self.client, reason, data)
         sealed = seal(self.fold.state.seal, event)
         self.events.append((event, sealed))
-        go_on(self.fold, event, sealed, self.log, chosen)
+        go_on(self.fold, event, sealed, self.log, self.name, chosen)
 
 
 class Session:
@@ -55,7 +55,7 @@ class Session:
             try:
                 with self.storage.writing() as log:
                     fold, behind = self._catch_up(log)
-                    batch, was = Batch(fold, log, client), fold.ended
+                    batch, was = Batch(fold, log, self.name, client), fold.ended
                     yield batch
                     if batch.events:
                         log.append(batch.events)
@@ -78,18 +78,25 @@ class Session:
                 raise
             yield fold
 
-    def events(self) -> list[Sealed]:
+    def events(self) -> list[Event]:
         with self.lock, self.storage.reading() as log:
-            return log.events()
+            return checked(log.events(), self.name)
 
     def _catch_up(self, log: Log) -> tuple[Fold, bool]:
         """Fold what others have stored; whether that was so much that a snapshot is due."""
-        if self._fold is None:
-            self._fold = load(self.setting, self.engine, log.snapshot(digest()))
-        fold, before = self._fold, self._fold.state.seq
-        for event, sealed in log.events(after=before):
+        fold = self._fold or load(self.setting, self.engine, log.snapshot(digest()))
+        found = log.events(after=max(fold.state.seq - 1, 0))  # the last one that it knows must be there, as it knows it
+        if fold.state.seq and (not found or (found[0][0].seq, found[0][1]) != (fold.state.seq, fold.state.seal)):
+            if self._fold is not None:
+                raise StoreError(
+                    f"study {self.name!r}: event {fold.state.seq} is not what was stored, because the file was changed or put back; "
+                    "open it again to go on with what it has now."
+                )
+            fold, found = load(self.setting, self.engine, None), log.events()  # a snapshot of other events
+        self._fold, before = fold, fold.state.seq
+        for event, sealed in found[1:] if before else found:
             check_seal(fold.state.seal, event, sealed, self.name)
-            go_on(fold, event, sealed, log)
+            go_on(fold, event, sealed, log, self.name)
         return fold, fold.state.seq - before > EVERY
 
     def _keep(self, log: Log, fold: Fold) -> None:
@@ -98,9 +105,18 @@ class Session:
             log.keep(fold.state.seq, digest(), body)
 
 
-def go_on(fold: Fold, event: Event, sealed: str, log: Log, chosen: bool = False) -> None:
-    fold.apply(event, lambda: [one for one, _ in log.events(before=event.seq)], chosen)
+def go_on(fold: Fold, event: Event, sealed: str, log: Log, name: str, chosen: bool = False) -> None:
+    fold.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
     fold.state.seal = sealed
+
+
+def checked(stored: list[Sealed], name: str) -> list[Event]:
+    """The events from the first one on, each as it was stored."""
+    before = ""
+    for event, sealed in stored:
+        check_seal(before, event, sealed, name)
+        before = sealed
+    return [event for event, _ in stored]
 
 
 def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
