@@ -380,6 +380,49 @@ def test_what_touches_the_guarantee_is_in_the_assumptions():
     assert study.decision.values == 5
 
 
+def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
+    time = [1000.0]
+    monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
+    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
+    study = cg.Study(problem)
+    first, second = study.ask(client="me", lease=60), study.ask(client="you")
+    study.ask(2, client="third")
+    study.ask(client="me", lease=60)  # renewed in time: not worth a word
+    time[0] = 1100.0
+    assert study.ask(client="fourth").id == 1
+    study.tell(second, {second.arms[0]: 0.0})
+    study.tell(first, {first.arms[0]: 5.0})
+    with pytest.raises(cg.StudyError, match=r"measured twice, observe\(\) adds the second"):
+        study.tell(first, {first.arms[0]: 5.1})
+    assert study.decision.certified
+    for words in ("2 values were still out when it stopped", "1 round was told before others", "1 round was asked again because"):
+        assert words in str(study.decision)
+    for one in study.pending:
+        study.tell(one, {one.arms[0]: 0.0})
+    assert "2 values were still out when it stopped" in str(study.decision)
+
+    study = cg.Study(problem)  # one at a time: nothing to say
+    while not study.done:
+        todo = study.ask(client="me")
+        study.tell(todo, {a: 5.0 * a for a in todo.arms})
+    assert len(study.decision.assumptions) == 1
+
+
+@pytest.mark.parametrize("threshold", ["mixture", "proved"])
+def test_only_what_was_told_counts_for_stopping(threshold):
+    one, other = (cg.Study(HARD, threshold=threshold) for _ in range(2))
+    todo, rng = one.ask(60), np.random.default_rng(3)
+    for here in todo[:10]:
+        values = measure(here, rng, np.arange(6.0), 1.0)
+        one.tell(here, values)
+        other.observe(values)
+    a, b = fold_of(one), fold_of(other)
+    assert a.state.pending.sum() == 100 and b.state.pending.sum() == 0
+    for what in ("evidence", "best", "rival"):
+        assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
+    assert one.status.threshold == other.status.threshold and a.state.seen.counts.sum() == 20
+
+
 # ---- stopping without a certificate
 
 

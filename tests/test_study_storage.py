@@ -381,7 +381,7 @@ def test_a_snapshot_hides_no_damage(url, often):
 def test_nothing_is_added_to_a_file_that_was_put_back(url):
     with eight_rounds(url) as study:
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
-        with pytest.raises(cg.StoreError, match="event 17 is not what was stored.*put back"):
+        with pytest.raises(cg.StoreError, match=r"event 17 is not what was stored.*put back"):
             study.ask()
         assert len(study.events()) == 10 and study.ask().id == 9 and study.replay().same
 

@@ -62,17 +62,31 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
-                    facts["values"], tuple(assumptions(fold)))  # fmt: skip
+                    facts["values"], tuple(assumptions(fold, facts["pending"])))  # fmt: skip
 
 
-def assumptions(fold: Fold) -> list[str]:
-    """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study."""
+LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is."
+
+
+def assumptions(fold: Fold, pending: int) -> list[str]:
+    """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study.
+
+    pending: values that were still out when it stopped.
+    """
     setting, notes = fold.setting, fold.state.notes
 
     def some(what: str, one: str, many: str) -> str:
         return f"1 {one}" if notes[what] == 1 else f"{notes[what]:,} {many}"
 
     found = [f"The threshold is {setting.stopping.validity}."]
+    if pending:
+        found.append(f"{count(pending, 'value')} {'was' if pending == 1 else 'were'} still out when it stopped: {LATENESS}")
+    if "overtaking" in notes:
+        found.append(
+            f"{some('overtaking', 'round was', 'rounds were')} told before others that had been asked earlier: {LATENESS}"
+        )
+    if "overdue" in notes:
+        found.append(f"{some('overdue', 'round was', 'rounds were')} asked again because a lease had ended: {LATENESS}")
     if "failed" in notes:
         found.append(
             f"{some('failed', 'round', 'rounds')} failed: the guarantee holds if failing had nothing to do with the values."

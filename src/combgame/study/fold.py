@@ -142,6 +142,7 @@ class Fold:
         return {
             "why": why, "answer": list(arms_of(side.view.best)), "rival": list(arms_of(side.view.rival)),
             "evidence": float(side.view.evidence[0]), "threshold": level, "rounds": self.state.told,
-            "values": int(self.state.seen.counts.sum()), "clock": t, "seq": self.state.seq if event is None else event.seq,
+            "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
+            "seq": self.state.seq if event is None else event.seq,
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip

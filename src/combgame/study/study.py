@@ -210,7 +210,7 @@ class Study(Looking):
                 old = "missing" if known.told[arm] is None else known.told[arm]
                 raise StudyError(
                     f"tell: round {number}: arm {self.problem.label([arm])} was told to be {old}, and now {entry}; nothing was changed: "
-                    f"retract({number}, reason) first if it was wrong."
+                    f"retract({number}, reason) first if it was wrong; if the round was measured twice, observe() adds the second."
                 )
         return {arm: entry for arm, entry in given.items() if arm not in known.told}
 
