@@ -98,6 +98,16 @@ def test_a_batch_does_not_clump():
 
 
 @pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("problem", [cg.Problem(cg.Subsets(6, 3), rewards=cg.Gaussian(1.0)), HARD])
+def test_the_first_batch_is_spread_evenly(problem, name):
+    """Before anything is told there is nothing to go by. (Some rules begin with every action once, 15 or 20 of them.)"""
+    counts = np.zeros(6)
+    for one in cg.Study(problem, rule=name).ask(30):
+        counts[list(one.arms)] += 1
+    assert counts.max() - counts.min() <= 1
+
+
+@pytest.mark.parametrize("name", RULES)
 def test_an_arm_whose_values_went_missing_is_wanted_again(name):
     study, rng, lost = cg.Study(PROBLEM, rule=name, delta=0.2), np.random.default_rng(0), 0
     while not study.done:
