@@ -505,6 +505,46 @@ def test_callbacks_are_called_after_the_event_is_stored():
     assert heard == [("asked", 1), ("asked", 2), ("told", 1), ("told", 2), ("certified", (1,))]
 
 
+def test_a_callback_that_fails_keeps_no_other_from_being_called():
+    heard = []
+
+    def broken(number):
+        heard.append(number)
+        raise ValueError(f"no lamp {number}")
+
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_told=broken, on_certified=heard.append)
+    study.ask(2)
+    with pytest.raises(ValueError, match="no lamp 1"):
+        study.tell_many({1: {0: 0.0}, 2: {1: 50.0}})
+    assert heard[:2] == [1, 2] and heard[2].answer == (1,) and study.done
+
+
+def test_a_retraction_that_leaves_a_certificate_is_told():
+    heard = []
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_certified=heard.append)
+    for _ in range(2):  # the judge wants to know the rival before
+        study.observe({0: [0.0] * 9, 1: [0.4] * 9})
+    slip = study.observe({1: 30.0})
+    assert len(heard) == 1  # a result after the decision is not part of it
+    study.retract(slip, "typed the date")
+    assert [one.values for one in heard] == [36, 36] and study.decision == heard[1]
+    study.retract(arm=0, reason="contaminated")
+    assert len(heard) == 2 and not study.done
+
+
+def test_the_decision_that_is_called_back_is_the_one_that_was_made():
+    """Another process may retract before the callback is called."""
+    heard = []
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)),
+        on_told=lambda number: study.retract(number, "on second thoughts"),
+        on_certified=heard.append,
+    )
+    study.observe({1: 50.0})
+    study.tell(study.ask(), {0: 0.0})
+    assert not study.done and [one.answer for one in heard] == [(1,)]
+
+
 def test_threads_share_a_study():
     study, given = cg.Study(HARD), []
 

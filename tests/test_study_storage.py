@@ -137,6 +137,15 @@ def test_what_is_accepted_can_be_read_again(url):
         assert study.replay().same and len(study.events()) == 8
 
 
+def test_a_study_that_is_opened_calls_back_too(url):
+    heard = []
+    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close_storage()
+    with cg.Study.open(url, on_asked=heard.append, on_told=heard.append, on_certified=heard.append) as study:
+        one, two = study.ask(2)
+        study.tell_many({one: {0: 0.0}, two: {1: 50.0}})
+        assert heard == [one, two, 1, 2, study.decision]
+
+
 def test_a_problem_that_no_file_can_hold_is_opened_from_python(url):
     problem = cg.Problem(cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4), cg.Arms(4), cg.Gaussian(0.1))
     with cg.Study(problem, storage=url) as study:

@@ -22,7 +22,13 @@ class Batch:
         self.at, self.before = now(), fold.state.seq
         self.events: list[Sealed] = []
         self.clean = True  # the fold is still that of what is stored
-        self.certified = False  # by this very transaction
+        self._was = fold.ended
+
+    @property
+    def certified(self) -> bool:
+        """By this very transaction."""
+        ended = self.fold.ended
+        return ended is not None and ended is not self._was and ended["why"] == "certified"
 
     def choose(self) -> list[int]:
         self.clean = False
@@ -55,13 +61,12 @@ class Session:
             try:
                 with self.storage.writing() as log:
                     fold, behind = self._catch_up(log)
-                    batch, was = Batch(fold, log, self.name, client), fold.ended
+                    batch = Batch(fold, log, self.name, client)
                     yield batch
                     if batch.events:
                         log.append(batch.events)
                     if behind or fold.state.seq // EVERY > batch.before // EVERY:
                         self._keep(log, fold)
-                batch.certified = fold.ended is not None and fold.ended is not was and fold.ended["why"] == "certified"
             except BaseException:
                 if batch is None or not batch.clean:
                     self._fold = None  # it may be ahead of what is stored: to be made again
