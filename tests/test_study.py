@@ -460,6 +460,17 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
     assert study.decision.confidence == 0.0 and "too weak" in study.decision.sentence
 
 
+@pytest.mark.parametrize(("threshold", "proved"), [("mixture", True), ("stylised", False)])
+def test_a_heuristic_confidence_is_called_so(threshold, proved):
+    study, rng = cg.Study(PROBLEM, 1e-30, threshold=threshold, max_rounds=40), np.random.default_rng(0)
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng))
+    decision = study.decision
+    assert decision.why == "budget" and decision.confidence > 0.0 and decision.proved is decision.to_dict()["proved"] is proved
+    assert ("by the heuristic threshold stylised, which is not proved" in decision.sentence) is not proved
+
+
 def test_a_deadline_ends_the_asking(monkeypatch):
     study = cg.Study(PROBLEM, deadline="2999-01-01T00:00")
     todo = study.ask()

@@ -22,6 +22,7 @@ class Decision:
     rounds: int  # of which something was told
     values: int
     assumptions: tuple[str, ...]
+    proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
 
     @property
     def certified(self) -> bool:
@@ -47,22 +48,20 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
     within = f", to within {setting.epsilon:g}," if setting.epsilon else ""
     numbers = f"evidence {facts['evidence']:.2f} against {other}, threshold {facts['threshold']:.2f}"
     spent = f"{count(facts['rounds'], 'round')} and {count(facts['values'], 'value')}"
+    proved, heuristic = setting.stopping.validity.proved, f"the heuristic threshold {setting.stopping.name}"
     if why == "certified":
-        proved = setting.stopping.validity.proved
-        held = (
-            f"with confidence {100 * sure:g}%"
-            if proved
-            else f"by the heuristic threshold {setting.stopping.name} at delta = {setting.delta:g}"
-        )
+        held = f"with confidence {100 * sure:g}%" if proved else f"by {heuristic} at delta = {setting.delta:g}"
         sentence = f"{best} is the best answer{within} {held}, after {spent} ({numbers})."
     else:
         reached = f"the confidence reached is {100 * sure:.3g}%" if sure > 0.0 else "the evidence is too weak for any confidence"
+        if not proved:
+            reached += f" by {heuristic}, which is not proved,"
         told = f": {fold.state.closed}" if why == "by hand" else ""
         asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
-                    facts["values"], tuple(assumptions(fold, facts["pending"])))  # fmt: skip
+                    facts["values"], tuple(assumptions(fold, facts["pending"])), proved)  # fmt: skip
 
 
 LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is."
