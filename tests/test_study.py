@@ -265,8 +265,21 @@ def test_a_coin_shows_0_or_1(value):
     todo = study.ask()
     with pytest.raises(cg.InputError, match=r"must be 0 or 1|outside \[0, 1\]"):
         study.tell(todo, {todo.arms[0]: value})
-    study.tell(todo, {todo.arms[0]: (0.5, 3)})
+    study.tell(todo, {todo.arms[0]: (0.5, 4)})
     study.tell(study.ask(), {todo.arms[0] + 1: True})
+
+
+def test_a_share_of_coins_is_a_whole_number_of_them():
+    study = cg.Study(COINS)
+    for share, n in ((0.5, 3), (0.33, 3), (0.1, 5), (1e-6, 1000)):
+        with pytest.raises(cg.InputError, match="not a whole number; give the share unrounded"):
+            study.observe({0: (share, n)})
+    for share, n in ((1 / 3, 3), (0.1, 10), (0.7, 10), (2 / 7, 7_000_000), (0.0, 5), (1.0, 2**53)):
+        study.observe({0: (share, n)})
+    for one in (study, cg.Study(PROBLEM)):
+        with pytest.raises(cg.InputError, match=r"more than 2\*\*53"):
+            one.observe({0: (1.0, 2**53 + 1)})
+    cg.Study(PROBLEM).observe({0: (0.5, 3)})
 
 
 @pytest.mark.parametrize(
