@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import combgame as cg
 from combgame.presets import PRESETS
 from combgame.simulate import make_bench
+from combgame.study.decision import decide
 from combgame.study.snapshot import dump, load
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
@@ -492,6 +493,28 @@ def test_a_deadline_ends_the_asking(monkeypatch):
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
     assert study.decision.why == "deadline" and study.decision.values == 2
+    assert study.decision.sentence.endswith("Results that still come are counted and may yet certify it.")
+
+
+def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), deadline="2999-01-01T00:00")
+    one, two = study.ask(2)
+    study.tell(one, {0: 0.0})
+    monkeypatch.setattr("combgame.study.looking.now", lambda: 4e10)
+    assert study.decision.why == "deadline" and "may yet certify" in study.decision.sentence
+    assert "1 value was still out when it stopped" in str(study.decision)
+    study.tell(two, {1: 50.0})
+    assert study.decision.certified and "may yet" not in study.decision.sentence
+
+
+def test_a_study_that_was_closed_by_hand_stays_closed():
+    study = cg.Study(PROBLEM)
+    todo = study.ask()
+    study.tell(todo, dict.fromkeys(todo.arms, 0.1))
+    study.close("out of money")
+    assert "may yet" not in study.decision.sentence
+    study.retract(todo, "wrong plate")
+    assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
 
 
 def test_min_pulls_come_first():
@@ -638,6 +661,32 @@ def test_a_snapshot_is_the_fold(name):
     other = load(study._setting, "auto", (fold.state.seq, dump(fold)))
     assert dump(other) == dump(fold)
     assert [other.choose() for _ in range(5)] == [fold.choose() for _ in range(5)]
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_snapshot_keeps_the_end(by_hand):
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    study.ask(3)
+    study.tell(1, {0: 0.0})
+    if by_hand:
+        study.close("enough")
+    study.tell(2, {1: 50.0})
+    study.observe({0: 1.0})
+    fold = fold_of(study)
+    other = load(study._setting, "auto", (fold.state.seq, dump(fold)))
+    assert fold.ended is not None and other.ended == fold.ended and other.late == fold.late == 1 + by_hand
+    assert decide(other, other.ended) == study.decision
+
+
+def test_the_clocks():
+    """Replicates are values too: of K arms, t rounds bring at most t K. What is pending has been played."""
+    study = cg.Study(HARD, threshold="stylised")
+    todo = study.ask()
+    study.tell(todo, {a: [0.0, 1.0] * 25 for a in todo.arms})
+    level = study._setting.stopping.threshold.level
+    assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
+    study.ask(6)
+    assert fold_of(study).plan.seen.clock[0] == 6  # before the last of them
 
 
 # ---- any order of anything, against a naive model

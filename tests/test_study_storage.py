@@ -371,6 +371,13 @@ def test_a_snapshot_of_other_events_is_not_used(url, often):
         assert study.status.rounds == 1 and study.ask().id == 9 and study.replay().same
 
 
+def test_a_damaged_snapshot_is_not_used(url, often):
+    with eight_rounds(url) as study, study._session.storage._transaction(write=True) as connection:
+        assert connection.execute(tables.snapshots.update().values(body=b"dear diary")).rowcount == 1
+    with cg.Study.open(url) as study:
+        assert study.status.rounds == 8 and study.ask().id == 9
+
+
 def test_a_snapshot_hides_no_damage(url, often):
     """What lies before a snapshot is not folded again, but it is checked when it is handed out or added up anew."""
     with eight_rounds(url) as study:

@@ -59,6 +59,8 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
         told = f": {fold.state.closed}" if why == "by hand" else ""
         asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
+        if why != "by hand":
+            sentence += " Results that still come are counted and may yet certify it."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
                     facts["values"], tuple(assumptions(fold, facts["pending"])), proved)  # fmt: skip
