@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import combgame as cg
 from combgame.presets import PRESETS
 from combgame.simulate import make_bench
+from combgame.study.decision import decide
 from combgame.study.snapshot import dump, load
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
@@ -95,6 +96,16 @@ def test_a_batch_does_not_clump():
         for one in rounds:
             study.tell(one, measure(one, rng, np.zeros(8), 1.0))
     assert different >= 12  # if nothing pending counted, there would be one in each of the six
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("problem", [cg.Problem(cg.Subsets(6, 3), rewards=cg.Gaussian(1.0)), HARD])
+def test_the_first_batch_is_spread_evenly(problem, name):
+    """Before anything is told there is nothing to go by. (Some rules begin with every action once, 15 or 20 of them.)"""
+    counts = np.zeros(6)
+    for one in cg.Study(problem, rule=name).ask(30):
+        counts[list(one.arms)] += 1
+    assert counts.max() - counts.min() <= 1
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -255,8 +266,21 @@ def test_a_coin_shows_0_or_1(value):
     todo = study.ask()
     with pytest.raises(cg.InputError, match=r"must be 0 or 1|outside \[0, 1\]"):
         study.tell(todo, {todo.arms[0]: value})
-    study.tell(todo, {todo.arms[0]: (0.5, 3)})
+    study.tell(todo, {todo.arms[0]: (0.5, 4)})
     study.tell(study.ask(), {todo.arms[0] + 1: True})
+
+
+def test_a_share_of_coins_is_a_whole_number_of_them():
+    study = cg.Study(COINS)
+    for share, n in ((0.5, 3), (0.33, 3), (0.1, 5), (1e-6, 1000)):
+        with pytest.raises(cg.InputError, match="not a whole number; give the share unrounded"):
+            study.observe({0: (share, n)})
+    for share, n in ((1 / 3, 3), (0.1, 10), (0.7, 10), (2 / 7, 7_000_000), (0.0, 5), (1.0, 2**53)):
+        study.observe({0: (share, n)})
+    for one in (study, cg.Study(PROBLEM)):
+        with pytest.raises(cg.InputError, match=r"more than 2\*\*53"):
+            one.observe({0: (1.0, 2**53 + 1)})
+    cg.Study(PROBLEM).observe({0: (0.5, 3)})
 
 
 @pytest.mark.parametrize(
@@ -275,6 +299,12 @@ def test_a_coin_shows_0_or_1(value):
         (lambda s: s.ask(lease=-1), "lease = -1"),
         (lambda s: s.ask(client=""), "client = ''"),
         (lambda s: s.close(""), "says why"),
+        (lambda s: s.tell_many({1.0: {}}), "round = 1.0"),
+        (lambda s: s.tell_many({True: {}}), "round = True"),
+        (lambda s: s.tell_many({1: {}, s.pending[0]: {}}), "round 1 is given twice"),
+        (lambda s: s.observe({0: 1.0}, reason=5), "reason = 5"),
+        (lambda s: s.observe({0: 1.0}, reason=True), "reason = True"),
+        (lambda s: setattr(s, "client", 5) or s.ask(), "client = 5"),
     ],
 )
 def test_other_refusals(act, sentence):
@@ -374,6 +404,49 @@ def test_what_touches_the_guarantee_is_in_the_assumptions():
     assert study.decision.values == 5
 
 
+def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
+    time = [1000.0]
+    monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
+    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
+    study = cg.Study(problem)
+    first, second = study.ask(client="me", lease=60), study.ask(client="you")
+    study.ask(2, client="third")
+    study.ask(client="me", lease=60)  # renewed in time: not worth a word
+    time[0] = 1100.0
+    assert study.ask(client="fourth").id == 1
+    study.tell(second, {second.arms[0]: 0.0})
+    study.tell(first, {first.arms[0]: 5.0})
+    with pytest.raises(cg.StudyError, match=r"measured twice, observe\(\) adds the second"):
+        study.tell(first, {first.arms[0]: 5.1})
+    assert study.decision.certified
+    for words in ("2 values were still out when it stopped", "1 round was told before others", "1 round was asked again because"):
+        assert words in str(study.decision)
+    for one in study.pending:
+        study.tell(one, {one.arms[0]: 0.0})
+    assert "2 values were still out when it stopped" in str(study.decision)
+
+    study = cg.Study(problem)  # one at a time: nothing to say
+    while not study.done:
+        todo = study.ask(client="me")
+        study.tell(todo, {a: 5.0 * a for a in todo.arms})
+    assert len(study.decision.assumptions) == 1
+
+
+@pytest.mark.parametrize("threshold", ["mixture", "proved"])
+def test_only_what_was_told_counts_for_stopping(threshold):
+    one, other = (cg.Study(HARD, threshold=threshold) for _ in range(2))
+    todo, rng = one.ask(60), np.random.default_rng(3)
+    for here in todo[:10]:
+        values = measure(here, rng, np.arange(6.0), 1.0)
+        one.tell(here, values)
+        other.observe(values)
+    a, b = fold_of(one), fold_of(other)
+    assert a.state.pending.sum() == 100 and b.state.pending.sum() == 0
+    for what in ("evidence", "best", "rival"):
+        assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
+    assert one.status.threshold == other.status.threshold and a.state.seen.counts.sum() == 20
+
+
 # ---- stopping without a certificate
 
 
@@ -401,6 +474,17 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
     assert study.decision.confidence == 0.0 and "too weak" in study.decision.sentence
 
 
+@pytest.mark.parametrize(("threshold", "proved"), [("mixture", True), ("stylised", False)])
+def test_a_heuristic_confidence_is_called_so(threshold, proved):
+    study, rng = cg.Study(PROBLEM, 1e-30, threshold=threshold, max_rounds=40), np.random.default_rng(0)
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng))
+    decision = study.decision
+    assert decision.why == "budget" and decision.confidence > 0.0 and decision.proved is decision.to_dict()["proved"] is proved
+    assert ("by the heuristic threshold stylised, which is not proved" in decision.sentence) is not proved
+
+
 def test_a_deadline_ends_the_asking(monkeypatch):
     study = cg.Study(PROBLEM, deadline="2999-01-01T00:00")
     todo = study.ask()
@@ -409,6 +493,28 @@ def test_a_deadline_ends_the_asking(monkeypatch):
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
     assert study.decision.why == "deadline" and study.decision.values == 2
+    assert study.decision.sentence.endswith("Results that still come are counted and may yet certify it.")
+
+
+def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), deadline="2999-01-01T00:00")
+    one, two = study.ask(2)
+    study.tell(one, {0: 0.0})
+    monkeypatch.setattr("combgame.study.looking.now", lambda: 4e10)
+    assert study.decision.why == "deadline" and "may yet certify" in study.decision.sentence
+    assert "1 value was still out when it stopped" in str(study.decision)
+    study.tell(two, {1: 50.0})
+    assert study.decision.certified and "may yet" not in study.decision.sentence
+
+
+def test_a_study_that_was_closed_by_hand_stays_closed():
+    study = cg.Study(PROBLEM)
+    todo = study.ask()
+    study.tell(todo, dict.fromkeys(todo.arms, 0.1))
+    study.close("out of money")
+    assert "may yet" not in study.decision.sentence
+    study.retract(todo, "wrong plate")
+    assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
 
 
 def test_min_pulls_come_first():
@@ -444,6 +550,46 @@ def test_callbacks_are_called_after_the_event_is_stored():
         study.tell(todo, {a: float(a) * 50 for a in todo.arms})
         study.tell(todo, {a: float(a) * 50 for a in todo.arms})
     assert heard == [("asked", 1), ("asked", 2), ("told", 1), ("told", 2), ("certified", (1,))]
+
+
+def test_a_callback_that_fails_keeps_no_other_from_being_called():
+    heard = []
+
+    def broken(number):
+        heard.append(number)
+        raise ValueError(f"no lamp {number}")
+
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_told=broken, on_certified=heard.append)
+    study.ask(2)
+    with pytest.raises(ValueError, match="no lamp 1"):
+        study.tell_many({1: {0: 0.0}, 2: {1: 50.0}})
+    assert heard[:2] == [1, 2] and heard[2].answer == (1,) and study.done
+
+
+def test_a_retraction_that_leaves_a_certificate_is_told():
+    heard = []
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_certified=heard.append)
+    for _ in range(2):  # the judge wants to know the rival before
+        study.observe({0: [0.0] * 9, 1: [0.4] * 9})
+    slip = study.observe({1: 30.0})
+    assert len(heard) == 1  # a result after the decision is not part of it
+    study.retract(slip, "typed the date")
+    assert [one.values for one in heard] == [36, 36] and study.decision == heard[1]
+    study.retract(arm=0, reason="contaminated")
+    assert len(heard) == 2 and not study.done
+
+
+def test_the_decision_that_is_called_back_is_the_one_that_was_made():
+    """Another process may retract before the callback is called."""
+    heard = []
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)),
+        on_told=lambda number: study.retract(number, "on second thoughts"),
+        on_certified=heard.append,
+    )
+    study.observe({1: 50.0})
+    study.tell(study.ask(), {0: 0.0})
+    assert not study.done and [one.answer for one in heard] == [(1,)]
 
 
 def test_threads_share_a_study():
@@ -515,6 +661,32 @@ def test_a_snapshot_is_the_fold(name):
     other = load(study._setting, "auto", (fold.state.seq, dump(fold)))
     assert dump(other) == dump(fold)
     assert [other.choose() for _ in range(5)] == [fold.choose() for _ in range(5)]
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_snapshot_keeps_the_end(by_hand):
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    study.ask(3)
+    study.tell(1, {0: 0.0})
+    if by_hand:
+        study.close("enough")
+    study.tell(2, {1: 50.0})
+    study.observe({0: 1.0})
+    fold = fold_of(study)
+    other = load(study._setting, "auto", (fold.state.seq, dump(fold)))
+    assert fold.ended is not None and other.ended == fold.ended and other.late == fold.late == 1 + by_hand
+    assert decide(other, other.ended) == study.decision
+
+
+def test_the_clocks():
+    """Replicates are values too: of K arms, t rounds bring at most t K. What is pending has been played."""
+    study = cg.Study(HARD, threshold="stylised")
+    todo = study.ask()
+    study.tell(todo, {a: [0.0, 1.0] * 25 for a in todo.arms})
+    level = study._setting.stopping.threshold.level
+    assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
+    study.ask(6)
+    assert fold_of(study).plan.seen.clock[0] == 6  # before the last of them
 
 
 # ---- any order of anything, against a naive model

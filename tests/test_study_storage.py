@@ -126,6 +126,26 @@ def test_two_objects_see_what_the_other_does(url):
         assert one.status.rounds == 1 and [e.kind for e in one.events()] == ["created", "asked", "asked", "told"]
 
 
+def test_what_is_accepted_can_be_read_again(url):
+    """What is sealed is what the columns give back, whatever type the caller had."""
+    with cg.Study(PROBLEM, storage=url, client=np.str_("me")) as study:
+        one, two, three = study.ask(3)
+        study.tell_many({np.int64(one.id): {}, two: dict.fromkeys(two.arms, 0.5)})
+        study.fail(np.int64(three.id), np.str_("spilt"))
+        study.observe({0: 1.0}, reason=np.str_("last year"))
+    with cg.Study.open(url) as study:
+        assert study.replay().same and len(study.events()) == 8
+
+
+def test_a_study_that_is_opened_calls_back_too(url):
+    heard = []
+    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close_storage()
+    with cg.Study.open(url, on_asked=heard.append, on_told=heard.append, on_certified=heard.append) as study:
+        one, two = study.ask(2)
+        study.tell_many({one: {0: 0.0}, two: {1: 50.0}})
+        assert heard == [one, two, 1, 2, study.decision]
+
+
 def test_a_problem_that_no_file_can_hold_is_opened_from_python(url):
     problem = cg.Problem(cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4), cg.Arms(4), cg.Gaussian(0.1))
     with cg.Study(problem, storage=url) as study:
@@ -328,6 +348,58 @@ def test_an_event_that_was_changed_is_found(url, damage):
             study.replay()
     with cg.Study.open(url) as study, pytest.raises(cg.StoreError, match="is not what was stored"):
         study.ask()
+
+
+def sql(study, statement):
+    with study._session.storage._transaction(write=True) as connection:
+        connection.exec_driver_sql(statement)
+
+
+def eight_rounds(url):
+    study = cg.Study(HARD, storage=url)
+    for one in study.ask(8):
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    return study
+
+
+def test_a_snapshot_of_other_events_is_not_used(url, often):
+    """The events are what counts: a snapshot that is ahead of them, or beside them, is passed over."""
+    with eight_rounds(url) as study:
+        assert fold_of(study).state.seq == 17
+        sql(study, "DELETE FROM combgame_events WHERE seq > 10")
+    with cg.Study.open(url) as study:
+        assert study.status.rounds == 1 and study.ask().id == 9 and study.replay().same
+
+
+def test_a_damaged_snapshot_is_not_used(url, often):
+    with eight_rounds(url) as study, study._session.storage._transaction(write=True) as connection:
+        assert connection.execute(tables.snapshots.update().values(body=b"dear diary")).rowcount == 1
+    with cg.Study.open(url) as study:
+        assert study.status.rounds == 8 and study.ask().id == 9
+
+
+def test_a_snapshot_hides_no_damage(url, often):
+    """What lies before a snapshot is not folded again, but it is checked when it is handed out or added up anew."""
+    with eight_rounds(url) as study:
+        sql(study, "UPDATE combgame_events SET reason = 'x' WHERE seq = 3")
+    for act in (
+        lambda study: study.events(),
+        lambda study: study.rows("round"),
+        lambda study: study.export(),
+        lambda study: study.retract(8, "wrong"),
+    ):
+        with cg.Study.open(url) as study:
+            assert study.status.rounds == 8
+            with pytest.raises(cg.StoreError, match="event 3 is not what was stored"):
+                act(study)
+
+
+def test_nothing_is_added_to_a_file_that_was_put_back(url):
+    with eight_rounds(url) as study:
+        sql(study, "DELETE FROM combgame_events WHERE seq > 10")
+        with pytest.raises(cg.StoreError, match=r"event 17 is not what was stored.*put back"):
+            study.ask()
+        assert len(study.events()) == 10 and study.ask().id == 9 and study.replay().same
 
 
 def test_files_that_are_no_studies(tmp_path):

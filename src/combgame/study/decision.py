@@ -22,6 +22,7 @@ class Decision:
     rounds: int  # of which something was told
     values: int
     assumptions: tuple[str, ...]
+    proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
 
     @property
     def certified(self) -> bool:
@@ -47,32 +48,46 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
     within = f", to within {setting.epsilon:g}," if setting.epsilon else ""
     numbers = f"evidence {facts['evidence']:.2f} against {other}, threshold {facts['threshold']:.2f}"
     spent = f"{count(facts['rounds'], 'round')} and {count(facts['values'], 'value')}"
+    proved, heuristic = setting.stopping.validity.proved, f"the heuristic threshold {setting.stopping.name}"
     if why == "certified":
-        proved = setting.stopping.validity.proved
-        held = (
-            f"with confidence {100 * sure:g}%"
-            if proved
-            else f"by the heuristic threshold {setting.stopping.name} at delta = {setting.delta:g}"
-        )
+        held = f"with confidence {100 * sure:g}%" if proved else f"by {heuristic} at delta = {setting.delta:g}"
         sentence = f"{best} is the best answer{within} {held}, after {spent} ({numbers})."
     else:
         reached = f"the confidence reached is {100 * sure:.3g}%" if sure > 0.0 else "the evidence is too weak for any confidence"
+        if not proved:
+            reached += f" by {heuristic}, which is not proved,"
         told = f": {fold.state.closed}" if why == "by hand" else ""
         asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
+        if why != "by hand":
+            sentence += " Results that still come are counted and may yet certify it."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
-                    facts["values"], tuple(assumptions(fold)))  # fmt: skip
+                    facts["values"], tuple(assumptions(fold, facts["pending"])), proved)  # fmt: skip
 
 
-def assumptions(fold: Fold) -> list[str]:
-    """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study."""
+LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is."
+
+
+def assumptions(fold: Fold, pending: int) -> list[str]:
+    """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study.
+
+    pending: values that were still out when it stopped.
+    """
     setting, notes = fold.setting, fold.state.notes
 
     def some(what: str, one: str, many: str) -> str:
         return f"1 {one}" if notes[what] == 1 else f"{notes[what]:,} {many}"
 
     found = [f"The threshold is {setting.stopping.validity}."]
+    if pending:
+        found.append(f"{count(pending, 'value')} {'was' if pending == 1 else 'were'} still out when it stopped: {LATENESS}")
+    if "overtaking" in notes:
+        found.append(
+            f"{some('overtaking', 'round was', 'rounds were')} told before others that had been asked earlier: {LATENESS}"
+        )
+    if "overdue" in notes:
+        found.append(f"{some('overdue', 'round was', 'rounds were')} asked again because a lease had ended: {LATENESS}")
     if "failed" in notes:
         found.append(
             f"{some('failed', 'round', 'rounds')} failed: the guarantee holds if failing had nothing to do with the values."

@@ -85,6 +85,8 @@ class Fold:
             if state.asked < len(self.start):
                 self._recommend(side.game, seen, side.view)  # a judge may remember the last rival
                 return tuple(sorted(int(a) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
+            if not lack.any() and (told.counts[self.needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
+                lack = np.where(self.needed, seen.counts[self.needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
                 side.game.actions.argmax(lack, side.view.action)
             else:
@@ -142,6 +144,7 @@ class Fold:
         return {
             "why": why, "answer": list(arms_of(side.view.best)), "rival": list(arms_of(side.view.rival)),
             "evidence": float(side.view.evidence[0]), "threshold": level, "rounds": self.state.told,
-            "values": int(self.state.seen.counts.sum()), "clock": t, "seq": self.state.seq if event is None else event.seq,
+            "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
+            "seq": self.state.seq if event is None else event.seq,
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip

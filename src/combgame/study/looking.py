@@ -69,7 +69,7 @@ class Looking:
 
     def events(self) -> list[Event]:
         """All that has happened."""
-        return [event for event, _ in self._session.events()]
+        return self._session.events()
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
@@ -100,7 +100,7 @@ class Looking:
 
     def replay(self) -> Replay:
         """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere."""
-        return replay(self._setting, self._session.engine, self._session.events(), self.name)
+        return replay(self._setting, self._session.engine, self.events())
 
     def __repr__(self) -> str:
         return f"<study {self.name!r}: {self.state}; print its status>"

@@ -5,8 +5,6 @@ from typing import Any
 
 from .events import Event
 from .fold import Fold
-from .memory import Sealed
-from .session import check_seal
 from .setting import Setting
 
 
@@ -27,12 +25,9 @@ class Replay:
         return self.sentence
 
 
-def replay(setting: Setting, engine: str, stored: list[Sealed], name: str) -> Replay:
-    fold, before = Fold(setting, engine), ""
-    events: list[Event] = [event for event, _ in stored]
-    for k, (event, sealed) in enumerate(stored):
-        check_seal(before, event, sealed, name)
-        before = sealed
+def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
+    fold = Fold(setting, engine)
+    for k, event in enumerate(events):
         fold.apply(event, lambda k=k: events[:k])  # type: ignore[misc]
     made, found = events[0].data["version"], fold.differences
     head = f"{len(events):,} events, {fold.state.asked:,} rounds"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._sources import digest
-from ..errors import StoreError
+from ..errors import InputError, StoreError
 from .events import Event, seal
 from .fold import Fold
 from .memory import Log, Sealed, Storage
@@ -17,23 +17,32 @@ from .snapshot import EVERY, dump, load
 class Batch:
     """The events of one transaction."""
 
-    def __init__(self, fold: Fold, log: Log, client: str | None) -> None:
-        self.fold, self.log, self.client = fold, log, client
+    def __init__(self, fold: Fold, log: Log, name: str, client: str | None) -> None:
+        self.fold, self.log, self.name, self.client = fold, log, name, client
         self.at, self.before = now(), fold.state.seq
         self.events: list[Sealed] = []
         self.clean = True  # the fold is still that of what is stored
-        self.certified = False  # by this very transaction
+        self._was = fold.ended
+
+    @property
+    def certified(self) -> bool:
+        """By this very transaction."""
+        ended = self.fold.ended
+        return ended is not None and ended is not self._was and ended["why"] == "certified"
 
     def choose(self) -> list[int]:
         self.clean = False
         return list(self.fold.choose())
 
     def add(self, kind: str, round: int | None = None, reason: str | None = None, chosen: bool = False, **data: Any) -> None:
+        for what, value, kind_of in (("round", round, int), ("client", self.client, str), ("reason", reason, str)):
+            if value is not None and type(value) is not kind_of:  # a database would give back another value than was sealed
+                raise InputError(f"{what} = {value!r} must be of the type {kind_of.__name__}, or None.")
         self.clean = False
         event = Event(self.fold.state.seq + 1, kind, self.at, round, self.client, reason, data)
         sealed = seal(self.fold.state.seal, event)
         self.events.append((event, sealed))
-        go_on(self.fold, event, sealed, self.log, chosen)
+        go_on(self.fold, event, sealed, self.log, self.name, chosen)
 
 
 class Session:
@@ -52,13 +61,12 @@ class Session:
             try:
                 with self.storage.writing() as log:
                     fold, behind = self._catch_up(log)
-                    batch, was = Batch(fold, log, client), fold.ended
+                    batch = Batch(fold, log, self.name, client)
                     yield batch
                     if batch.events:
                         log.append(batch.events)
                     if behind or fold.state.seq // EVERY > batch.before // EVERY:
                         self._keep(log, fold)
-                batch.certified = fold.ended is not None and fold.ended is not was and fold.ended["why"] == "certified"
             except BaseException:
                 if batch is None or not batch.clean:
                     self._fold = None  # it may be ahead of what is stored: to be made again
@@ -75,18 +83,25 @@ class Session:
                 raise
             yield fold
 
-    def events(self) -> list[Sealed]:
+    def events(self) -> list[Event]:
         with self.lock, self.storage.reading() as log:
-            return log.events()
+            return checked(log.events(), self.name)
 
     def _catch_up(self, log: Log) -> tuple[Fold, bool]:
         """Fold what others have stored; whether that was so much that a snapshot is due."""
-        if self._fold is None:
-            self._fold = load(self.setting, self.engine, log.snapshot(digest()))
-        fold, before = self._fold, self._fold.state.seq
-        for event, sealed in log.events(after=before):
+        fold = self._fold or load(self.setting, self.engine, log.snapshot(digest()))
+        found = log.events(after=max(fold.state.seq - 1, 0))  # the last one that it knows must be there, as it knows it
+        if fold.state.seq and (not found or (found[0][0].seq, found[0][1]) != (fold.state.seq, fold.state.seal)):
+            if self._fold is not None:
+                raise StoreError(
+                    f"study {self.name!r}: event {fold.state.seq} is not what was stored, because the file was changed or put back; "
+                    "open it again to go on with what it has now."
+                )
+            fold, found = load(self.setting, self.engine, None), log.events()  # a snapshot of other events
+        self._fold, before = fold, fold.state.seq
+        for event, sealed in found[1:] if before else found:
             check_seal(fold.state.seal, event, sealed, self.name)
-            go_on(fold, event, sealed, log)
+            go_on(fold, event, sealed, log, self.name)
         return fold, fold.state.seq - before > EVERY
 
     def _keep(self, log: Log, fold: Fold) -> None:
@@ -95,9 +110,18 @@ class Session:
             log.keep(fold.state.seq, digest(), body)
 
 
-def go_on(fold: Fold, event: Event, sealed: str, log: Log, chosen: bool = False) -> None:
-    fold.apply(event, lambda: [one for one, _ in log.events(before=event.seq)], chosen)
+def go_on(fold: Fold, event: Event, sealed: str, log: Log, name: str, chosen: bool = False) -> None:
+    fold.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
     fold.state.seal = sealed
+
+
+def checked(stored: list[Sealed], name: str) -> list[Event]:
+    """The events from the first one on, each as it was stored."""
+    before = ""
+    for event, sealed in stored:
+        check_seal(before, event, sealed, name)
+        before = sealed
+    return [event for event, _ in stored]
 
 
 def check_seal(before: str, event: Event, sealed: str, name: str) -> None:

@@ -67,6 +67,7 @@ class State:
             self.pending[data["arms"]] += 1.0
             return
         known = self.open[number]
+        self._note("overdue", known.expired(event.at))
         if known.waiting:
             known.waiting = False
             self.pending[known.left] += 1.0
@@ -74,6 +75,8 @@ class State:
 
     def _told(self, event: Event, past: Past) -> None:
         number, known = event.round or 0, self.open[event.round or 0]
+        if not known.touched:
+            self._note("overtaking", any(other < number and not one.waiting for other, one in self.open.items()))
         self.told += not known.touched
         known.touched = True
         for arm, entry in entries(event).items():

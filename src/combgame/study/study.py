@@ -1,13 +1,13 @@
 """Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is sure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from ..errors import InputError, StudyError, UnknownNameError
 from ..problem import Problem
 from ..rules import RuleBase
 from ..structures.base import whole
-from .decision import Decision
+from .decision import Decision, decide
 from .events import Event, seal
 from .fold import Fold
 from .looking import Looking
@@ -85,7 +85,16 @@ class Study(Looking):
 
     @classmethod
     def open(
-        cls, storage: str, name: str = "study", *, client: str | None = None, engine: str = "auto", timeout: float = 30.0
+        cls,
+        storage: str,
+        name: str = "study",
+        *,
+        client: str | None = None,
+        engine: str = "auto",
+        timeout: float = 30.0,
+        on_asked: Callable[[Round], Any] | None = None,
+        on_told: Callable[[int], Any] | None = None,
+        on_certified: Callable[[Decision], Any] | None = None,
     ) -> "Study":
         """A stored study by its name, with the settings that are stored with it."""
         storing = open_storage(storage, name, timeout)
@@ -95,13 +104,13 @@ class Study(Looking):
             storing.close()
             raise
         study = cls.__new__(cls)
-        study._set_up(setting, storing, name, client, engine)
+        study._set_up(setting, storing, name, client, engine, on_asked, on_told, on_certified)
         return study
 
     def _set_up(self, setting: Setting, storing: Any, name: str, client: str | None, engine: str, *calls: Any) -> None:
         self.name, self.client = name, _client(client)
         self._setting, self._session = setting, Session(setting, storing, name, engine)
-        self._calls = (*calls, None, None, None)[:3]
+        self._calls = calls
 
     def close_storage(self) -> None:
         """Let go of the file or the connection. (A study may be dropped without: nothing is kept back.)"""
@@ -133,8 +142,7 @@ class Study(Looking):
             raise InputError(f"ask: lease = {lease!r} must be a positive number of seconds, or None.")
         with self._session.writing(_client(client) or self.client) as batch:
             found = self._give(batch, most, lease)
-        for one in found:
-            self._call(0, one)
+        self._call(asked=found)
         if n is not None:
             return found
         if not found:
@@ -175,15 +183,18 @@ class Study(Looking):
         """
         self.tell_many({_number(round, "tell"): values}, final, client)
 
-    def tell_many(self, told: Mapping[int, Any], final: bool = True, client: str | None = None) -> None:
-        """Tell several rounds, by their numbers, at once: all of it is stored, or nothing."""
+    def tell_many(self, told: Mapping[Any, Any], final: bool = True, client: str | None = None) -> None:
+        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing."""
+        rounds: dict[int, Any] = {}
+        for key, values in told.items():
+            number = _number(key, "tell")
+            if number in rounds:
+                raise InputError(f"tell_many: round {number} is given twice; give it once.")
+            rounds[number] = values
         with self._session.writing(_client(client) or self.client) as batch:
-            fresh = [self._tell(batch, number, values, bool(final)) for number, values in told.items()]
-        for number, new in zip(told, fresh, strict=True):
-            if new:
-                self._call(1, number)
-        if batch.certified:
-            self._call(2, self.decision)
+            fresh = [self._tell(batch, number, values, bool(final)) for number, values in rounds.items()]
+            decision = self._certified(batch)
+        self._call(told=[number for number, new in zip(rounds, fresh, strict=True) if new], certified=decision)
 
     def _tell(self, batch: Batch, number: int, values: Any, final: bool) -> bool:
         known, how = look_up(batch, number, "tell")
@@ -204,7 +215,7 @@ class Study(Looking):
                 old = "missing" if known.told[arm] is None else known.told[arm]
                 raise StudyError(
                     f"tell: round {number}: arm {self.problem.label([arm])} was told to be {old}, and now {entry}; nothing was changed: "
-                    f"retract({number}, reason) first if it was wrong."
+                    f"retract({number}, reason) first if it was wrong; if the round was measured twice, observe() adds the second."
                 )
         return {arm: entry for arm, entry in given.items() if arm not in known.told}
 
@@ -234,23 +245,26 @@ class Study(Looking):
                         f"retract: no value of arm {self.problem.label([which])} was told, so there is nothing to retract."
                     )
                 batch.add("retracted", None, reason, arm=which)
-                return
-            number = _number(round, "retract")
-            known, _ = look_up(batch, number, "retract")
-            if not known.told:
-                raise StudyError(f"retract: nothing that was told of round {number} is left, so there is nothing to retract.")
-            batch.add("retracted", number, reason)
+            else:
+                number = _number(round, "retract")
+                known, _ = look_up(batch, number, "retract")
+                if not known.told:
+                    raise StudyError(f"retract: nothing that was told of round {number} is left, so there is nothing to retract.")
+                batch.add("retracted", number, reason)
+            decision = self._certified(batch)
+        self._call(certified=decision)
 
     def observe(self, values: Any, reason: str | None = None, client: str | None = None) -> int:
         """Data that were measured outside the study, by arm; the number by which they can be retracted."""
+        reason = None if reason is None else _reason(reason, "observe")
         given = {arm: entry for arm, entry in read_values(self.problem, values, None, "observe").items() if entry is not None}
         if not given:
             raise InputError(f"observe: values = {values!r} has no value; give at least one arm with one.")
         with self._session.writing(_client(client) or self.client) as batch:
             number = batch.fold.state.last + 1
             batch.add("observed", number, reason, values={str(arm): entry for arm, entry in given.items()})
-        if batch.certified:
-            self._call(2, self.decision)
+            decision = self._certified(batch)
+        self._call(certified=decision)
         return number
 
     def close(self, reason: str, client: str | None = None) -> None:
@@ -260,24 +274,34 @@ class Study(Looking):
             if batch.fold.state.closed is None:
                 batch.add("closed", None, reason)
 
-    def _call(self, which: int, what: Any) -> None:
-        if self._calls[which] is not None:
-            self._calls[which](what)
+    def _certified(self, batch: Batch) -> Decision | None:
+        """The decision that this transaction has made, if it has; taken before anybody else can write."""
+        return decide(batch.fold, batch.fold.ended) if batch.certified and batch.fold.ended else None
+
+    def _call(self, asked: Sequence[Round] = (), told: Sequence[int] = (), certified: Decision | None = None) -> None:
+        """Call back, after it is stored. An error in one keeps no other from being called; the first is raised at the end."""
+        errors = []
+        for call, news in zip(self._calls, (asked, told, () if certified is None else (certified,)), strict=True):
+            for one in news if call is not None else ():
+                try:
+                    call(one)
+                except Exception as error:
+                    errors.append(error)
+        if errors:
+            raise errors[0]
 
 
 def _number(round: Any, what: str) -> int:
-    if isinstance(round, Round):
-        return round.id
-    return whole(f"{what}: round", round, 1)
+    return whole(f"{what}: round", round.id if isinstance(round, Round) else round, 1)
 
 
 def _reason(reason: Any, what: str) -> str:
     if not isinstance(reason, str) or not reason.strip():
         raise InputError(f"{what}: reason = {reason!r} must be a text that says why; it is kept with the event.")
-    return reason
+    return str(reason)
 
 
 def _client(client: Any) -> str | None:
     if client is not None and (not isinstance(client, str) or not client.strip()):
         raise InputError(f"client = {client!r} must be a text that says who, or None.")
-    return client
+    return None if client is None else str(client)

@@ -11,6 +11,8 @@ from ..problem import Problem
 
 Entry = None | float | list[float] | dict[str, float]  # as JSON has it; a mean of n values is {"mean": ..., "n": ...}
 
+MOST = 2**53  # values in one mean
+
 
 def read_values(problem: Problem, values: Any, among: Collection[int] | None = None, where: str = "values") -> dict[int, Entry]:
     """Values by arm, checked; `among`: the arms that may have one.
@@ -50,11 +52,22 @@ def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
             raise InputError(
                 f"{at}: a mean of {value[1]} values hides their spread, which is needed here; give the values as a list."
             )
-        return {"mean": _number(problem, at, value[0], single=False), "n": int(value[1])}
+        return _mean(problem, at, _number(problem, at, value[0], single=False), int(value[1]))
     if isinstance(value, list | np.ndarray) and np.ndim(value) == 1:
         present = [x for x in value if not (x is None or (isinstance(x, float | np.floating) and math.isnan(x)))]
         return [_number(problem, at, x) for x in present] or None
     return _number(problem, at, value)
+
+
+def _mean(problem: Problem, at: str, mean: float, n: int) -> Entry:
+    if n > MOST:
+        raise InputError(f"{at}: n = {n} is more than 2**53, beyond which numbers are not counted exactly; check it.")
+    if problem.rewards.family == "bernoulli" and abs(mean * n - round(mean * n)) > 1e-9 * n:
+        raise InputError(
+            f"{at}: {mean:g} of {n} results would be {mean * n:g} that are 1, which is not a whole number; give the share unrounded, "
+            f"such as ({round(mean * n)} / {n}, {n})."
+        )
+    return {"mean": mean, "n": n}
 
 
 def _number(problem: Problem, at: str, value: Any, single: bool = True) -> float:
