@@ -87,6 +87,24 @@ def test_asking_again_gives_the_same_table(lab):
     assert [o["id"] for o in other] == [4, 5] and other[0]["names"]
 
 
+def test_a_table_that_was_not_told_is_not_overwritten(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 2, "--out", "todo.csv")
+    assert lab("ask", "-n", 2, "--out", "todo.csv")[0] == 0  # nothing is in it
+    fill("todo.csv", np.random.default_rng(0))
+    before = Path("todo.csv").read_text()
+    code, text = lab("ask", "-n", 4, "--out", "todo.csv")
+    assert code == 2 and "`combgame study tell todo.csv` first" in text and Path("todo.csv").read_text() == before
+    with cg.Study.open("sqlite:///lab.db") as study:
+        assert len(study.pending) == 2  # nothing was asked
+    assert lab("ask", "--out", "other.csv")[0] == 0
+    lab("tell", "todo.csv")
+    assert lab("ask", "--out", "todo.csv")[0] == 0 and Path("todo.csv").read_text() != before
+    code, text = lab("ask", "--out", "screen.toml")
+    assert code == 2 and "no table of this study" in text and Path("screen.toml").read_text() == TOML
+    assert lab("ask", "--out", "screen.toml", "--force")[0] == 0
+
+
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import StoreError
+from ..errors import CombGameError, StoreError
 from .sheet import read_sheet, write_sheet
 from .words import count
 
@@ -96,10 +96,13 @@ def ask(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table to be filled in to this file.")] = None,
     client: Client = None,
     lease: Annotated[float | None, typer.Option(help="Seconds after which somebody else may get the rounds.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --out, even if it has values that were not told.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What to measure next, as a table to be filled in."""
     with opened(storage, name, client) as study:
+        if out is not None and not force:
+            spare(out, study)
         found = study.ask(n, lease=lease)
         state = study.state
         told = [vars(one) for one in found]
@@ -116,6 +119,21 @@ def ask(
             typer.echo(f"combgame: {study.status.next}", err=True)
             leave(state)
             raise typer.Exit(NOTHING)
+
+
+def spare(path: Path, study: Any) -> None:
+    """Refuse to overwrite values that were not told, and what is not a table of this study."""
+    if not path.is_file() or not path.stat().st_size:
+        return
+    instead = "or name another --out, or --force to overwrite it"
+    try:
+        sheet = read_sheet(path, study.problem)
+    except CombGameError as error:
+        raise StoreError(f"{path} is there already, and is no table of this study; move it, {instead} ({error})") from None
+    left = {one.id: one.left for one in study.pending}
+    for number, values in sheet.items():
+        if any(x is not None and arm in left.get(number, ()) for arm, x in values.items()):
+            raise StoreError(f"{path} has values of round {number} that were not told: `combgame study tell {path}` first, {instead}.")
 
 
 def write(path: Path, text: str) -> None:
