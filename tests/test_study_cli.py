@@ -105,6 +105,14 @@ def test_a_table_that_was_not_told_is_not_overwritten(lab):
     assert lab("ask", "--out", "screen.toml", "--force")[0] == 0
 
 
+@pytest.mark.parametrize("table", ["round,arm,value\n1,ann,0.5\n", "round,arm,value\n1,ann,0.5\n1,bob,0.5"])
+def test_half_a_table_is_told_with_partial(lab, table):
+    lab("create", "screen.toml")
+    lab("ask")
+    Path("todo.csv").write_text(table)
+    assert lab("tell", "todo.csv")[0] == 2 and lab("tell", "todo.csv", "--partial")[0] == 0
+
+
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")
@@ -137,8 +145,10 @@ def test_other_commands(lab):
         ('round,arm,value\n1,ann,"0,5"\n', "decimal point"),
         ("round,arm,value\n1,zoe,0.5\n", "line 2: the arm 'zoe' is not known"),
         ("round,arm,value\nx,ann,0.5\n", "line 2: round = 'x'"),
-        ("round,arm,value\n1,eve,0.5\n", "eve is not in the round"),
-        ("round,arm,value\n1,ann,0.5\n9,ann,0.5\n", "round 9 is not known"),
+        ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n1,eve,0.5\n", "eve is not in the round"),
+        ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n9,ann,0.5\n", "round 9 is not known"),
+        ("round,arm,value\n1,ann,0.5\n", "the table is incomplete: round 1 has no line for bob"),
+        ("round,arm,value\n1,ann,0.5\n1,bob,0.5", "the table is incomplete: its last line has no newline"),
         ("round,arm,value\n", "no lines"),
         ("", "must name the columns"),
     ],

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import CombGameError, StoreError
+from ..errors import CombGameError, InputError, StoreError
 from .sheet import read_sheet, write_sheet
 from .words import count
 
@@ -158,6 +158,9 @@ def tell(
     """Tell what came out: all of the table, or, if anything in it is refused, nothing. The same table again is harmless."""
     with opened(storage, name, client) as study:
         sheet = read_sheet(file, study.problem)
+        left = {one.id: one.left for one in study.pending}
+        if not partial:
+            check_whole(file, sheet, left, study.problem)
         blank = [] if final else [number for number, values in sheet.items() if all(x is None for x in values.values())]
         told = {number: values for number, values in sheet.items() if number not in blank}
         if partial:
@@ -168,6 +171,22 @@ def tell(
             f" {len(blank)} without any value stay open (--final: they are missing)." if blank else ""
         )
         put({"told": list(told), "blank": blank, "state": status.state, "next": status.next}, f"{text} {status.next}", as_json)
+
+
+def check_whole(path: Path, sheet: dict[int, dict[int, Any]], left: dict[int, tuple[int, ...]], problem: Any) -> None:
+    """Refuse a table that was cut off."""
+    cut = [(number, arm) for number, values in sheet.items() for arm in left.get(number, ()) if arm not in values]
+    if cut:
+        (number, arm), rest = cut[0], f" ({len(cut) - 1} more are missing)" if cut[1:] else ""
+        raise InputError(
+            f"{path}: the table is incomplete: round {number} has no line for {problem.label([arm])}{rest}; give the whole table (a "
+            "blank value is missing), or --partial if the rest is still to come."
+        )
+    if not path.read_bytes().endswith((b"\n", b"\r")):
+        raise InputError(
+            f"{path}: the table is incomplete: its last line has no newline at its end, as if it were cut off; end it with one if it is "
+            "whole, or --partial if the rest is still to come."
+        )
 
 
 @app.command()
