@@ -53,7 +53,7 @@ def lab(tmp_path, monkeypatch):
 def fill(path, rng, lost=()):
     lines = list(csv.reader(Path(path).read_text().splitlines()))
     for line in lines[1:]:
-        line[2] = "" if tuple(line[:2]) in lost else str(MEANS[NAMES.index(line[1])] + 0.1 * rng.standard_normal())
+        line[3] = "" if tuple(line[1:3]) in lost else str(MEANS[NAMES.index(line[2])] + 0.1 * rng.standard_normal())
     with Path(path).open("w", newline="") as file:
         csv.writer(file).writerows(lines)
 
@@ -82,7 +82,7 @@ def test_a_whole_experiment_on_the_command_line(lab):
 def test_asking_again_gives_the_same_table(lab):
     lab("create", "screen.toml")
     one, again = lab("ask", "-n", 3)[1], lab("ask", "-n", 3)[1]
-    assert one == again and one.splitlines()[0] == "round,arm,value" and len(one.splitlines()) == 7
+    assert one == again and one.splitlines()[0] == "study,round,arm,value" and len(one.splitlines()) == 7
     other = json.loads(lab("ask", "-n", 2, "--client", "you", "--json")[1])
     assert [o["id"] for o in other] == [4, 5] and other[0]["names"]
 
@@ -149,6 +149,7 @@ def test_other_commands(lab):
         ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n9,ann,0.5\n", "round 9 is not known"),
         ("round,arm,value\n1,ann,0.5\n", "the table is incomplete: round 1 has no line for bob"),
         ("round,arm,value\n1,ann,0.5\n1,bob,0.5", "the table is incomplete: its last line has no newline"),
+        ("study,round,arm,value\nplates,1,ann,0.5\nplates,1,bob,0.5\n", "line 2: the table is of the study 'plates', not of 'study'"),
         ("round,arm,value\n", "no lines"),
         ("", "must name the columns"),
     ],

@@ -107,14 +107,14 @@ def ask(
         state = study.state
         told = [vars(one) for one in found]
         if out is not None and found:
-            write(out, write_sheet(found))
+            write(out, write_sheet(found, study.name))
             put(
                 told,
                 f"wrote {count(len(found), 'round')} to {out}: fill in the values, then `combgame study tell {out}`.",
                 as_json,
             )
         elif as_json or found:
-            put(told, write_sheet(found).rstrip("\n"), as_json)
+            put(told, write_sheet(found, study.name).rstrip("\n"), as_json)
         if not found:
             typer.echo(f"combgame: {study.status.next}", err=True)
             leave(state)
@@ -127,7 +127,7 @@ def spare(path: Path, study: Any) -> None:
         return
     instead = "or name another --out, or --force to overwrite it"
     try:
-        sheet = read_sheet(path, study.problem)
+        sheet = read_sheet(path, study.problem, study.name)
     except CombGameError as error:
         raise StoreError(f"{path} is there already, and is no table of this study; move it, {instead} ({error})") from None
     left = {one.id: one.left for one in study.pending}
@@ -157,7 +157,7 @@ def tell(
 ) -> None:
     """Tell what came out: all of the table, or, if anything in it is refused, nothing. The same table again is harmless."""
     with opened(storage, name, client) as study:
-        sheet = read_sheet(file, study.problem)
+        sheet = read_sheet(file, study.problem, study.name)
         left = {one.id: one.left for one in study.pending}
         if not partial:
             check_whole(file, sheet, left, study.problem)
@@ -200,7 +200,7 @@ def observe(
 ) -> None:
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
-        number = study.observe(read_sheet(file, study.problem, rounds=False)[0], reason)
+        number = study.observe(read_sheet(file, study.problem, study.name, rounds=False)[0], reason)
         put({"number": number}, f"stored as number {number}, by which it can be retracted.", as_json)
 
 
