@@ -113,13 +113,24 @@ def test_half_a_table_is_told_with_partial(lab, table):
     assert lab("tell", "todo.csv")[0] == 2 and lab("tell", "todo.csv", "--partial")[0] == 0
 
 
+def test_tell_says_what_it_did(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 3, "--out", "todo.csv")
+    fill("todo.csv", np.random.default_rng(0), lost={("1", "bob"), ("2", "cid"), ("2", "dee"), ("3", "eve")})
+    assert "2 rounds, 2 values stored; 2 values missing; 1 round without any value stays open (--final" in lab("tell", "todo.csv")[1]
+    code, text = lab("tell", "todo.csv", "--final", "--json")
+    told = json.loads(text)
+    assert (told["stored"], told["already"], told["values"], told["missing"]) == ([2], [1, 3], 0, 2)
+    assert "0 rounds, 0 values stored; 3 rounds were there already." in lab("tell", "todo.csv", "--final")[1]
+
+
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")
     assert lab("ask", "-n", 9)[1].count("\n") == 7 and lab("ask", "-n", 9, "--client", "you")[0] == 5
     Path("todo.csv").write_text("round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n")
     code, text = lab("tell", "todo.csv")
-    assert code == 0 and "told 1 round. 1 without any value stay open" in text
+    assert code == 0 and "1 round, 2 values stored; 1 value missing; 1 round without any value stays open" in text
     assert "study 'study' asks" not in text and "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
     assert "given up" in lab("fail", 3, "-r", "lost", "--give-up")[1]
     assert "open again" in lab("retract", 1, "-r", "misread")[1]

@@ -167,10 +167,37 @@ def tell(
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
         study.tell_many(told, final=not partial)
         status = study.status
-        text = f"told {count(len(told), 'round')}." + (
-            f" {len(blank)} without any value stay open (--final: they are missing)." if blank else ""
+        new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
+        entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
+        present = [[x for x in entry if x is not None and x == x] for entry in entries]
+        done = {
+            "stored": [number for number in told if new[number]], "already": [number for number in told if not new[number]],
+            "values": sum(map(len, present)), "missing": present.count([]),
+        }  # fmt: skip
+        put(
+            {"told": list(told), "blank": blank, **done, "state": status.state, "next": status.next},
+            f"{summary(**done, blank=blank)} {status.next}",
+            as_json,
         )
-        put({"told": list(told), "blank": blank, "state": status.state, "next": status.next}, f"{text} {status.next}", as_json)
+
+
+def summary(stored: list[int], already: list[int], values: int, missing: int, blank: list[int]) -> str:
+    """
+    >>> summary([1, 2], [3], 6, 1, [])
+    '2 rounds, 6 values stored; 1 round was there already; 1 value missing.'
+    """
+    said = [f"{count(len(stored), 'round')}, {count(values, 'value')} stored"]
+    if already:
+        said.append(f"{count(len(already), 'round')} {'was' if len(already) == 1 else 'were'} there already")
+    if missing:
+        said.append(f"{count(missing, 'value')} missing")
+    if blank:
+        one = len(blank) == 1
+        said.append(
+            f"{count(len(blank), 'round')} without any value {'stays' if one else 'stay'} open (--final: {'it is' if one else 'they are'} "
+            "missing)"
+        )
+    return "; ".join(said) + "."
 
 
 def check_whole(path: Path, sheet: dict[int, dict[int, Any]], left: dict[int, tuple[int, ...]], problem: Any) -> None:
