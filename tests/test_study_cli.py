@@ -82,9 +82,16 @@ def test_a_whole_experiment_on_the_command_line(lab):
 def test_asking_again_gives_the_same_table(lab):
     lab("create", "screen.toml")
     one, again = lab("ask", "-n", 3)[1], lab("ask", "-n", 3)[1]
-    assert one == again and one.splitlines()[0] == "study,round,arm,value" and len(one.splitlines()) == 7
+    assert (
+        again == one + "combgame: 3 rounds (3 of them you had already).\n"
+        and one.splitlines()[0] == "study,round,arm,value"
+        and len(one.splitlines()) == 7
+    )
     other = json.loads(lab("ask", "-n", 2, "--client", "you", "--json")[1])
-    assert [o["id"] for o in other] == [4, 5] and other[0]["names"]
+    assert [o["id"] for o in other] == [4, 5] and other[0]["names"] and not other[0]["had"]
+    assert "wrote 5 rounds (3 of them you had already) to todo.csv" in lab("ask", "-n", 5, "--out", "todo.csv")[1]
+    assert "wrote 1 round (you had it already) to todo.csv" in lab("ask", "--out", "todo.csv")[1]
+    assert [o["had"] for o in json.loads(lab("ask", "-n", 6, "--json")[1])] == [True] * 5 + [False]
 
 
 def test_a_table_that_was_not_told_is_not_overwritten(lab):
@@ -117,9 +124,10 @@ def test_tell_says_what_it_did(lab):
     lab("create", "screen.toml")
     lab("ask", "-n", 3, "--out", "todo.csv")
     fill("todo.csv", np.random.default_rng(0), lost={("1", "bob"), ("2", "cid"), ("2", "dee"), ("3", "eve")})
-    assert "2 rounds, 2 values stored; 2 values missing; 1 round without any value stays open (--final" in lab("tell", "todo.csv")[1]
-    code, text = lab("tell", "todo.csv", "--final", "--json")
-    told = json.loads(text)
+    assert (
+        "2 rounds, 2 values stored; 2 values missing; 1 round without any value stays open (--final" in lab("tell", "todo.csv")[1]
+    )
+    told = json.loads(lab("tell", "todo.csv", "--final", "--json")[1])
     assert (told["stored"], told["already"], told["values"], told["missing"]) == ([2], [1, 3], 0, 2)
     assert "0 rounds, 0 values stored; 3 rounds were there already." in lab("tell", "todo.csv", "--final")[1]
 
@@ -127,7 +135,7 @@ def test_tell_says_what_it_did(lab):
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")
-    assert lab("ask", "-n", 9)[1].count("\n") == 7 and lab("ask", "-n", 9, "--client", "you")[0] == 5
+    assert lab("ask", "-n", 9)[1].count("\n") == 8 and lab("ask", "-n", 9, "--client", "you")[0] == 5
     Path("todo.csv").write_text("round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n")
     code, text = lab("tell", "todo.csv")
     assert code == 0 and "1 round, 2 values stored; 1 value missing; 1 round without any value stays open" in text
@@ -160,7 +168,10 @@ def test_other_commands(lab):
         ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n9,ann,0.5\n", "round 9 is not known"),
         ("round,arm,value\n1,ann,0.5\n", "the table is incomplete: round 1 has no line for bob"),
         ("round,arm,value\n1,ann,0.5\n1,bob,0.5", "the table is incomplete: its last line has no newline"),
-        ("study,round,arm,value\nplates,1,ann,0.5\nplates,1,bob,0.5\n", "line 2: the table is of the study 'plates', not of 'study'"),
+        (
+            "study,round,arm,value\nplates,1,ann,0.5\nplates,1,bob,0.5\n",
+            "line 2: the table is of the study 'plates', not of 'study'",
+        ),
         ("round,arm,value\n", "no lines"),
         ("", "must name the columns"),
     ],

@@ -103,18 +103,23 @@ def ask(
     with opened(storage, name, client) as study:
         if out is not None and not force:
             spare(out, study)
+        before = {one.id for one in study.pending if one.client == study.client}
         found = study.ask(n, lease=lease)
         state = study.state
-        told = [vars(one) for one in found]
+        told = [{**vars(one), "had": one.id in before} for one in found]
+        had = sum(one.id in before for one in found)
+        again = f" ({f'{had} of them you had' if len(found) > 1 else 'you had it'} already)" if had else ""
         if out is not None and found:
             write(out, write_sheet(found, study.name))
             put(
                 told,
-                f"wrote {count(len(found), 'round')} to {out}: fill in the values, then `combgame study tell {out}`.",
+                f"wrote {count(len(found), 'round')}{again} to {out}: fill in the values, then `combgame study tell {out}`.",
                 as_json,
             )
         elif as_json or found:
             put(told, write_sheet(found, study.name).rstrip("\n"), as_json)
+            if again and not as_json:
+                typer.echo(f"combgame: {count(len(found), 'round')}{again}.", err=True)
         if not found:
             typer.echo(f"combgame: {study.status.next}", err=True)
             leave(state)
@@ -133,7 +138,9 @@ def spare(path: Path, study: Any) -> None:
     left = {one.id: one.left for one in study.pending}
     for number, values in sheet.items():
         if any(x is not None and arm in left.get(number, ()) for arm, x in values.items()):
-            raise StoreError(f"{path} has values of round {number} that were not told: `combgame study tell {path}` first, {instead}.")
+            raise StoreError(
+                f"{path} has values of round {number} that were not told: `combgame study tell {path}` first, {instead}."
+            )
 
 
 def write(path: Path, text: str) -> None:
