@@ -193,6 +193,31 @@ def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
     assert lab("ask")[0] == 2
 
 
+def test_sentences_name_commands_not_python(lab):
+    assert "`combgame study ask --name plates`" in lab("create", "screen.toml", "--name", "plates")[1]
+    code, text = lab("create", "screen.toml", "--name", "plates")
+    assert code == 2 and "--if-exists resume" in text and "if_exists" not in text
+    lab("ask", "--out", "todo.csv")
+    Path("todo.csv").write_text("round,arm,value\n1,ann,0.5\n1,bob,0.4\n")
+    lab("tell", "todo.csv")
+    Path("todo.csv").write_text("round,arm,value\n1,ann,0.6\n1,bob,0.4\n")
+    assert "`combgame study retract 1 --reason ...`" in lab("tell", "todo.csv")[1]
+    assert "give a round, or --arm" in lab("retract", "-r", "why")[1]
+    lab("close", "-r", "enough")
+    assert "`combgame study status` says" in lab("ask")[1] and "below is how sure it is" in lab("status")[1]
+
+
+def test_the_only_study_needs_no_name(lab):
+    lab("create", "screen.toml", "--name", "plates")
+    assert lab("status")[1].startswith("study plates: running")
+    assert "`combgame study tell todo.csv --name plates`" in lab("ask", "--out", "todo.csv")[1]
+    lab("create", "screen.toml", "--name", "other")
+    code, text = lab("status")
+    assert code == 2 and "there are the studies 'plates', 'other'; say which with --name" in text
+    lab("create", "screen.toml")
+    assert lab("status")[1].startswith("study study: running")
+
+
 # ---- tables and pictures
 
 

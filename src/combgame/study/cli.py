@@ -1,6 +1,10 @@
 """combgame study create | ask | tell | observe | fail | retract | close | status | export | plot | replay | list."""
 
 import json
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +25,9 @@ CERTIFIED, STOPPED, NOTHING, DIFFERS = 3, 4, 5, 1
 Where = Annotated[
     str, typer.Option("--storage", "-s", envvar="COMBGAME_STORAGE", help="sqlite:///file.db or postgresql+psycopg://...")
 ]
-Name = Annotated[str, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name.")]
+Name = Annotated[
+    str | None, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name, if there are several in the storage.")
+]
 Client = Annotated[
     str | None, typer.Option(envvar="COMBGAME_CLIENT", help="Who you are (user@host): asking again gives your open rounds back.")
 ]
@@ -30,10 +36,63 @@ Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it is kept.")]
 Number = Annotated[int, typer.Argument(help="The round.")]
 
 
-def opened(storage: str, name: str, client: str | None = None) -> Any:
+SHELL = (  # what Python calls so, and how it is called here
+    (r"`decision` says", "`combgame study status` says"),
+    (r"\bretract\((\d+), reason\)", r"`combgame study retract \1 --reason ...`"),
+    (r"\bobserve\(\)", "`combgame study observe`"),
+    (r"\bif_exists='(\w+)'", r"--if-exists \1"),
+    (r"\bthreshold='(\w+)'", r"--threshold \1"),
+    (r"\barm=\.\.\.", "--arm"),
+)
+
+
+def shell(text: str) -> str:
+    """A sentence for whoever is in a shell.
+
+    >>> shell("round 1 has been told; retract(1, reason) takes that back.")
+    'round 1 has been told; `combgame study retract 1 --reason ...` takes that back.'
+    """
+    for python, here in SHELL if "in Python" not in text else ():
+        text = re.sub(python, here, text)
+    return text
+
+
+@contextmanager
+def in_shell() -> Iterator[None]:
+    try:
+        yield
+    except CombGameError as error:
+        raise type(error)(shell(str(error))) from error
+
+
+@contextmanager
+def opened(storage: str, name: str | None, client: str | None = None) -> Iterator[Any]:
     from .study import Study
 
-    return Study.open(storage, name, client=client or whoami())
+    with in_shell(), Study.open(storage, name or the_only(storage), client=client or whoami()) as study:
+        yield study
+
+
+def names_in(storage: str) -> list[str]:
+    from .opening import open_storage
+
+    storing: Any = open_storage(storage, "", 30.0)
+    try:
+        return list(storing.names())
+    finally:
+        storing.close()
+
+
+def the_only(storage: str) -> str:
+    """The study that is meant if none is named."""
+    names = names_in(storage)
+    if len(names) > 1 and "study" not in names:
+        raise InputError(f"there are the studies {', '.join(map(repr, names))}; say which with --name (or COMBGAME_STUDY).")
+    return names[0] if len(names) == 1 else "study"
+
+
+def named(name: str) -> str:
+    return "" if name == "study" else f" --name {shlex.quote(name)}"
 
 
 def whoami() -> str:
@@ -48,7 +107,7 @@ def whoami() -> str:
 
 
 def put(data: Any, text: str, as_json: bool) -> None:
-    typer.echo(json.dumps(data) if as_json else text)
+    typer.echo(json.dumps(data) if as_json else shell(text))
 
 
 def leave(state: str) -> None:
@@ -60,7 +119,7 @@ def leave(state: str) -> None:
 def create(
     file: Annotated[Path, typer.Argument(help="The problem (.toml).")],
     storage: Where,
-    name: Name = "study",
+    name: Annotated[str, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name.")] = "study",
     delta: Annotated[float, typer.Option(help="The probability of a wrong answer.")] = 0.05,
     rule: Annotated[str, typer.Option(help="Which rule chooses.")] = "frank-wolfe",
     threshold: Annotated[str, typer.Option(help="When it is enough.")] = "mixture",
@@ -77,13 +136,13 @@ def create(
     from ..files import read_problem
     from .study import Study
 
-    with Study(
+    with in_shell(), Study(
         read_problem(file)[0], delta, rule, threshold, storage, name, seed, if_exists,
         epsilon=epsilon, min_pulls=min_pulls, max_rounds=max_rounds, deadline=deadline, client=client or whoami(),
     ) as study:  # fmt: skip
         put(
             {"name": name, "state": study.state},
-            f"study {name!r} is ready: `combgame study ask` says what to measure first.",
+            f"study {name!r} is ready: `combgame study ask{named(name)}` says what to measure first.",
             as_json,
         )
 
@@ -91,7 +150,7 @@ def create(
 @app.command()
 def ask(
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Up to so many rounds.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table to be filled in to this file.")] = None,
     client: Client = None,
@@ -113,7 +172,8 @@ def ask(
             write(out, write_sheet(found, study.name))
             put(
                 told,
-                f"wrote {count(len(found), 'round')}{again} to {out}: fill in the values, then `combgame study tell {out}`.",
+                f"wrote {count(len(found), 'round')}{again} to {out}: fill in the values, then `combgame study tell {out}"
+                f"{named(study.name)}`.",
                 as_json,
             )
         elif as_json or found:
@@ -121,7 +181,7 @@ def ask(
             if again and not as_json:
                 typer.echo(f"combgame: {count(len(found), 'round')}{again}.", err=True)
         if not found:
-            typer.echo(f"combgame: {study.status.next}", err=True)
+            typer.echo(f"combgame: {shell(study.status.next)}", err=True)
             leave(state)
             raise typer.Exit(NOTHING)
 
@@ -139,7 +199,7 @@ def spare(path: Path, study: Any) -> None:
     for number, values in sheet.items():
         if any(x is not None and arm in left.get(number, ()) for arm, x in values.items()):
             raise StoreError(
-                f"{path} has values of round {number} that were not told: `combgame study tell {path}` first, {instead}."
+                f"{path} has values of round {number} that were not told: `combgame study tell {path}{named(study.name)}` first, {instead}."
             )
 
 
@@ -156,7 +216,7 @@ def write(path: Path, text: str) -> None:
 def tell(
     file: Annotated[Path, typer.Argument(help="The table that `ask` wrote, filled in: blank cells are missing.")],
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     partial: Annotated[bool, typer.Option("--partial", help="Blank cells are still to come, not missing.")] = False,
     final: Annotated[bool, typer.Option("--final", help="Rounds without any value are missing too, not still to come.")] = False,
     client: Client = None,
@@ -227,7 +287,7 @@ def check_whole(path: Path, sheet: dict[int, dict[int, Any]], left: dict[int, tu
 def observe(
     file: Annotated[Path, typer.Argument(help="A table with the columns arm and value.")],
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     reason: Reason = "measured outside the study",
     client: Client = None,
     as_json: AsJson = False,
@@ -243,7 +303,7 @@ def fail(
     round: Number,
     storage: Where,
     reason: Reason,
-    name: Name = "study",
+    name: Name = None,
     give_up: Annotated[bool, typer.Option("--give-up", help="Do not ask it again.")] = False,
     client: Client = None,
     as_json: AsJson = False,
@@ -260,7 +320,7 @@ def retract(
     reason: Reason,
     round: Annotated[int | None, typer.Argument(help="The round.")] = None,
     arm: Annotated[str | None, typer.Option(help="An arm, instead of a round.")] = None,
-    name: Name = "study",
+    name: Name = None,
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
@@ -277,7 +337,7 @@ def retract(
 
 
 @app.command()
-def close(storage: Where, reason: Reason, name: Name = "study", client: Client = None, as_json: AsJson = False) -> None:
+def close(storage: Where, reason: Reason, name: Name = None, client: Client = None, as_json: AsJson = False) -> None:
     """End the study by hand."""
     with opened(storage, name, client) as study:
         study.close(reason)
