@@ -187,10 +187,26 @@ def test_a_table_that_is_refused_is_refused_as_a_whole(lab, table, sentence):
 
 
 def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
-    assert "no study 'study'" in lab("ask")[1]
+    assert "there is no study" in lab("ask")[1]
     assert lab("tell", "nothing.csv")[0] == 2
     monkeypatch.delenv("COMBGAME_STORAGE")
     assert lab("ask")[0] == 2
+
+
+@pytest.mark.parametrize("words", [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]])
+def test_looking_makes_no_file(lab, words):
+    code, text = lab(*words, "--storage", "sqlite:///lba.db")
+    assert code == 2 and "the file lba.db does not exist" in text and not list(Path().glob("lba.db*"))
+    code, text = lab(*words, "--storage", "sqlite:///nowhere/lab.db")
+    assert code == 2 and "nowhere does not exist" in text and not Path("nowhere").exists()
+    code, text = lab("create", "screen.toml", "--storage", "sqlite:///nowhere/lab.db")
+    assert code == 2 and "nowhere does not exist" in text and not Path("nowhere").exists()
+
+
+def test_opening_makes_no_file(lab):
+    with pytest.raises(cg.UnknownNameError, match=r"no study 'study': the file lba.db does not exist"):
+        cg.Study.open("sqlite:///lba.db")
+    assert not Path("lba.db").exists()
 
 
 def test_sentences_name_commands_not_python(lab):

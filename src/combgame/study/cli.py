@@ -237,7 +237,7 @@ def tell(
         new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
         entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
         present = [[x for x in entry if x is not None and x == x] for entry in entries]
-        done = {
+        done: dict[str, Any] = {
             "stored": [number for number in told if new[number]], "already": [number for number in told if not new[number]],
             "values": sum(map(len, present)), "missing": present.count([]),
         }  # fmt: skip
