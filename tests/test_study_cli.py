@@ -132,6 +132,21 @@ def test_tell_says_what_it_did(lab):
     assert "0 rounds, 0 values stored; 3 rounds were there already." in lab("tell", "todo.csv", "--final")[1]
 
 
+def test_files_are_called_as_asked(lab):
+    lab("create", "screen.toml")
+    lab("ask", "--out", "todo.csv")
+    fill("todo.csv", np.random.default_rng(0))
+    lab("tell", "todo.csv")
+    assert "wrote pic.v1.png and pic.v1.svg" in lab("plot", "-o", "pic.v1.png")[1]
+    assert sorted(path.name for path in Path().glob("pic*")) == ["pic.v1.png", "pic.v1.svg"]
+    code, text = lab("export", "-o", "table.xlsx")
+    assert code == 2 and "table.xlsx must end with .csv" in text and not Path("table.xlsx").exists()
+    assert lab("export", "-o", "table")[0] == 2 and lab("export", "-o", "table.csv", "--format", "pdf")[0] == 2
+    assert lab("export", "-o", "table", "--format", "csv")[0] == 0 and Path("table").read_text().startswith("round,arm")
+    assert lab("export", "-o", "all.JSON")[0] == 0 and json.loads(Path("all.JSON").read_text())["name"] == "study"
+    assert json.loads(lab("export", "--format", "json")[1])["name"] == "study"
+
+
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")

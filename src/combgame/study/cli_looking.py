@@ -42,23 +42,24 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A file: .csv for the rows of a level, .json for all of it.")
     ] = None,
+    form: Annotated[str | None, typer.Option("--format", help="csv or json, whatever the file's name.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """The study as a table (CSV), or all of it (JSON)."""
-    from .export import as_text
+    from . import export as exporting
 
     with opened(storage, name) as study:
         if out is not None:
-            study.export(out, level)
+            exporting.export(study, out, level, form)
             put({"out": str(out)}, f"wrote {out}.", as_json)
         else:
-            typer.echo((study.export() if as_json else as_text(study.rows(level), "csv")).rstrip("\n"))
+            typer.echo(exporting.export(study, None, level, form or ("json" if as_json else "csv")).rstrip("\n"))
 
 
 @app.command()
 def plot(
     storage: Where,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The name of the pictures, without .png and .svg.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The name of the pictures, with or without .png or .svg.")],
     name: Name = None,
     kind: Annotated[str, typer.Option(help="evidence, estimates or pulls.")] = "evidence",
     as_json: AsJson = False,
@@ -67,7 +68,8 @@ def plot(
     from ..campaign.plots import save
 
     with opened(storage, name) as study:
-        written = [str(path) for path in save(study.plot(kind), out)]
+        base = out.with_suffix("") if out.suffix.lower() in (".png", ".svg") else out
+        written = [str(path) for path in save(study.plot(kind), base)]
         put(written, f"wrote {' and '.join(written)}.", as_json)
 
 
