@@ -249,6 +249,32 @@ def test_the_only_study_needs_no_name(lab):
     assert lab("status")[1].startswith("study study: running")
 
 
+def test_a_deadline_in_the_past_is_refused(lab):
+    code, text = lab("create", "screen.toml", "--deadline", "2020-01-31T18:00")
+    assert code == 2 and "--deadline 2020-01-31T18:00 is in the past" in text and not Path("lab.db").exists()
+    assert lab("create", "screen.toml", "--deadline", "2999-01-31T18:00")[0] == 0
+
+
+def test_status_says_who_has_what(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 2)
+    lab("ask", "--client", "you")
+    assert "pending      3 rounds: 1 (me), 2 (me), 3 (you)\n" in lab("status")[1]
+    lab("fail", 3, "-r", "spilt")
+    assert "2 rounds: 1 (me), 2 (me); 1 that failed and is to be asked again" in lab("status")[1]
+    lab("ask", "-n", 11)
+    assert "9 (me), 10 (me), ...\n" in lab("status")[1]
+    assert json.loads(lab("status", "--json")[1])["clients"] == ["me"] * 11
+
+
+def test_one_round_is_overdue(lab):
+    lab("create", "screen.toml")
+    lab("ask", "--lease", 1e-3)
+    assert "Round 1 is overdue: ask again to give it to somebody else, or tell it." in lab("status")[1]
+    lab("ask", "-n", 2, "--lease", 1e-3)
+    assert "Rounds 1, 2 are overdue: ask again to give them to somebody else, or tell them." in lab("status")[1]
+
+
 # ---- tables and pictures
 
 

@@ -134,8 +134,12 @@ def create(
 ) -> None:
     """Make a study of a problem file."""
     from ..files import read_problem
+    from .setting import now, read_time
     from .study import Study
 
+    end = read_time(deadline)
+    if end is not None and end <= now() and if_exists != "resume":
+        raise InputError(f"--deadline {deadline} is in the past, so nothing would ever be asked; give a time to come, or none.")
     with in_shell(), Study(
         read_problem(file)[0], delta, rule, threshold, storage, name, seed, if_exists,
         epsilon=epsilon, min_pulls=min_pulls, max_rounds=max_rounds, deadline=deadline, client=client or whoami(),

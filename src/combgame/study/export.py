@@ -105,7 +105,9 @@ def form_of(path: Any, form: str | None) -> str:
     if form is None:
         form = "json" if path is None else Path(path).suffix.lower()[1:]
         if form not in FORMS:
-            raise InputError(f"{path} must end with .csv (the rows of a level) or .json (all of it), or say so with --format.")
+            raise InputError(
+                f"{path} must end with .csv (the rows of a level) or .json (all of it); on the command line, --format says so too."
+            )
     elif form not in FORMS:
         raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(map(repr, FORMS))}.")
     return form
