@@ -309,6 +309,26 @@ def test_pictures(study, kind, tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 3000
 
 
+def test_a_retracted_outlier_does_not_flatten_the_curve():
+    study, rng = cg.Study(PROBLEM), np.random.default_rng(0)
+    for k in range(6):
+        todo = study.ask()
+        study.tell(todo, {arm: 1e6 if k == 5 and arm == todo.arms[0] else x for arm, x in measure(todo, rng).items()})
+    study.retract(6, "a slip of the decimal point")
+    points = study.history()
+    low, high = study.plot("evidence").axes[0].get_ylim()
+    assert max(one["evidence"] for one in points) > 100 * high
+    assert all(low < one["threshold"] < high for one in points) and low < points[-1]["evidence"] < high
+
+
+def test_the_legend_of_pulls_is_off_the_bars(study):
+    made = study.plot("pulls")
+    made.canvas.draw()
+    assert (
+        not made.legends[0].get_window_extent().overlaps(made.axes[0].get_window_extent()) and made.axes[0].get_legend() is None
+    )
+
+
 def test_pictures_that_cannot_be_drawn(study):
     with pytest.raises(cg.UnknownNameError, match="kind"):
         study.plot("pie")
