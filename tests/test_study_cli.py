@@ -275,6 +275,11 @@ def test_one_round_is_overdue(lab):
     assert "Rounds 1, 2 are overdue: ask again to give them to somebody else, or tell them." in lab("status")[1]
 
 
+def test_names_with_commas_are_kept_apart():
+    problem = cg.Problem(cg.Subsets(3, 2), rewards=cg.Gaussian(0.1), names=["K7R,A2T", "wild", "A2T"])
+    assert problem.label([0, 1]) == "K7R,A2T; wild" and problem.label([1, 2]) == "wild, A2T"
+
+
 # ---- tables and pictures
 
 
