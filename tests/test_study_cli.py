@@ -257,6 +257,8 @@ def test_a_deadline_in_the_past_is_refused(lab):
 
 def test_status_says_who_has_what(lab):
     lab("create", "screen.toml")
+    lab("ask")
+    assert "Measure and tell the pending round;" in lab("status")[1]
     lab("ask", "-n", 2)
     lab("ask", "--client", "you")
     assert "pending      3 rounds: 1 (me), 2 (me), 3 (you)\n" in lab("status")[1]

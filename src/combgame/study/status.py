@@ -155,10 +155,11 @@ def advice(
     fold: Fold, state: str, out: tuple[int, ...], overdue: tuple[int, ...], left: tuple[int, int] | None, most: int | None
 ) -> str:
     """One sentence."""
+    these = "pending round" if len(out) == 1 else count(len(out), "pending round")
     problem, counts = fold.setting.problem, fold.state.seen.counts
     if state == "certified":
         return "Stop: the answer is certified; `decision` says why." + (
-            f" The {count(len(out), 'pending round')} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
+            f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
         )
     if state != "running":
         return "It has stopped without a certified answer; `decision` says how sure it is."
@@ -170,9 +171,9 @@ def advice(
         said = ", ".join(map(str, overdue[:5])) + ", ..." * (len(overdue) > 5)
         return f"{which.format(said)} overdue: ask again to give {them} to somebody else, or tell {them}."
     if most is not None and fold.state.plays >= most and out:
-        return f"The budget of {most:,} rounds is out: tell the {len(out)} that are pending."
+        return f"The budget of {most:,} rounds is out: tell the {these}."
     if left is not None and most is not None and fold.state.told + left[0] > most:
         return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} rounds more."
     if out:
-        return f"Measure and tell the {count(len(out), 'pending round')}; ask for more if you have capacity."
+        return f"Measure and tell the {these}; ask for more if you have capacity."
     return "Ask for the next round, measure it, tell it."
