@@ -53,7 +53,7 @@ def robot(table: Path, rng: np.random.Generator) -> None:
     for line in lines:
         line["value"] = "" if rng.random() < 0.05 else f"{TRUTH[line['arm']] + 0.1 * rng.standard_normal():.4f}"
     with table.open("w", newline="") as file:
-        writer = csv.DictWriter(file, ["round", "arm", "value"])
+        writer = csv.DictWriter(file, list(lines[0]))
         writer.writeheader()
         writer.writerows(lines)
 

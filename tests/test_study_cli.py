@@ -53,7 +53,7 @@ def lab(tmp_path, monkeypatch):
 def fill(path, rng, lost=()):
     lines = list(csv.reader(Path(path).read_text().splitlines()))
     for line in lines[1:]:
-        line[2] = "" if tuple(line[:2]) in lost else str(MEANS[NAMES.index(line[1])] + 0.1 * rng.standard_normal())
+        line[3] = "" if tuple(line[1:3]) in lost else str(MEANS[NAMES.index(line[2])] + 0.1 * rng.standard_normal())
     with Path(path).open("w", newline="") as file:
         csv.writer(file).writerows(lines)
 
@@ -82,18 +82,78 @@ def test_a_whole_experiment_on_the_command_line(lab):
 def test_asking_again_gives_the_same_table(lab):
     lab("create", "screen.toml")
     one, again = lab("ask", "-n", 3)[1], lab("ask", "-n", 3)[1]
-    assert one == again and one.splitlines()[0] == "round,arm,value" and len(one.splitlines()) == 7
+    assert (
+        again == one + "combgame: 3 rounds (3 of them you had already).\n"
+        and one.splitlines()[0] == "study,round,arm,value"
+        and len(one.splitlines()) == 7
+    )
     other = json.loads(lab("ask", "-n", 2, "--client", "you", "--json")[1])
-    assert [o["id"] for o in other] == [4, 5] and other[0]["names"]
+    assert [o["id"] for o in other] == [4, 5] and other[0]["names"] and not other[0]["had"]
+    assert "wrote 5 rounds (3 of them you had already) to todo.csv" in lab("ask", "-n", 5, "--out", "todo.csv")[1]
+    assert "wrote 1 round (you had it already) to todo.csv" in lab("ask", "--out", "todo.csv")[1]
+    assert [o["had"] for o in json.loads(lab("ask", "-n", 6, "--json")[1])] == [True] * 5 + [False]
+
+
+def test_a_table_that_was_not_told_is_not_overwritten(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 2, "--out", "todo.csv")
+    assert lab("ask", "-n", 2, "--out", "todo.csv")[0] == 0  # nothing is in it
+    fill("todo.csv", np.random.default_rng(0))
+    before = Path("todo.csv").read_text()
+    code, text = lab("ask", "-n", 4, "--out", "todo.csv")
+    assert code == 2 and "`combgame study tell todo.csv` first" in text and Path("todo.csv").read_text() == before
+    with cg.Study.open("sqlite:///lab.db") as study:
+        assert len(study.pending) == 2  # nothing was asked
+    assert lab("ask", "--out", "other.csv")[0] == 0
+    lab("tell", "todo.csv")
+    assert lab("ask", "--out", "todo.csv")[0] == 0 and Path("todo.csv").read_text() != before
+    code, text = lab("ask", "--out", "screen.toml")
+    assert code == 2 and "no table of this study" in text and Path("screen.toml").read_text() == TOML
+    assert lab("ask", "--out", "screen.toml", "--force")[0] == 0
+
+
+@pytest.mark.parametrize("table", ["round,arm,value\n1,ann,0.5\n", "round,arm,value\n1,ann,0.5\n1,bob,0.5"])
+def test_half_a_table_is_told_with_partial(lab, table):
+    lab("create", "screen.toml")
+    lab("ask")
+    Path("todo.csv").write_text(table)
+    assert lab("tell", "todo.csv")[0] == 2 and lab("tell", "todo.csv", "--partial")[0] == 0
+
+
+def test_tell_says_what_it_did(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 3, "--out", "todo.csv")
+    fill("todo.csv", np.random.default_rng(0), lost={("1", "bob"), ("2", "cid"), ("2", "dee"), ("3", "eve")})
+    assert (
+        "2 rounds, 2 values stored; 2 values missing; 1 round without any value stays open (--final" in lab("tell", "todo.csv")[1]
+    )
+    told = json.loads(lab("tell", "todo.csv", "--final", "--json")[1])
+    assert (told["stored"], told["already"], told["values"], told["missing"]) == ([2], [1, 3], 0, 2)
+    assert "0 rounds, 0 values stored; 3 rounds were there already." in lab("tell", "todo.csv", "--final")[1]
+
+
+def test_files_are_called_as_asked(lab):
+    lab("create", "screen.toml")
+    lab("ask", "--out", "todo.csv")
+    fill("todo.csv", np.random.default_rng(0))
+    lab("tell", "todo.csv")
+    assert "wrote pic.v1.png and pic.v1.svg" in lab("plot", "-o", "pic.v1.png")[1]
+    assert sorted(path.name for path in Path().glob("pic*")) == ["pic.v1.png", "pic.v1.svg"]
+    code, text = lab("export", "-o", "table.xlsx")
+    assert code == 2 and "table.xlsx must end with .csv" in text and not Path("table.xlsx").exists()
+    assert lab("export", "-o", "table")[0] == 2 and lab("export", "-o", "table.csv", "--format", "pdf")[0] == 2
+    assert lab("export", "-o", "table", "--format", "csv")[0] == 0 and Path("table").read_text().startswith("round,arm")
+    assert lab("export", "-o", "all.JSON")[0] == 0 and json.loads(Path("all.JSON").read_text())["name"] == "study"
+    assert json.loads(lab("export", "--format", "json")[1])["name"] == "study"
 
 
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")
-    assert lab("ask", "-n", 9)[1].count("\n") == 7 and lab("ask", "-n", 9, "--client", "you")[0] == 5
+    assert lab("ask", "-n", 9)[1].count("\n") == 8 and lab("ask", "-n", 9, "--client", "you")[0] == 5
     Path("todo.csv").write_text("round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n")
     code, text = lab("tell", "todo.csv")
-    assert code == 0 and "told 1 round. 1 without any value stay open" in text
+    assert code == 0 and "1 round, 2 values stored; 1 value missing; 1 round without any value stays open" in text
     assert "study 'study' asks" not in text and "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
     assert "given up" in lab("fail", 3, "-r", "lost", "--give-up")[1]
     assert "open again" in lab("retract", 1, "-r", "misread")[1]
@@ -119,8 +179,14 @@ def test_other_commands(lab):
         ('round,arm,value\n1,ann,"0,5"\n', "decimal point"),
         ("round,arm,value\n1,zoe,0.5\n", "line 2: the arm 'zoe' is not known"),
         ("round,arm,value\nx,ann,0.5\n", "line 2: round = 'x'"),
-        ("round,arm,value\n1,eve,0.5\n", "eve is not in the round"),
-        ("round,arm,value\n1,ann,0.5\n9,ann,0.5\n", "round 9 is not known"),
+        ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n1,eve,0.5\n", "eve is not in the round"),
+        ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n9,ann,0.5\n", "round 9 is not known"),
+        ("round,arm,value\n1,ann,0.5\n", "the table is incomplete: round 1 has no line for bob"),
+        ("round,arm,value\n1,ann,0.5\n1,bob,0.5", "the table is incomplete: its last line has no newline"),
+        (
+            "study,round,arm,value\nplates,1,ann,0.5\nplates,1,bob,0.5\n",
+            "line 2: the table is of the study 'plates', not of 'study'",
+        ),
         ("round,arm,value\n", "no lines"),
         ("", "must name the columns"),
     ],
@@ -136,10 +202,84 @@ def test_a_table_that_is_refused_is_refused_as_a_whole(lab, table, sentence):
 
 
 def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
-    assert "no study 'study'" in lab("ask")[1]
+    assert "there is no study" in lab("ask")[1]
     assert lab("tell", "nothing.csv")[0] == 2
     monkeypatch.delenv("COMBGAME_STORAGE")
     assert lab("ask")[0] == 2
+
+
+@pytest.mark.parametrize("words", [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]])
+def test_looking_makes_no_file(lab, words):
+    code, text = lab(*words, "--storage", "sqlite:///lba.db")
+    assert code == 2 and "the file lba.db does not exist" in text and not list(Path().glob("lba.db*"))
+    code, text = lab(*words, "--storage", "sqlite:///nowhere/lab.db")
+    assert code == 2 and "nowhere does not exist" in text and not Path("nowhere").exists()
+    code, text = lab("create", "screen.toml", "--storage", "sqlite:///nowhere/lab.db")
+    assert code == 2 and "nowhere does not exist" in text and not Path("nowhere").exists()
+
+
+def test_opening_makes_no_file(lab):
+    with pytest.raises(cg.UnknownNameError, match=r"no study 'study': the file lba.db does not exist"):
+        cg.Study.open("sqlite:///lba.db")
+    assert not Path("lba.db").exists()
+
+
+def test_sentences_name_commands_not_python(lab):
+    assert "`combgame study ask --name plates`" in lab("create", "screen.toml", "--name", "plates")[1]
+    code, text = lab("create", "screen.toml", "--name", "plates")
+    assert code == 2 and "--if-exists resume" in text and "if_exists" not in text
+    lab("ask", "--out", "todo.csv")
+    Path("todo.csv").write_text("round,arm,value\n1,ann,0.5\n1,bob,0.4\n")
+    lab("tell", "todo.csv")
+    Path("todo.csv").write_text("round,arm,value\n1,ann,0.6\n1,bob,0.4\n")
+    assert "`combgame study retract 1 --reason ...`" in lab("tell", "todo.csv")[1]
+    assert "give a round, or --arm" in lab("retract", "-r", "why")[1]
+    lab("close", "-r", "enough")
+    assert "`combgame study status` says" in lab("ask")[1] and "below is how sure it is" in lab("status")[1]
+
+
+def test_the_only_study_needs_no_name(lab):
+    lab("create", "screen.toml", "--name", "plates")
+    assert lab("status")[1].startswith("study plates: running")
+    assert "`combgame study tell todo.csv --name plates`" in lab("ask", "--out", "todo.csv")[1]
+    lab("create", "screen.toml", "--name", "other")
+    code, text = lab("status")
+    assert code == 2 and "there are the studies 'plates', 'other'; say which with --name" in text
+    lab("create", "screen.toml")
+    assert lab("status")[1].startswith("study study: running")
+
+
+def test_a_deadline_in_the_past_is_refused(lab):
+    code, text = lab("create", "screen.toml", "--deadline", "2020-01-31T18:00")
+    assert code == 2 and "--deadline 2020-01-31T18:00 is in the past" in text and not Path("lab.db").exists()
+    assert lab("create", "screen.toml", "--deadline", "2999-01-31T18:00")[0] == 0
+
+
+def test_status_says_who_has_what(lab):
+    lab("create", "screen.toml")
+    lab("ask")
+    assert "Measure and tell the pending round;" in lab("status")[1]
+    lab("ask", "-n", 2)
+    lab("ask", "--client", "you")
+    assert "pending      3 rounds: 1 (me), 2 (me), 3 (you)\n" in lab("status")[1]
+    lab("fail", 3, "-r", "spilt")
+    assert "2 rounds: 1 (me), 2 (me); 1 that failed and is to be asked again" in lab("status")[1]
+    lab("ask", "-n", 11)
+    assert "9 (me), 10 (me), ...\n" in lab("status")[1]
+    assert json.loads(lab("status", "--json")[1])["clients"] == ["me"] * 11
+
+
+def test_one_round_is_overdue(lab):
+    lab("create", "screen.toml")
+    lab("ask", "--lease", 1e-3)
+    assert "Round 1 is overdue: ask again to give it to somebody else, or tell it." in lab("status")[1]
+    lab("ask", "-n", 2, "--lease", 1e-3)
+    assert "Rounds 1, 2 are overdue: ask again to give them to somebody else, or tell them." in lab("status")[1]
+
+
+def test_names_with_commas_are_kept_apart():
+    problem = cg.Problem(cg.Subsets(3, 2), rewards=cg.Gaussian(0.1), names=["K7R,A2T", "wild", "A2T"])
+    assert problem.label([0, 1]) == "K7R,A2T; wild" and problem.label([1, 2]) == "wild, A2T"
 
 
 # ---- tables and pictures
@@ -174,6 +314,26 @@ def test_the_history_ends_where_the_study_is(study):
 def test_pictures(study, kind, tmp_path):
     study.plot(kind).savefig(tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 3000
+
+
+def test_a_retracted_outlier_does_not_flatten_the_curve():
+    study, rng = cg.Study(PROBLEM), np.random.default_rng(0)
+    for k in range(6):
+        todo = study.ask()
+        study.tell(todo, {arm: 1e6 if k == 5 and arm == todo.arms[0] else x for arm, x in measure(todo, rng).items()})
+    study.retract(6, "a slip of the decimal point")
+    points = study.history()
+    low, high = study.plot("evidence").axes[0].get_ylim()
+    assert max(one["evidence"] for one in points) > 100 * high
+    assert all(low < one["threshold"] < high for one in points) and low < points[-1]["evidence"] < high
+
+
+def test_the_legend_of_pulls_is_off_the_bars(study):
+    made = study.plot("pulls")
+    made.canvas.draw()
+    assert (
+        not made.legends[0].get_window_extent().overlaps(made.axes[0].get_window_extent()) and made.axes[0].get_legend() is None
+    )
 
 
 def test_pictures_that_cannot_be_drawn(study):

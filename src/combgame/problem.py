@@ -82,7 +82,8 @@ class Problem:
         """A set of arms as people call it; "none" for the answer of a capped run."""
         if arms is None:
             return "none"
-        return ", ".join(self.names[self.arm(a)] if self.names else str(self.arm(a)) for a in arms)
+        said = [self.names[self.arm(a)] if self.names else str(self.arm(a)) for a in arms]
+        return ("; " if any("," in name for name in said) else ", ").join(said)
 
     def arm(self, name: str | int) -> int:
         """The index of an arm, from its name or its index."""

@@ -1,12 +1,16 @@
 """combgame study create | ask | tell | observe | fail | retract | close | status | export | plot | replay | list."""
 
 import json
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import StoreError
+from ..errors import CombGameError, InputError, StoreError
 from .sheet import read_sheet, write_sheet
 from .words import count
 
@@ -21,7 +25,9 @@ CERTIFIED, STOPPED, NOTHING, DIFFERS = 3, 4, 5, 1
 Where = Annotated[
     str, typer.Option("--storage", "-s", envvar="COMBGAME_STORAGE", help="sqlite:///file.db or postgresql+psycopg://...")
 ]
-Name = Annotated[str, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name.")]
+Name = Annotated[
+    str | None, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name, if there are several in the storage.")
+]
 Client = Annotated[
     str | None, typer.Option(envvar="COMBGAME_CLIENT", help="Who you are (user@host): asking again gives your open rounds back.")
 ]
@@ -30,10 +36,63 @@ Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it is kept.")]
 Number = Annotated[int, typer.Argument(help="The round.")]
 
 
-def opened(storage: str, name: str, client: str | None = None) -> Any:
+SHELL = (  # what Python calls so, and how it is called here
+    (r"`decision` says", "`combgame study status` says"),
+    (r"\bretract\((\d+), reason\)", r"`combgame study retract \1 --reason ...`"),
+    (r"\bobserve\(\)", "`combgame study observe`"),
+    (r"\bif_exists='(\w+)'", r"--if-exists \1"),
+    (r"\bthreshold='(\w+)'", r"--threshold \1"),
+    (r"\barm=\.\.\.", "--arm"),
+)
+
+
+def shell(text: str) -> str:
+    """A sentence for whoever is in a shell.
+
+    >>> shell("round 1 has been told; retract(1, reason) takes that back.")
+    'round 1 has been told; `combgame study retract 1 --reason ...` takes that back.'
+    """
+    for python, here in SHELL if "in Python" not in text else ():
+        text = re.sub(python, here, text)
+    return text
+
+
+@contextmanager
+def in_shell() -> Iterator[None]:
+    try:
+        yield
+    except CombGameError as error:
+        raise type(error)(shell(str(error))) from error
+
+
+@contextmanager
+def opened(storage: str, name: str | None, client: str | None = None) -> Iterator[Any]:
     from .study import Study
 
-    return Study.open(storage, name, client=client or whoami())
+    with in_shell(), Study.open(storage, name or the_only(storage), client=client or whoami()) as study:
+        yield study
+
+
+def names_in(storage: str) -> list[str]:
+    from .opening import open_storage
+
+    storing: Any = open_storage(storage, "", 30.0)
+    try:
+        return list(storing.names())
+    finally:
+        storing.close()
+
+
+def the_only(storage: str) -> str:
+    """The study that is meant if none is named."""
+    names = names_in(storage)
+    if len(names) > 1 and "study" not in names:
+        raise InputError(f"there are the studies {', '.join(map(repr, names))}; say which with --name (or COMBGAME_STUDY).")
+    return names[0] if len(names) == 1 else "study"
+
+
+def named(name: str) -> str:
+    return "" if name == "study" else f" --name {shlex.quote(name)}"
 
 
 def whoami() -> str:
@@ -48,7 +107,7 @@ def whoami() -> str:
 
 
 def put(data: Any, text: str, as_json: bool) -> None:
-    typer.echo(json.dumps(data) if as_json else text)
+    typer.echo(json.dumps(data) if as_json else shell(text))
 
 
 def leave(state: str) -> None:
@@ -60,7 +119,7 @@ def leave(state: str) -> None:
 def create(
     file: Annotated[Path, typer.Argument(help="The problem (.toml).")],
     storage: Where,
-    name: Name = "study",
+    name: Annotated[str, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name.")] = "study",
     delta: Annotated[float, typer.Option(help="The probability of a wrong answer.")] = 0.05,
     rule: Annotated[str, typer.Option(help="Which rule chooses.")] = "frank-wolfe",
     threshold: Annotated[str, typer.Option(help="When it is enough.")] = "mixture",
@@ -75,15 +134,19 @@ def create(
 ) -> None:
     """Make a study of a problem file."""
     from ..files import read_problem
+    from .setting import now, read_time
     from .study import Study
 
-    with Study(
+    end = read_time(deadline)
+    if end is not None and end <= now() and if_exists != "resume":
+        raise InputError(f"--deadline {deadline} is in the past, so nothing would ever be asked; give a time to come, or none.")
+    with in_shell(), Study(
         read_problem(file)[0], delta, rule, threshold, storage, name, seed, if_exists,
         epsilon=epsilon, min_pulls=min_pulls, max_rounds=max_rounds, deadline=deadline, client=client or whoami(),
     ) as study:  # fmt: skip
         put(
             {"name": name, "state": study.state},
-            f"study {name!r} is ready: `combgame study ask` says what to measure first.",
+            f"study {name!r} is ready: `combgame study ask{named(name)}` says what to measure first.",
             as_json,
         )
 
@@ -91,31 +154,57 @@ def create(
 @app.command()
 def ask(
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Up to so many rounds.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table to be filled in to this file.")] = None,
     client: Client = None,
     lease: Annotated[float | None, typer.Option(help="Seconds after which somebody else may get the rounds.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --out, even if it has values that were not told.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What to measure next, as a table to be filled in."""
     with opened(storage, name, client) as study:
+        if out is not None and not force:
+            spare(out, study)
+        before = {one.id for one in study.pending if one.client == study.client}
         found = study.ask(n, lease=lease)
         state = study.state
-        told = [vars(one) for one in found]
+        told = [{**vars(one), "had": one.id in before} for one in found]
+        had = sum(one.id in before for one in found)
+        again = f" ({f'{had} of them you had' if len(found) > 1 else 'you had it'} already)" if had else ""
         if out is not None and found:
-            write(out, write_sheet(found))
+            write(out, write_sheet(found, study.name))
             put(
                 told,
-                f"wrote {count(len(found), 'round')} to {out}: fill in the values, then `combgame study tell {out}`.",
+                f"wrote {count(len(found), 'round')}{again} to {out}: fill in the values, then `combgame study tell {out}"
+                f"{named(study.name)}`.",
                 as_json,
             )
         elif as_json or found:
-            put(told, write_sheet(found).rstrip("\n"), as_json)
+            put(told, write_sheet(found, study.name).rstrip("\n"), as_json)
+            if again and not as_json:
+                typer.echo(f"combgame: {count(len(found), 'round')}{again}.", err=True)
         if not found:
-            typer.echo(f"combgame: {study.status.next}", err=True)
+            typer.echo(f"combgame: {shell(study.status.next)}", err=True)
             leave(state)
             raise typer.Exit(NOTHING)
+
+
+def spare(path: Path, study: Any) -> None:
+    """Refuse to overwrite values that were not told, and what is not a table of this study."""
+    if not path.is_file() or not path.stat().st_size:
+        return
+    instead = "or name another --out, or --force to overwrite it"
+    try:
+        sheet = read_sheet(path, study.problem, study.name)
+    except CombGameError as error:
+        raise StoreError(f"{path} is there already, and is no table of this study; move it, {instead} ({error})") from None
+    left = {one.id: one.left for one in study.pending}
+    for number, values in sheet.items():
+        if any(x is not None and arm in left.get(number, ()) for arm, x in values.items()):
+            raise StoreError(
+                f"{path} has values of round {number} that were not told: `combgame study tell {path}{named(study.name)}` first, {instead}."
+            )
 
 
 def write(path: Path, text: str) -> None:
@@ -131,7 +220,7 @@ def write(path: Path, text: str) -> None:
 def tell(
     file: Annotated[Path, typer.Argument(help="The table that `ask` wrote, filled in: blank cells are missing.")],
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     partial: Annotated[bool, typer.Option("--partial", help="Blank cells are still to come, not missing.")] = False,
     final: Annotated[bool, typer.Option("--final", help="Rounds without any value are missing too, not still to come.")] = False,
     client: Client = None,
@@ -139,31 +228,77 @@ def tell(
 ) -> None:
     """Tell what came out: all of the table, or, if anything in it is refused, nothing. The same table again is harmless."""
     with opened(storage, name, client) as study:
-        sheet = read_sheet(file, study.problem)
+        sheet = read_sheet(file, study.problem, study.name)
+        left = {one.id: one.left for one in study.pending}
+        if not partial:
+            check_whole(file, sheet, left, study.problem)
         blank = [] if final else [number for number, values in sheet.items() if all(x is None for x in values.values())]
         told = {number: values for number, values in sheet.items() if number not in blank}
         if partial:
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
         study.tell_many(told, final=not partial)
         status = study.status
-        text = f"told {count(len(told), 'round')}." + (
-            f" {len(blank)} without any value stay open (--final: they are missing)." if blank else ""
+        new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
+        entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
+        present = [[x for x in entry if x is not None and x == x] for entry in entries]
+        done: dict[str, Any] = {
+            "stored": [number for number in told if new[number]], "already": [number for number in told if not new[number]],
+            "values": sum(map(len, present)), "missing": present.count([]),
+        }  # fmt: skip
+        put(
+            {"told": list(told), "blank": blank, **done, "state": status.state, "next": status.next},
+            f"{summary(**done, blank=blank)} {status.next}",
+            as_json,
         )
-        put({"told": list(told), "blank": blank, "state": status.state, "next": status.next}, f"{text} {status.next}", as_json)
+
+
+def summary(stored: list[int], already: list[int], values: int, missing: int, blank: list[int]) -> str:
+    """
+    >>> summary([1, 2], [3], 6, 1, [])
+    '2 rounds, 6 values stored; 1 round was there already; 1 value missing.'
+    """
+    said = [f"{count(len(stored), 'round')}, {count(values, 'value')} stored"]
+    if already:
+        said.append(f"{count(len(already), 'round')} {'was' if len(already) == 1 else 'were'} there already")
+    if missing:
+        said.append(f"{count(missing, 'value')} missing")
+    if blank:
+        one = len(blank) == 1
+        said.append(
+            f"{count(len(blank), 'round')} without any value {'stays' if one else 'stay'} open (--final: {'it is' if one else 'they are'} "
+            "missing)"
+        )
+    return "; ".join(said) + "."
+
+
+def check_whole(path: Path, sheet: dict[int, dict[int, Any]], left: dict[int, tuple[int, ...]], problem: Any) -> None:
+    """Refuse a table that was cut off."""
+    cut = [(number, arm) for number, values in sheet.items() for arm in left.get(number, ()) if arm not in values]
+    if cut:
+        (number, arm), rest = cut[0], f" ({len(cut) - 1} more are missing)" if cut[1:] else ""
+        raise InputError(
+            f"{path}: the table is incomplete: round {number} has no line for {problem.label([arm])}{rest}; give the whole table (a "
+            "blank value is missing), or --partial if the rest is still to come."
+        )
+    if not path.read_bytes().endswith((b"\n", b"\r")):
+        raise InputError(
+            f"{path}: the table is incomplete: its last line has no newline at its end, as if it were cut off; end it with one if it is "
+            "whole, or --partial if the rest is still to come."
+        )
 
 
 @app.command()
 def observe(
     file: Annotated[Path, typer.Argument(help="A table with the columns arm and value.")],
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     reason: Reason = "measured outside the study",
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
-        number = study.observe(read_sheet(file, study.problem, rounds=False)[0], reason)
+        number = study.observe(read_sheet(file, study.problem, study.name, rounds=False)[0], reason)
         put({"number": number}, f"stored as number {number}, by which it can be retracted.", as_json)
 
 
@@ -172,7 +307,7 @@ def fail(
     round: Number,
     storage: Where,
     reason: Reason,
-    name: Name = "study",
+    name: Name = None,
     give_up: Annotated[bool, typer.Option("--give-up", help="Do not ask it again.")] = False,
     client: Client = None,
     as_json: AsJson = False,
@@ -189,7 +324,7 @@ def retract(
     reason: Reason,
     round: Annotated[int | None, typer.Argument(help="The round.")] = None,
     arm: Annotated[str | None, typer.Option(help="An arm, instead of a round.")] = None,
-    name: Name = "study",
+    name: Name = None,
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
@@ -206,7 +341,7 @@ def retract(
 
 
 @app.command()
-def close(storage: Where, reason: Reason, name: Name = "study", client: Client = None, as_json: AsJson = False) -> None:
+def close(storage: Where, reason: Reason, name: Name = None, client: Client = None, as_json: AsJson = False) -> None:
     """End the study by hand."""
     with opened(storage, name, client) as study:
         study.close(reason)

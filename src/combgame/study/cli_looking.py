@@ -2,18 +2,18 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..errors import CombGameError
-from .cli import DIFFERS, AsJson, Name, Where, app, leave, opened, put
+from .cli import DIFFERS, AsJson, Name, Where, app, leave, names_in, opened, put
 
 
 @app.command()
 def status(
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     watch: Annotated[bool, typer.Option("--watch", help="Again and again, until it has stopped.")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     as_json: AsJson = False,
@@ -25,7 +25,8 @@ def status(
             now, decision = study.status, study.decision
             if now != before:
                 told = {**now.to_dict(), "decision": None if decision is None else decision.to_dict()}
-                put(told, f"{now}" if decision is None else f"{now}\n\n{decision}", as_json)
+                text = str(now).replace("`decision` says", "below is")
+                put(told, text if decision is None else f"{text}\n\n{decision}", as_json)
             before = now
             if not watch or now.state != "running":
                 leave(now.state)
@@ -36,29 +37,30 @@ def status(
 @app.command()
 def export(
     storage: Where,
-    name: Name = "study",
+    name: Name = None,
     level: Annotated[str, typer.Option(help="round, arm or event.")] = "round",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A file: .csv for the rows of a level, .json for all of it.")
     ] = None,
+    form: Annotated[str | None, typer.Option("--format", help="csv or json, whatever the file's name.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """The study as a table (CSV), or all of it (JSON)."""
-    from .export import as_text
+    from . import export as exporting
 
     with opened(storage, name) as study:
         if out is not None:
-            study.export(out, level)
+            exporting.export(study, out, level, form)
             put({"out": str(out)}, f"wrote {out}.", as_json)
         else:
-            typer.echo((study.export() if as_json else as_text(study.rows(level), "csv")).rstrip("\n"))
+            typer.echo(exporting.export(study, None, level, form or ("json" if as_json else "csv")).rstrip("\n"))
 
 
 @app.command()
 def plot(
     storage: Where,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The name of the pictures, without .png and .svg.")],
-    name: Name = "study",
+    out: Annotated[Path, typer.Option("--out", "-o", help="The name of the pictures, with or without .png or .svg.")],
+    name: Name = None,
     kind: Annotated[str, typer.Option(help="evidence, estimates or pulls.")] = "evidence",
     as_json: AsJson = False,
 ) -> None:
@@ -66,12 +68,13 @@ def plot(
     from ..campaign.plots import save
 
     with opened(storage, name) as study:
-        written = [str(path) for path in save(study.plot(kind), out)]
+        base = out.with_suffix("") if out.suffix.lower() in (".png", ".svg") else out
+        written = [str(path) for path in save(study.plot(kind), base)]
         put(written, f"wrote {' and '.join(written)}.", as_json)
 
 
 @app.command()
-def replay(storage: Where, name: Name = "study", as_json: AsJson = False) -> None:
+def replay(storage: Where, name: Name = None, as_json: AsJson = False) -> None:
     """Decide everything again from the events, and say where that differs."""
     with opened(storage, name) as study:
         found = study.replay()
@@ -83,14 +86,10 @@ def replay(storage: Where, name: Name = "study", as_json: AsJson = False) -> Non
 @app.command("list")
 def listed(storage: Where, as_json: AsJson = False) -> None:
     """The studies in a storage."""
-    from .opening import open_storage
     from .study import Study
 
-    storing: Any = open_storage(storage, "", 30.0)
-    names = storing.names()
-    storing.close()
     found = []
-    for one in names:
+    for one in names_in(storage):
         try:
             with Study.open(storage, one) as study:
                 found.append({"name": one, "state": study.state})

@@ -1,5 +1,6 @@
 """From a URL to a connection whose tables are up to date; and what databases say, as sentences."""
 
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, inspect, select, text
@@ -7,7 +8,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 
-from ..errors import InputError, StoreError
+from ..errors import InputError, StoreError, UnknownNameError
 from .tables import SCHEMA, UPGRADES, metadata, schema
 
 
@@ -21,6 +22,29 @@ def parse(url: str) -> URL:
     ):  # fmt: skip
         raise InputError(f"storage = {url!r} must be a URL such as sqlite:///lab.db or postgresql+psycopg://user@host/database.")
     return parsed
+
+
+def is_there(url: URL) -> bool:
+    """Whether connecting would not make a file. (Servers, and what SQLite itself has names for, are not looked at.)"""
+    path = str(url.database)
+    return url.get_backend_name() != "sqlite" or path.startswith((":", "file:")) or Path(path).exists()
+
+
+def check_there(url: URL, name: str, make: bool) -> None:
+    """Only making a study may make a file, and nothing makes folders."""
+    if is_there(url):
+        return
+    path = Path(str(url.database))
+    if not path.absolute().parent.is_dir():
+        raise StoreError(
+            f"{path}: the folder {path.absolute().parent} does not exist, so it cannot be written or read; check the path, or "
+            "make the folder."
+        )
+    if not make:
+        what = f"no study {name!r}" if name else "no study"
+        raise UnknownNameError(
+            f"there is {what}: the file {path} does not exist in {path.absolute().parent}; check the path, or make a study there first."
+        )
 
 
 def connect(url: URL, timeout: float) -> Engine:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, and_, bindparam, delete, insert, or_,
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import StoreError, StudyError, UnknownNameError
-from .connections import connect, parse, prepare, sentence, shown
+from .connections import check_there, connect, is_there, parse, prepare, sentence, shown
 from .events import Event, compact
 from .memory import Sealed
 from .tables import events, snapshots, studies
@@ -43,19 +43,24 @@ class Database:
         self._engine: Engine | None = None
         self._process = 0
         try:
-            with self._guard():
-                prepare(self._connect())
+            if is_there(self._parsed):  # otherwise `begin` makes it
+                self._prepare()
         except BaseException:
             self.close()
             raise
 
     # ---- transactions
 
-    def _connect(self) -> Engine:
+    def _prepare(self) -> None:
+        with self._guard():
+            prepare(self._connect(make=True))
+
+    def _connect(self, make: bool = False) -> Engine:
         if self._engine is not None and self._process != os.getpid():
             INHERITED.append(self._engine)  # the parent's: not to be closed here
             self._engine = None
         if self._engine is None:
+            check_there(self._parsed, self.name, make)
             self._engine, self._process = connect(self._parsed, self.timeout), os.getpid()
         return self._engine
 
@@ -104,6 +109,8 @@ class Database:
 
     def begin(self, created: Sealed, if_exists: str) -> Event:
         """Make the study, or find the one of that name; its first event."""
+        if self._engine is None:
+            self._prepare()
         try:
             with self._transaction(write=True) as connection:
                 found = connection.execute(LOCK, {"name": self.name}).scalar()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UnknownNameError
+from ..errors import InputError, StoreError, UnknownNameError
 from .events import Event
 from .fold import Fold
 from .setting import Setting
@@ -15,6 +15,7 @@ from .state import entries
 from .values import pulls
 
 LEVELS = ("round", "arm", "event")
+FORMS = ("csv", "json")
 COLUMNS = ("round", "arm", "state", "n", "mean", "client", "asked", "observed", "told")
 SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one arm on its own
 
@@ -99,8 +100,21 @@ def as_text(table: list[dict[str, Any]], form: str) -> str:
     return out.getvalue()
 
 
-def export(study: Any, path: Any, level: str) -> str:
-    if path is not None and str(path).endswith(".csv"):
+def form_of(path: Any, form: str | None) -> str:
+    """ "csv" or "json": as it is said, or else as the file's name ends; JSON without a file."""
+    if form is None:
+        form = "json" if path is None else Path(path).suffix.lower()[1:]
+        if form not in FORMS:
+            raise InputError(
+                f"{path} must end with .csv (the rows of a level) or .json (all of it); on the command line, --format says so too."
+            )
+    elif form not in FORMS:
+        raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(map(repr, FORMS))}.")
+    return form
+
+
+def export(study: Any, path: Any, level: str, form: str | None = None) -> str:
+    if form_of(path, form) == "csv":
         text = as_text(study.rows(level), "csv")
     else:
         decision = study.decision

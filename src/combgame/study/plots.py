@@ -1,5 +1,6 @@
 """Pictures of a study: evidence over the rounds, estimates with intervals, pulls against the optimal allocation."""
 
+import math
 from typing import Any
 
 from ..campaign.plots import figure
@@ -25,7 +26,10 @@ def plot(study: Any, kind: str) -> Any:
         draw = _estimates if kind == "estimates" else _pulls
         draw(axis, arms, study)
     axis.set_title(f"{study.name}: {study.state}", fontsize=10)
-    axis.legend(fontsize=8, frameon=False)
+    if kind == "pulls":
+        made.legend(fontsize=8, frameon=False, loc="outside lower center", ncols=2)  # off the bars
+    else:
+        axis.legend(fontsize=8, frameon=False)
     return made
 
 
@@ -33,8 +37,18 @@ def _evidence(axis: Any, points: list[dict[str, Any]]) -> None:
     rounds = [one["rounds"] for one in points]
     axis.plot(rounds, [one["evidence"] for one in points], color=BLUE, linewidth=1.4, label="evidence")
     axis.plot(rounds, [one["threshold"] for one in points], color=RED, linestyle="--", linewidth=1.2, label="threshold")
+    axis.set_ylim(*_range(points))
     axis.set_xlabel("rounds told")
     axis.set_ylabel("evidence for the leader")
+
+
+def _range(points: list[dict[str, Any]]) -> tuple[float, float]:
+    """From the least evidence to the threshold, or to where the evidence is now: what was retracted does not flatten the rest."""
+    evidence = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
+    thresholds = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
+    low, high = min([0.0, *evidence]), max([1.0, *thresholds, *evidence[-1:]])
+    low = max(low, min([-high, *evidence[-1:]]))
+    return low - 0.05 * (high - low), high + 0.1 * (high - low)
 
 
 def _estimates(axis: Any, arms: list[dict[str, Any]], study: Any) -> None:

@@ -11,25 +11,25 @@ from ..problem import Problem
 from .round import Round
 
 
-def write_sheet(rounds: Sequence[Round]) -> str:
+def write_sheet(rounds: Sequence[Round], study: str) -> str:
     """What is left to measure, with an empty column for the values.
 
-    >>> print(write_sheet([Round(1, (0, 2), ("a", "c"), (0, 2))]).strip())
-    round,arm,value
-    1,a,
-    1,c,
+    >>> print(write_sheet([Round(1, (0, 2), ("a", "c"), (0, 2))], "plates").strip())
+    study,round,arm,value
+    plates,1,a,
+    plates,1,c,
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["round", "arm", "value"])
+    writer.writerow(["study", "round", "arm", "value"])
     for one in rounds:
         names = dict(zip(one.arms, one.names, strict=True))
-        writer.writerows([one.id, names[arm], ""] for arm in one.left)
+        writer.writerows([study, one.id, names[arm], ""] for arm in one.left)
     return out.getvalue()
 
 
-def read_sheet(path: Path, problem: Problem, rounds: bool = True) -> dict[int, dict[int, Any]]:
-    """Values by round and arm; all of them under 0 where the table has no rounds."""
+def read_sheet(path: Path, problem: Problem, study: str, rounds: bool = True) -> dict[int, dict[int, Any]]:
+    """Values by round and arm; all of them under 0 where the table has no rounds. It need not say which study it is of."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             head, *lines = list(csv.reader(file)) or [[]]
@@ -43,11 +43,17 @@ def read_sheet(path: Path, problem: Problem, rounds: bool = True) -> dict[int, d
         raise InputError(
             f"{path}: the first line must name the columns {', '.join(wanted)} (commas between them), not {','.join(head)!r}."
         )
+    read = [*wanted, "study"] if "study" in columns else wanted
     found: dict[int, dict[int, Any]] = {}
     for k, line in enumerate(lines, start=2):
         if not any(cell.strip() for cell in line):
             continue
-        cells = {word: line[columns.index(word)].strip() if columns.index(word) < len(line) else "" for word in wanted}
+        cells = {word: line[columns.index(word)].strip() if columns.index(word) < len(line) else "" for word in read}
+        if cells.get("study", "") not in ("", study.strip()):
+            raise InputError(
+                f"{path}, line {k}: the table is of the study {cells['study']!r}, not of {study!r}; give that one as --name, or mend the "
+                "column study."
+            )
         try:
             arm = problem.arm(cells["arm"] if problem.names or not cells["arm"].isdigit() else int(cells["arm"]))
         except LookupError as error:

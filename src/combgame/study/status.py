@@ -45,6 +45,7 @@ class Status:
     waiting: tuple[int, ...]  # rounds that failed and are asked again next
     forecast: tuple[int, int] | None
     next: str  # what to do now
+    clients: tuple[str | None, ...] = ()  # who has the pending rounds
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
@@ -60,13 +61,23 @@ class Status:
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
-            f"  pending      {count(len(self.pending), 'round')}"
-            + (f", {len(self.expired)} of them overdue" if self.expired else "")
-            + (f", and {len(self.waiting)} that failed to be asked again" if self.waiting else ""),
+            f"  pending      {count(len(self.pending), 'round')}{self._who()}"
+            + (f"; {len(self.expired)} of them overdue" if self.expired else "")
+            + (
+                f"; {len(self.waiting)} that failed and {'is' if len(self.waiting) == 1 else 'are'} to be asked again"
+                if self.waiting
+                else ""
+            ),
             *([f"  rounds left  {left}"] if self.state == "running" else []),
             self.next,
         ]
         return "\n".join(lines)
+
+    def _who(self, most: int = 10) -> str:
+        """The first pending rounds, and who has them."""
+        pairs = list(zip(self.pending, self.clients, strict=False))
+        said = [f"{number}" if client is None else f"{number} ({client})" for number, client in pairs[:most]]
+        return (": " + ", ".join(said) + ", ..." * (len(pairs) > most)) if said else ""
 
 
 def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
@@ -136,7 +147,7 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     return Status(
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
         rivals(fold) if facts["values"] else (), facts["rounds"], facts["values"], out, overdue, waiting, left,
-        advice(fold, state, out, overdue, left, setting.max_rounds),
+        advice(fold, state, out, overdue, left, setting.max_rounds), tuple(known[number].client for number in out),
     )  # fmt: skip
 
 
@@ -144,10 +155,11 @@ def advice(
     fold: Fold, state: str, out: tuple[int, ...], overdue: tuple[int, ...], left: tuple[int, int] | None, most: int | None
 ) -> str:
     """One sentence."""
+    these = "pending round" if len(out) == 1 else count(len(out), "pending round")
     problem, counts = fold.setting.problem, fold.state.seen.counts
     if state == "certified":
         return "Stop: the answer is certified; `decision` says why." + (
-            f" {len(out)} rounds that are out are not needed." if out else ""
+            f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
         )
     if state != "running":
         return "It has stopped without a certified answer; `decision` says how sure it is."
@@ -155,11 +167,13 @@ def advice(
     if silent.size and fold.state.told >= 2 * len(fold.start):
         return f"Look at arm {problem.label([int(silent[0])])}: every value of it went missing, and without one nothing can be certified."
     if overdue:
-        return f"Rounds {', '.join(map(str, overdue[:5]))} are overdue: ask again to give them to somebody else, or tell them."
+        which, them = ("Round {} is", "it") if len(overdue) == 1 else ("Rounds {} are", "them")
+        said = ", ".join(map(str, overdue[:5])) + ", ..." * (len(overdue) > 5)
+        return f"{which.format(said)} overdue: ask again to give {them} to somebody else, or tell {them}."
     if most is not None and fold.state.plays >= most and out:
-        return f"The budget of {most:,} rounds is out: tell the {len(out)} that are pending."
+        return f"The budget of {most:,} rounds is out: tell the {these}."
     if left is not None and most is not None and fold.state.told + left[0] > most:
         return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} rounds more."
     if out:
-        return f"Measure and tell the {count(len(out), 'pending round')}; ask for more if you have capacity."
+        return f"Measure and tell the {these}; ask for more if you have capacity."
     return "Ask for the next round, measure it, tell it."
