@@ -123,9 +123,22 @@ def test_labels_of_larger_grids_agree_with_the_search():
             for method in (labels, search):
                 rival, alternative = np.zeros(d), np.zeros(d)
                 if method is labels:
-                    labels(rewards, part.first, part.arm, part.head, mean, weight, best, rival)
+                    labels(part.first, part.arm, part.head, mean, 1.0 / weight, best, rival)
                 else:
-                    search(rewards, part.first, part.arm, part.head, mean, weight, best, part.arms, part.sign, alternative, rival)
+                    search(
+                        rewards,
+                        part.first,
+                        part.arm,
+                        part.head,
+                        mean,
+                        weight,
+                        weight,
+                        best,
+                        part.arms,
+                        part.sign,
+                        alternative,
+                        rival,
+                    )
                 assert net.contains(arms_of(rival))
                 found.append(against(rewards, mean, weight, best, part.arms, part.sign, rival, alternative))
             assert found[0] == pytest.approx(found[1], rel=1e-9)

@@ -27,14 +27,15 @@ def test_importing_loads_neither_numba_nor_plots_nor_servers_nor_the_heavy_rest(
     assert not [name for name in heavy if name in loaded]
 
 
-def test_importing_costs_no_more_than_numpy_and_a_hundred_milliseconds():
-    """The time spent inside combgame's own modules and what they load besides NumPy: a share of one run, not a wall clock."""
+def test_importing_costs_no_more_than_numpy_once_more():
+    """CPU time as a ratio, because machines differ: NumPy with its random numbers takes about 0.1 s, so this is NumPy and 0.1 s."""
 
     def seconds(module):
         code = f"import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
-        return min(float(python(code)) for _ in range(5))
+        return float(python(code))
 
-    assert seconds("combgame") <= seconds("numpy") + 0.1
+    ours, theirs = (min(times) for times in zip(*((seconds("combgame"), seconds("numpy.random")) for _ in range(5)), strict=True))
+    assert ours <= 2 * theirs
 
 
 LAYERS = [

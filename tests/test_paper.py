@@ -177,7 +177,7 @@ def test_the_proved_scale_of_gcb_pe_keeps_delta_by_the_law_of_the_error():
 def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_cannot():
     problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
     assert cg.simulate(problem, means, rule="gcb-pe", threshold="gaussian", runs=2, engine="python").threshold == "gaussian"
-    with pytest.raises(cg.InputError, match="has another stopping rule"):
+    with pytest.raises(cg.InputError, match="here the threshold is 'gcb-pe'"):
         cg.simulate(problem, means, rule="gcb-pe", eliminate=True, runs=2)
     with pytest.raises(cg.UnknownNameError, match="threshold = 'gcb-pe' is not known"):
         cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2)
