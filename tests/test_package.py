@@ -27,15 +27,15 @@ def test_importing_loads_neither_numba_nor_plots_nor_servers_nor_the_heavy_rest(
     assert not [name for name in heavy if name in loaded]
 
 
-def test_importing_costs_no_more_than_numpy_once_more():
-    """CPU time as a ratio, because machines differ: NumPy with its random numbers takes about 0.1 s, so this is NumPy and 0.1 s."""
+def test_importing_costs_little_more_than_numpy():
+    """CPU time as a ratio, because machines differ: 1.6 to 1.9 times NumPy with its random numbers here; SciPy or numba would make it 5."""
 
     def seconds(module):
         code = f"import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
         return float(python(code))
 
     ours, theirs = (min(times) for times in zip(*((seconds("combgame"), seconds("numpy.random")) for _ in range(5)), strict=True))
-    assert ours <= 2 * theirs
+    assert ours <= 2.5 * theirs
 
 
 LAYERS = [
