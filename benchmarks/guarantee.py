@@ -43,7 +43,7 @@ def sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     found = [
         ("paths", paths, (0.5, 0.0, 0.25, 0.0, 0.0, 0.2)), ("matchings", cg.Matchings(2, 3), (0.5, 0.0, 0.0, 0.2, 0.2, 0.0)),
         ("trees", trees, (0.5, 0.0, 0.5, 0.1, 0.0, 0.3)),
-        ("listed", cg.Listed([(0, 1), (2, 3), (4, 5), (0, 2, 4)], 6), (0.4, 0.3, 0.1, 0.2, 0.1, 0.1)),
+        ("listed", cg.Listed([(0, 1), (2, 3), (4, 5), (0, 2, 4)], 6), (0.8, 0.3, 0.1, 0.2, 0.1, 0.1)),
     ]  # fmt: skip
     return [(name, cg.Problem(structure, None, cg.Gaussian(spread)), means, ("mixture",)) for name, structure, means in found]
 
