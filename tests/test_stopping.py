@@ -270,14 +270,17 @@ def test_the_rules_of_an_unknown_variance():
         assert bounds[a] == pytest.approx(squares[a] / least, rel=1e-6) if least else bounds[a] == math.inf
 
 
-@pytest.mark.parametrize("case", ["mixture", "unknown", "bernoulli", "epsilon", "trees"])
+@pytest.mark.parametrize("case", ["mixture", "unknown", "bernoulli", "epsilon", "trees", "paths"])
 def test_the_engines_agree(case):
     means, options = [0.5, 0.35, 0.3, 0.2, 0.1], {"threshold": "mixture"}
     problem = {
         "unknown": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2, known=False)),
         "bernoulli": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli()),
         "trees": cg.Problem(STRUCTURES["trees"], None, cg.Gaussian(0.2)),
+        "paths": cg.Problem(cg.grid_network(6), None, cg.Gaussian(0.05)),  # differences of up to 12 arms
     }.get(case, cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2)))
+    if case == "paths":
+        means = np.linspace(0.9, 0.1, problem.d) ** 2
     if case == "epsilon":
         options["epsilon"] = 0.1
     if case == "trees":

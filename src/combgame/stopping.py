@@ -82,7 +82,6 @@ class JudgePart(NamedTuple):
     mean: Floats  # scratch
     weight: Floats
     fee: Floats
-    largest: Floats  # float64[most]
     rival: Floats  # the nearest of a round ago
     found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
     stamp: Ints
@@ -117,22 +116,9 @@ class JudgePart(NamedTuple):
                 else:
                     outside = max(outside, self.fee[a])
             return inside + outside
-        if self.most >= self.fee.size:
-            return float(self.fee.sum())
-        if self.most > 8:
-            return float(np.sort(self.fee)[self.fee.size - self.most :].sum())
-        for i in range(self.most):
-            self.largest[i] = 0.0
-        low = 0
-        for a in range(self.fee.size):
-            if self.fee[a] > self.largest[low]:
-                self.largest[low] = self.fee[a]
-                for i in range(self.most):
-                    if self.largest[i] < self.largest[low]:
-                        low = i
-        total = 0.0
-        for i in range(self.most):
-            total += self.largest[i]
+        ordered, total = np.sort(self.fee), 0.0
+        for i in range(max(ordered.size - self.most, 0), ordered.size):  # added one by one: both engines have the same sum
+            total += ordered[i]
         return total
 
 
@@ -305,8 +291,8 @@ def _shared(problem: Problem, fees: Callable[[Game], Fees], rewards: Rewards | N
         own = game.rewards if rewards is None else copied(rewards)
         mean, weight, fee, rival, found = np.zeros((5, d))
         part = JudgePart(
-            game.answers, own, fees(game), seen, exchange.most, exchange.swaps, shift, mean, weight, fee, np.zeros(exchange.most), rival,
-            found, np.full(1, -1, np.int64),
+            game.answers, own, fees(game), seen, exchange.most, exchange.swaps, shift, mean, weight, fee, rival, found,
+            np.full(1, -1, np.int64),
         )  # fmt: skip
         return game._replace(judge=part)
 
