@@ -54,7 +54,7 @@ def evidence(
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
         raise InputError(f"estimates must lie in [{low}, {high}] for {problem.rewards!r}; got {mean.tolist()}.")
-    known = getattr(problem.rewards, "known", True)
+    known = problem.rewards.known
     if known != (spreads is None):
         raise InputError("spreads, the sample standard deviations per arm, are for Gaussian(known=False), and needed there.")
     scatter = problem.rewards.spread(problem.d) if known else problem.vector(spreads, "spreads")
@@ -79,7 +79,7 @@ def evidence(
 def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The answer that is best for these means, and the one that is nearest to it after one value of each arm."""
     one = np.ones(problem.d)
-    found = evidence(problem, means, one, spreads=None if getattr(problem.rewards, "known", True) else one)
+    found = evidence(problem, means, one, spreads=None if problem.rewards.known else one)
     return found.answer, found.rival
 
 

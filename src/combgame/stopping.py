@@ -24,7 +24,6 @@ from .complexity import Complexity, root
 from .errors import InputError
 from .problem import Problem
 from .protocols import Floats, Game, Ints, Random, Rewards, Seen, Structure, Threshold, blank
-from .rewards import Gaussian
 from .rewards.gaussian import gaussian_part
 from .rules import RuleBase, Stopping
 from .rules.base import copied
@@ -303,13 +302,9 @@ def _log_union(problem: Problem) -> float:
     return math.log(max(problem.answers.exchange().number, 1))  # of a whole number that may be too large for a float
 
 
-def _known(problem: Problem) -> bool:
-    return not isinstance(problem.rewards, Gaussian) or problem.rewards.known
-
-
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
     """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for Bernoulli and for bounded rewards."""
-    known, share = _known(problem), 0.0
+    known, share = problem.rewards.known, 0.0
     what = "independent sub-Gaussian values"
     if problem.rewards.family == "bernoulli" and epsilon == 0.0:
         watch = _shared(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)), None, 0.0)
@@ -335,8 +330,9 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
 
 def _spreads(problem: Problem, deltas: Sequence[float], game: Game) -> Spreads:
     d = problem.d
-    if _known(problem):
-        return KnownPart(problem.rewards.spread(d) ** 2, problem.rewards.spread(d) ** 2)
+    if problem.rewards.known:
+        variance = problem.rewards.spread(d) ** 2
+        return KnownPart(variance, variance)
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
     return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), np.ones(d), game.rewards.sigma)  # type: ignore[attr-defined]
 
@@ -369,7 +365,7 @@ def make_stopping(
     epsilon = _epsilon(epsilon)
     if epsilon and name != "mixture":
         raise InputError(f"epsilon = {epsilon:g} needs the threshold 'mixture', not {name!r}.")
-    if eliminate and (mine or THRESHOLDS[name] is None or not _known(problem)):
+    if eliminate and (mine or THRESHOLDS[name] is None or not problem.rewards.known):
         raise InputError(
             f"eliminate=True needs 'stylised', 'gaussian' or 'sub-gaussian' and known variances; here the threshold is {name!r}."
         )
@@ -377,7 +373,7 @@ def make_stopping(
         return own
     if name == "mixture":
         return mixture(problem, deltas, epsilon)
-    if not _known(problem):
+    if not problem.rewards.known:
         if name != "stylised":
             raise InputError(
                 f"threshold = {name!r} needs known variances; use 'mixture' (or 'stylised', a heuristic), or give Gaussian a sigma."

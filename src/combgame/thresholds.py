@@ -137,7 +137,7 @@ THRESHOLDS: dict[str, Callable[[Question, Floats], Threshold] | None] = {  # Non
 def resolve(name: str, question: Question) -> str:
     """'proved' is Theorem 2's for the rewards at hand ('mixture' if their variance is not known); other names stand for themselves."""
     if name == "proved":
-        if not getattr(question.rewards, "known", True):
+        if not question.rewards.known:
             return "mixture"
         return "gaussian" if question.rewards.family == "gaussian" else "sub-gaussian"
     if name not in THRESHOLDS:

@@ -18,6 +18,7 @@ class RewardsBase:
     """Describes rewards; `part` makes what computes with them."""
 
     family: ClassVar[str] = ""
+    known = True  # the variances; not a field, unless a family makes it one
 
     def part(self, low: Floats, high: Floats) -> Rewards:
         """The verbs of `protocols.Rewards` for arms whose means are known to lie in [low, high]."""

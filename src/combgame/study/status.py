@@ -122,7 +122,7 @@ def forecast(fold: Fold) -> tuple[int, int] | None:
     if not CLEAR <= lead < math.inf:
         return None
     end = float(seen.clock[0]) * (side.threshold.level(int(seen.clock[0]), 0) + ratio - side.view.evidence[0]) / ratio
-    if setting.problem.d <= MANY and getattr(setting.problem.rewards, "known", True):
+    if setting.problem.d <= MANY and setting.problem.rewards.known:
         try:
             found = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
         except CombGameError:

@@ -48,7 +48,7 @@ def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
     if isinstance(value, tuple):
         if len(value) != 2 or isinstance(value[1], bool) or not isinstance(value[1], int | np.integer) or value[1] < 1:
             raise InputError(f"{at}: {value!r} must be (mean, n) with a whole n of at least 1; replicates come as a list.")
-        if getattr(problem.rewards, "known", True) is False:
+        if not problem.rewards.known:
             raise InputError(
                 f"{at}: a mean of {value[1]} values hides their spread, which is needed here; give the values as a list."
             )
