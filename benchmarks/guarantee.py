@@ -59,7 +59,7 @@ def main() -> None:
     cells = []
     for name, problem, means, thresholds in sets() if options.sets else cases():
         for threshold in thresholds:
-            known = getattr(problem.rewards, "known", True)
+            known = problem.rewards.known
             for delta in [list(DELTAS)] if known else [0.1]:  # bounds on variances depend on delta
                 began = time.perf_counter()
                 sim = cg.simulate(

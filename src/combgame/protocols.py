@@ -23,8 +23,8 @@ Ints = NDArray[np.int64]
 Random = np.random.Generator
 
 __all__ = [
-    "Bonus", "Catalogue", "Ensemble", "Floats", "Game", "Ints", "Learner", "Mixture", "Random", "Rewards", "Rule", "Seen", "Structure",
-    "Threshold", "Tracker", "View", "compilable", "jitable",
+    "Bonus", "Catalogue", "Ensemble", "Floats", "Game", "Ints", "Judge", "Learner", "Mixture", "Random", "Rewards", "Rule", "Seen",
+    "Structure", "Threshold", "Tracker", "View", "compilable", "jitable",
 ]  # fmt: skip
 
 
@@ -74,7 +74,15 @@ class Rewards(Protocol):
 
 
 @compilable
-class Structure(Protocol):
+class Judge(Protocol):
+    """The answers as a stopping rule sees them."""
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """The evidence for `best`; writes the rival that it is least against, and the means at which that one is as good."""
+
+
+@compilable
+class Structure(Judge, Protocol):
     """A collection of sets of arms: actions are played, answers are asked about."""
 
     def argmax(self, score: Floats, out: Floats) -> None:
@@ -142,7 +150,7 @@ class Game(NamedTuple):
     actions: Structure
     answers: Structure
     rewards: Rewards
-    judge: Structure  # the answers as the stopping rule sees them: its `nearest` is the evidence
+    judge: Judge  # its `nearest` is the evidence
 
 
 class Seen(NamedTuple):

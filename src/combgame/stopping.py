@@ -23,7 +23,7 @@ from ._marks import compilable, jitable
 from .complexity import Complexity, root
 from .errors import InputError
 from .problem import Problem
-from .protocols import Floats, Game, Ints, Random, Rewards, Seen, Structure, Threshold, blank
+from .protocols import Floats, Game, Ints, Rewards, Seen, Structure, Threshold, blank
 from .rewards.gaussian import gaussian_part
 from .rules import RuleBase, Stopping
 from .rules.base import copied
@@ -84,12 +84,6 @@ class JudgePart(NamedTuple):
     rival: Floats  # the nearest of a round ago
     found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
     stamp: Ints
-
-    def argmax(self, score: Floats, out: Floats) -> None:
-        self.answers.argmax(score, out)
-
-    def sample(self, rng: Random, out: Floats) -> None:
-        self.answers.sample(rng, out)
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
         if self.seen.clock[0] != self.stamp[0]:

@@ -27,6 +27,22 @@ class Setup(Protocol):
         """What a finished run tells of its rule, such as the size of the support."""
 
 
+class FixedSetup(NamedTuple):
+    """A rule whose arrays never grow: every run begins with a copy of the part, after the actions of `rows`."""
+
+    part: Rule
+    rows: Ints
+
+    def fresh(self, rng: Random) -> tuple[Rule, Ints]:
+        return copied(self.part), self.rows
+
+    def enlarge(self, rule: Rule) -> Rule:
+        return rule
+
+    def figures(self, rule: Rule) -> dict[str, int]:
+        return {}
+
+
 class Stopping(NamedTuple):
     """When a run stops: its evidence passes the threshold."""
 

@@ -17,7 +17,7 @@ from ..coverings import start_sets, table
 from ..errors import InputError
 from ..protocols import Floats, Game, Ints, Random, Rewards, Seen, Structure, Threshold, View
 from ..thresholds import Question, Validity
-from .base import RuleBase, Stopping
+from .base import FixedSetup, RuleBase, Stopping
 
 
 class RepeatPart(NamedTuple):
@@ -52,7 +52,7 @@ class RadiusPart(NamedTuple):
 
 
 class LeadPart(NamedTuple):
-    """Answers whose evidence is the lead over the second best, at the end of a pass; d oracle calls find that one.
+    """The evidence is the lead over the second best, at the end of a pass; d oracle calls find that one.
 
     A set other than the best lacks one of its arms or has an arm that it has not, so one of d forced oracle calls meets it.
     """
@@ -62,12 +62,6 @@ class LeadPart(NamedTuple):
     passes: int
     score: Floats  # scratch
     trial: Floats
-
-    def argmax(self, score: Floats, out: Floats) -> None:
-        self.answers.argmax(score, out)
-
-    def sample(self, rng: Random, out: Floats) -> None:
-        self.answers.sample(rng, out)
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
         """How far `best` leads `rival`, the second best, at the estimates; 0 within a pass."""
@@ -97,19 +91,6 @@ class LeadPart(NamedTuple):
         return lead
 
 
-class GCBPESetup(NamedTuple):
-    rows: Ints
-
-    def fresh(self, rng: Random) -> tuple[RepeatPart, Ints]:
-        return RepeatPart(self.rows), self.rows
-
-    def enlarge(self, rule: RepeatPart) -> RepeatPart:
-        return rule
-
-    def figures(self, rule: RepeatPart) -> dict[str, int]:
-        return {}
-
-
 @dataclass(frozen=True)
 class GCBPE(RuleBase):
     """GCB-PE, with its own stopping rule. scale: the noise scale in its radius; None: that of the rewards, which is proved.
@@ -129,8 +110,9 @@ class GCBPE(RuleBase):
         if self.scale is not None:
             object.__setattr__(self, "scale", float(self.scale))
 
-    def setup(self, problem: Question) -> GCBPESetup:
-        return GCBPESetup(table(start_sets("covering", problem.actions, None)))
+    def setup(self, problem: Question) -> FixedSetup:
+        rows = table(start_sets("covering", problem.actions, None))
+        return FixedSetup(RepeatPart(rows), rows)
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping:
         noise = float(problem.rewards.spread(problem.actions.d).max())

@@ -11,7 +11,7 @@ from ..coverings import table
 from ..errors import InputError
 from ..protocols import Floats, Game, Ints, Random, Seen, View
 from ..thresholds import Question
-from .base import RuleBase
+from .base import FixedSetup, RuleBase
 
 
 class InformedPart(NamedTuple):
@@ -35,20 +35,6 @@ class InformedPart(NamedTuple):
 
     def full(self) -> bool:
         return False
-
-
-class InformedSetup(NamedTuple):
-    rows: Ints
-    share: Floats
-
-    def fresh(self, rng: Random) -> tuple[InformedPart, Ints]:
-        return InformedPart(self.rows, self.share, np.zeros(self.share.size)), self.rows[:0]
-
-    def enlarge(self, rule: InformedPart) -> InformedPart:
-        return rule
-
-    def figures(self, rule: InformedPart) -> dict[str, int]:
-        return {}
 
 
 @dataclass(frozen=True)
@@ -76,8 +62,9 @@ class Informed(RuleBase):
         total = sum(share for _, share in pairs)
         object.__setattr__(self, "support", tuple((chosen, share / total) for chosen, share in pairs))
 
-    def setup(self, problem: Question) -> InformedSetup:
+    def setup(self, problem: Question) -> FixedSetup:
         for chosen, _ in self.support:
             if not problem.actions.contains(chosen):
                 raise InputError(f"Informed: {chosen} is not an action of {problem.actions!r}.")
-        return InformedSetup(table([chosen for chosen, _ in self.support]), np.array([share for _, share in self.support]))
+        rows, share = table([chosen for chosen, _ in self.support]), np.array([share for _, share in self.support])
+        return FixedSetup(InformedPart(rows, share, np.zeros(share.size)), rows[:0])

@@ -13,10 +13,10 @@ import numpy as np
 from ..bonuses import make_bonus
 from ..coverings import start_sets, table
 from ..learners.product_hedge import ProductHedgePart, product_hedge
-from ..protocols import Bonus, Floats, Game, Ints, Random, Seen, View
+from ..protocols import Bonus, Floats, Game, Random, Seen, View
 from ..structures.base import vector
 from ..thresholds import Question
-from .base import RuleBase, copied
+from .base import FixedSetup, RuleBase
 from .combgame import optimism
 
 
@@ -44,20 +44,6 @@ class ProductAdaHedgePart(NamedTuple):
         return False
 
 
-class ProductAdaHedgeSetup(NamedTuple):
-    template: ProductAdaHedgePart
-    rows: Ints
-
-    def fresh(self, rng: Random) -> tuple[ProductAdaHedgePart, Ints]:
-        return copied(self.template), self.rows
-
-    def enlarge(self, rule: ProductAdaHedgePart) -> ProductAdaHedgePart:
-        return rule
-
-    def figures(self, rule: ProductAdaHedgePart) -> dict[str, int]:
-        return {}
-
-
 @dataclass(frozen=True)
 class ProductAdaHedge(RuleBase):
     """AdaHedge over all actions, exactly, without enumerating them; covering start. bonus: "stylised" (ln t) or "theory".
@@ -74,11 +60,11 @@ class ProductAdaHedge(RuleBase):
     def __post_init__(self) -> None:
         make_bonus(self.bonus)
 
-    def setup(self, problem: Question) -> ProductAdaHedgeSetup:
+    def setup(self, problem: Question) -> FixedSetup:
         actions, d = problem.actions, problem.actions.d
         learner, sets = product_hedge(actions), start_sets("covering", actions, None)
         owed = np.bincount([a for chosen in sets for a in chosen], minlength=d).astype(float)  # N~ = sum w~ at the start
         part = ProductAdaHedgePart(
             learner, make_bonus(self.bonus), np.zeros(d), owed, np.zeros(d), vector(actions.observable(), d), np.zeros(d)
         )
-        return ProductAdaHedgeSetup(part, table(sets))
+        return FixedSetup(part, table(sets))
