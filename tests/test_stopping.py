@@ -345,6 +345,7 @@ def test_evidence_with_unknown_variances():
     assert cg.evidence(problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1]).certified
     for bad in (
         lambda: cg.evidence(problem, [1.0, 0.0], [3, 3]),
+        lambda: cg.evidence(problem, [1.0, 0.0], [3, 3], spreads=[-1, 1]),
         lambda: cg.evidence(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [1.0, 0.0], [3, 3], spreads=[1, 1]),
     ):
         with pytest.raises(cg.InputError, match="spreads"):

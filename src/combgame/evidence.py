@@ -58,6 +58,8 @@ def evidence(
     if known != (spreads is None):
         raise InputError("spreads, the sample standard deviations per arm, are for Gaussian(known=False), and needed there.")
     scatter = problem.rewards.spread(problem.d) if known else problem.vector(spreads, "spreads")
+    if (scatter < 0.0).any():
+        raise InputError(f"spreads: {scatter.min()} is negative; a sample standard deviation is 0 or more.")
     game = problem.game()
     if not known:
         game.rewards.sigma[:] = np.where(scatter > 0.0, scatter, 1.0)  # type: ignore[attr-defined]
