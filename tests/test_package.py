@@ -29,8 +29,12 @@ def test_importing_loads_neither_numba_nor_plots_nor_servers_nor_the_heavy_rest(
 
 def test_importing_loads_no_package_but_numpy():
     """What importing costs, without a clock: SciPy, numba or SQLAlchemy would double it, and so would most of what is not listed above."""
-    code = "import sys, json, combgame; print(json.dumps([[n, getattr(m, '__file__', None) or ''] for n, m in sys.modules.items()]))"
-    plain = {name for name, _ in json.loads(python(code.replace("combgame", "math")))}  # what the interpreter and its .pth files load anyway
+    code = (
+        "import sys, json, combgame; print(json.dumps([[n, getattr(m, '__file__', None) or ''] for n, m in sys.modules.items()]))"
+    )
+    plain = {
+        name for name, _ in json.loads(python(code.replace("combgame", "math")))
+    }  # what the interpreter and its .pth files load anyway
     loaded = {name.split(".")[0] for name, _ in json.loads(python(code)) if name not in plain}
     assert {name for name in loaded if name not in sys.stdlib_module_names and not name.startswith("_")} == {"combgame", "numpy"}
 
@@ -56,6 +60,7 @@ LAYERS = [
     "round",
     "_numba",
     "engines",
+    "judges",
     "stopping",
     "evidence",
     "simulate",

@@ -15,278 +15,95 @@ so it is safe to stop with I once the nearest alternative at the weights W, less
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
-from ._marks import compilable, jitable
 from .complexity import Complexity, root
 from .errors import InputError
+from .judges import (
+    BetaPart,
+    ConstantPart,
+    Fees,
+    JudgePart,
+    KnownPart,
+    LoglogPart,
+    MixturePart,
+    PairJudgePart,
+    PairsPart,
+    PluginPart,
+    UnknownPart,
+)  # fmt: skip
 from .problem import Problem
-from .protocols import Floats, Game, Ints, Rewards, Seen, Structure, Threshold, blank
+from .protocols import Floats, Game, Rewards, Seen, Threshold, blank
 from .rewards.gaussian import gaussian_part
 from .rules import RuleBase, Stopping
-from .rules.base import copied
 from .structures.eliminating import LIMIT, eliminating
 from .thresholds import THRESHOLDS, Validity, c_gaussian, make_threshold, resolve, t_function, validity
 
-PRIORS = (3.0, 30.0, 300.0, 3000.0)  # c, chosen before the data: how many values the prior of a leader's arm is worth
-CHANCES = (0.25, 0.35, 0.35, 0.05)  # the weights of the mixture over c
-RATIO = 4.0  # the other arms have c / RATIO: they have fewer values
-SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
+# c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the mixture: for arms of the leading
+# answer, for the others, and the chance of the scale. The last row is for a leader that is in every play, against many rivals.
+SCALES = np.array([
+    (8.0, 2.0, 0.22),
+    (60.0, 15.0, 0.25),
+    (500.0, 125.0, 0.25),
+    (5000.0, 1250.0, 0.03),
+    (200.0, 1.0, 0.25),
+])  # fmt: skip
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known
 
 
-@compilable
-class Fees(Protocol):
-    """What a deviation bound charges per arm."""
-
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
-        """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was the nearest a round ago."""
-
-
-@compilable
-class Spreads(Protocol):
-    """Upper bounds on the variances."""
-
-    @property
-    def believed(self) -> Floats:
-        """Those with which the rules work."""
-
-    def bounds(self, seen: Seen) -> Floats:
-        """One per arm; infinity where nothing is known yet."""
+def _judge(problem: Problem, game: Game, fees: Fees, rewards: Rewards, seen: Seen, epsilon: float = 0.0) -> JudgePart:
+    exchange = problem.answers.exchange()
+    mean, weight, fee, rival, found = np.zeros((5, problem.d))
+    return JudgePart(
+        game.answers, rewards, fees, seen, exchange.most, exchange.swaps, epsilon / problem.answers.largest(),
+        mean, weight, fee, rival, found, np.full(1, -1, np.int64),
+    )  # fmt: skip
 
 
-class ConstantPart(NamedTuple):
-    """ln(M / delta), or what stands for it."""
-
-    constant: Floats
-
-    def level(self, t: int, which: int) -> float:
-        return float(self.constant[which])
-
-
-@compilable
-class JudgePart(NamedTuple):
-    """Answers as a bound with fees sees them: `nearest` is the evidence at the weights W, less the largest fees."""
-
-    answers: Structure
-    rewards: Rewards
-    fees: Fees
-    seen: Seen
-    most: int  # how many arms two answers that are compared can differ in
-    swaps: bool  # one of each side
-    shift: float  # what the leader's arms are lifted by: epsilon per arm
-    mean: Floats  # scratch
-    weight: Floats
-    fee: Floats
-    rival: Floats  # the nearest of a round ago
-    found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
-    stamp: Ints
-
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        if self.seen.clock[0] != self.stamp[0]:
-            self.stamp[0] = self.seen.clock[0]
-            for a in range(mean.size):
-                self.rival[a] = self.found[a]
-        price = self.fees.assess(self.seen, best, self.rival, self.weight, self.fee)
-        for a in range(mean.size):
-            self.mean[a] = mean[a] + self.shift * best[a]
-        value = self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
-        for a in range(mean.size):
-            alternative[a] -= self.shift * best[a]
-            self.found[a] = rival[a]
-        return float(value - price - self.dearest(best))
-
-    def dearest(self, best: Floats) -> float:
-        """The largest sum of fees that a difference can have: an arm of each side, or any `most`."""
-        if self.swaps:
-            inside, outside = 0.0, 0.0
-            for a in range(self.fee.size):
-                if best[a] > 0.5:
-                    inside = max(inside, self.fee[a])
-                else:
-                    outside = max(outside, self.fee[a])
-            return inside + outside
-        ordered, total = np.sort(self.fee), 0.0
-        for i in range(max(ordered.size - self.most, 0), ordered.size):  # added one by one: both engines have the same sum
-            total += ordered[i]
-        return total
-
-
-class LoglogPart(NamedTuple):
-    """scale * ln(inside + ln N_a) (Kaufmann and Koolen 2018)."""
-
-    scale: float
-    inside: float
-
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
-        for a in range(fee.size):
-            weight[a] = seen.counts[a]
-            fee[a] = self.scale * math.log(self.inside + math.log(max(seen.counts[a], 1.0)))
-        return 0.0
-
-
-@compilable
-class MixturePart(NamedTuple):
-    """The Gaussian mixture, with the c of `PRIORS` that suits the last rival best: the bound holds for all of them at once."""
-
-    spreads: Spreads
-    prior: Floats  # c of the leader's arms; the others have c / RATIO
-    cost: Floats  # ln 1/chance of each
-
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
-        variance = self.spreads.bounds(seen)
-        chosen = self.suit(seen, variance, best, rival)
-        for a in range(fee.size):
-            n, c = seen.counts[a], self.prior[chosen] if best[a] > 0.5 else self.prior[chosen] / RATIO
-            weight[a] = n * n / ((n + c) * variance[a])
-            fee[a] = 0.5 * math.log1p(n / c)
-            seen.worth[a] = weight[a] * self.spreads.believed[a]
-        return float(self.cost[chosen])
-
-    def suit(self, seen: Seen, variance: Floats, best: Floats, rival: Floats) -> int:
-        """Where the evidence against the last rival, less its fees, is largest (of free means: it is only a choice)."""
-        found, most = self.prior.size // 2, -math.inf
-        for k in range(self.prior.size):
-            lead, blur, fees = 0.0, 0.0, self.cost[k]
-            for a in range(best.size):
-                if best[a] != rival[a]:
-                    n, c = seen.counts[a], self.prior[k] if best[a] > 0.5 else self.prior[k] / RATIO
-                    if n <= 0.0:
-                        return found
-                    lead += (best[a] - rival[a]) * seen.mean[a]
-                    blur += (n + c) * variance[a] / (n * n)
-                    fees += 0.5 * math.log1p(n / c)
-            if lead <= 0.0 or not blur < math.inf:
-                return found
-            if 0.5 * lead * lead / blur - fees > most:
-                found, most = k, 0.5 * lead * lead / blur - fees
-        return found
-
-
-class KnownPart(NamedTuple):
-    """Variances that are known."""
-
-    variance: Floats
-    believed: Floats
-
-    def bounds(self, seen: Seen) -> Floats:
-        return self.variance
-
-
-class UnknownPart(NamedTuple):
-    """Upper bounds on variances, for all t at once, and the estimates with which the rules work.
-
-    V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h / (Gamma(h) (h + v/2)^(h + m/2)) is a
-    martingale that begins at 1, so v is below the root at which it equals d / delta with probability delta / d only.
-    """
-
-    bar: float  # ln(d / delta)
-    done: Floats  # N for which `least` is right
-    least: Floats  # the root v
-    variance: Floats
-    believed: Floats  # the variances with which the rules work, and their roots
-    sigma: Floats
-
-    def bounds(self, seen: Seen) -> Floats:
-        total, degrees = 0.0, 0.0
-        for a in range(self.variance.size):
-            if seen.counts[a] > 1.0:
-                total += seen.squares[a]
-                degrees += seen.counts[a] - 1.0
-            if seen.counts[a] != self.done[a]:
-                self.done[a] = seen.counts[a]
-                self.least[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
-            known = self.least[a] > 0.0 and seen.squares[a] > 0.0
-            self.variance[a] = seen.squares[a] / self.least[a] if known else math.inf
-        pooled = total / degrees if total > 0.0 else 1.0
-        for a in range(self.variance.size):  # each arm's own, pulled to the pooled one as if by two values
-            own, m = (seen.squares[a], seen.counts[a] - 1.0) if seen.counts[a] > 1.0 else (0.0, 0.0)
-            self.believed[a] = (own + 2.0 * pooled) / (m + 2.0)
-            self.sigma[a] = math.sqrt(self.believed[a])
-        return self.variance
-
-
-class PluginPart(NamedTuple):
-    """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value on."""
-
-    spreads: Spreads
-
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
-        self.spreads.bounds(seen)
-        for a in range(fee.size):
-            weight[a] = seen.counts[a] if seen.counts[a] > 1.0 else 0.0
-            fee[a] = 0.0
-        return 0.0
-
-
-class BetaPart(NamedTuple):
-    """The regret of the Beta(1/2, 1/2) mixture on N_a values of which s are 1: ln of (s/N)^s (1 - s/N)^(N-s) over its chance."""
-
-    done: Floats  # N and s for which `fee` is right
-    ones: Floats
-
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
-        for a in range(fee.size):
-            weight[a] = seen.counts[a]
-            if seen.counts[a] != self.done[a] or seen.sums[a] != self.ones[a]:
-                self.done[a], self.ones[a] = seen.counts[a], seen.sums[a]
-                fee[a] = beta_regret(seen.counts[a], seen.sums[a])
-        return 0.0
-
-
-@jitable
-def beta_regret(n: float, ones: float) -> float:
-    """ln of (s/n)^s (1 - s/n)^(n - s) over B(s + 1/2, n - s + 1/2) / pi.
-
-    >>> round(beta_regret(1.0, 1.0), 6)  # the mixture gives a first value the chance 1/2
-    0.693147
-    """
-    if n <= 0.0:
-        return 0.0
-    s, f = ones, n - ones
-    fit = 0.0
-    if s > 0.0:
-        fit += s * math.log(s / n)
-    if f > 0.0:
-        fit += f * math.log(f / n)
-    return max(fit - (math.lgamma(s + 0.5) + math.lgamma(f + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi)), 0.0)
-
-
-@jitable
-def least_chi_square(m: float, level: float) -> float:
-    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none yet, never above the root."""
-    if m <= 0.0:
-        return 0.0
-    h = SPREAD
-    constant = h * math.log(h) - math.lgamma(h) + math.lgamma(h + 0.5 * m) - level
-    power = h + 0.5 * m
-    if constant - power * math.log(h) <= 0.0:
-        return 0.0
-    v = 0.0
-    for _ in range(200):  # Newton on a convex, falling function from the left: it stays on the left
-        excess = 0.5 * v + constant - power * math.log(h + 0.5 * v)
-        step = excess / (0.5 * power / (h + 0.5 * v) - 0.5)
-        if not step > 1e-12 * v:
-            break
-        v += step
-    return v
-
-
-def _shared(problem: Problem, fees: Callable[[Game], Fees], rewards: Rewards | None, epsilon: float) -> Any:
-    """How a game gets its judge."""
-    exchange, d = problem.answers.exchange(), problem.d
-    shift = epsilon / problem.answers.largest()
+def _charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
+    """How a game gets a judge that takes fees off its own likelihood ratio."""
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        own = game.rewards if rewards is None else copied(rewards)
-        mean, weight, fee, rival, found = np.zeros((5, d))
-        part = JudgePart(
-            game.answers, own, fees(game), seen, exchange.most, exchange.swaps, shift, mean, weight, fee, rival, found,
-            np.full(1, -1, np.int64),
+        return game._replace(judge=_judge(problem, game, fees(game), game.rewards, seen))
+
+    return watch
+
+
+def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
+    """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by exchanges."""
+    d, swaps, scales = problem.d, problem.answers.exchange().swaps, len(SCALES)
+    end = np.full(d, np.inf)
+    low, high = (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+
+    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        spreads, rewards = _spreads(problem, deltas, game), gaussian_part(np.ones(d), low, high)
+        prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 2])
+        if not swaps:
+            return game._replace(judge=_judge(problem, game, MixturePart(spreads, prior, cost), rewards, seen, epsilon))
+        pairs = PairsPart(
+            seen, spreads.variance, low.copy(), high.copy(), prior, cost, problem.rewards.known, np.full((2, d), -1.0),
+            np.zeros((2, d, scales)), np.zeros((2, d, scales)), np.zeros((6, scales)), np.zeros(1),
         )  # fmt: skip
+        shift, floor = epsilon / problem.answers.largest(), min(threshold.level(0, which) for which in range(len(deltas)))
+        mean, weight, sign, rival, alternative = np.zeros((5, d))
+        part = PairJudgePart(
+            game.answers,
+            rewards,
+            spreads,
+            pairs,
+            seen,
+            shift,
+            floor,
+            mean,
+            weight,
+            np.zeros(d, np.int64),
+            sign,
+            rival,
+            alternative,
+        )
         return game._replace(judge=part)
 
     return watch
@@ -298,31 +115,22 @@ def _log_union(problem: Problem) -> float:
 
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
     """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for Bernoulli and for bounded rewards."""
-    known, share = problem.rewards.known, 0.0
-    what = "independent sub-Gaussian values"
+    share, what = 0.0, "independent sub-Gaussian values"
     if problem.rewards.family == "bernoulli" and epsilon == 0.0:
-        watch = _shared(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)), None, 0.0)
+        watch = _charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
         what = "independent values 0 or 1"
     else:
-        free = epsilon > 0.0
-        low, high = (
-            (np.full(problem.d, -np.inf), np.full(problem.d, np.inf)) if free else (np.array(problem.low), np.array(problem.high))
-        )
-        rewards = gaussian_part(np.ones(problem.d), low, high)
-        if not known:
+        if not problem.rewards.known:
             share, what = VARIANCE_SHARE, "independent Gaussian values, with bounds on the unknown variances"
             _single("unknown variances need a single delta, because their bounds depend on it", deltas)
-        cost = -np.log(CHANCES)
-        watch = _shared(
-            problem, lambda game: MixturePart(_spreads(problem, deltas, game), np.array(PRIORS), cost), rewards, epsilon
-        )
+        watch = _mixing(problem, deltas, epsilon)
     constant = ConstantPart(np.array([_log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas]))
     within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
     why = Validity(True, f"the method of mixtures over the arms in which answers differ (docs/thresholds.md): {what}{within}")
     return Stopping("mixture", constant, watch, why, epsilon=epsilon)
 
 
-def _spreads(problem: Problem, deltas: Sequence[float], game: Game) -> Spreads:
+def _spreads(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPart | UnknownPart:
     d = problem.d
     if problem.rewards.known:
         variance = problem.rewards.spread(d) ** 2
@@ -339,12 +147,12 @@ def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     fees = LoglogPart(2.0, 4.0) if gaussian else LoglogPart(3.0, 1.0)
     base = validity(name.removesuffix("-counts"), problem)
     why = base._replace(reason=base.reason + "; with the counts themselves (docs/thresholds.md)")
-    return Stopping(name, constant, _shared(problem, lambda game: fees, None, 0.0), why)
+    return Stopping(name, constant, _charging(problem, lambda game: fees), why)
 
 
 def plugged(problem: Problem, deltas: Sequence[float]) -> Stopping:
     """The stylised threshold with estimated variances."""
-    watch = _shared(problem, lambda game: PluginPart(_spreads(problem, [0.5], game)), None, 0.0)
+    watch = _charging(problem, lambda game: PluginPart(_spreads(problem, [0.5], game)))
     why = Validity(False, "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it")
     return Stopping("stylised", make_threshold("stylised", problem, deltas), watch, why)
 

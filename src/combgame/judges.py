@@ -1,0 +1,466 @@
+"""The parts that judge: what was seen, as evidence less fees. `stopping.py` fits them to a problem; docs/thresholds.md has the proofs."""
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ._marks import compilable, jitable
+from .protocols import Floats, Ints, Rewards, Seen, Structure
+from .rewards.base import swapped
+from .structures.rivals import against
+
+SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
+CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
+BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
+
+
+@compilable
+class Fees(Protocol):
+    """What a deviation bound charges per arm."""
+
+    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+        """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was the nearest a round ago."""
+
+
+@compilable
+class Spreads(Protocol):
+    """Upper bounds on the variances."""
+
+    @property
+    def believed(self) -> Floats:
+        """Those with which the rules work."""
+
+    def bounds(self, seen: Seen) -> Floats:
+        """One per arm; infinity where nothing is known yet."""
+
+
+class ConstantPart(NamedTuple):
+    """ln(M / delta), or what stands for it."""
+
+    constant: Floats
+
+    def level(self, t: int, which: int) -> float:
+        return float(self.constant[which])
+
+
+@compilable
+class JudgePart(NamedTuple):
+    """Answers as a bound with fees sees them: `nearest` is the evidence at the weights W, less the largest fees."""
+
+    answers: Structure
+    rewards: Rewards
+    fees: Fees
+    seen: Seen
+    most: int  # how many arms two answers that are compared can differ in
+    swaps: bool  # one of each side
+    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    mean: Floats  # scratch
+    weight: Floats
+    fee: Floats
+    rival: Floats  # the nearest of a round ago
+    found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
+    stamp: Ints
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        if self.seen.clock[0] != self.stamp[0]:
+            self.stamp[0] = self.seen.clock[0]
+            for a in range(mean.size):
+                self.rival[a] = self.found[a]
+        price = self.fees.assess(self.seen, best, self.rival, self.weight, self.fee)
+        for a in range(mean.size):
+            self.mean[a] = mean[a] + self.shift * best[a]
+        value = self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        for a in range(mean.size):
+            alternative[a] -= self.shift * best[a]
+            self.found[a] = rival[a]
+        return float(value - price - self.dearest(best))
+
+    def dearest(self, best: Floats) -> float:
+        """The largest sum of fees that a difference can have: an arm of each side, or any `most`."""
+        if self.swaps:
+            inside, outside = 0.0, 0.0
+            for a in range(self.fee.size):
+                if best[a] > 0.5:
+                    inside = max(inside, self.fee[a])
+                else:
+                    outside = max(outside, self.fee[a])
+            return inside + outside
+        ordered, total = np.sort(self.fee), 0.0
+        for i in range(max(ordered.size - self.most, 0), ordered.size):  # added one by one: both engines have the same sum
+            total += ordered[i]
+        return total
+
+
+class LoglogPart(NamedTuple):
+    """scale * ln(inside + ln N_a) (Kaufmann and Koolen 2018)."""
+
+    scale: float
+    inside: float
+
+    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+        for a in range(fee.size):
+            weight[a] = seen.counts[a]
+            fee[a] = self.scale * math.log(self.inside + math.log(max(seen.counts[a], 1.0)))
+        return 0.0
+
+
+@compilable
+class MixturePart(NamedTuple):
+    """The Gaussian mixture, with the scale that suits the last rival best: the bound holds for all of them at once."""
+
+    spreads: Spreads
+    prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
+    cost: Floats  # ln 1/chance of each
+
+    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+        variance = self.spreads.bounds(seen)
+        chosen = self.suit(seen, variance, best, rival)
+        for a in range(fee.size):
+            n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, chosen]
+            weight[a] = n * n / ((n + c) * variance[a])
+            seen.worth[a] = weight[a] * self.spreads.believed[a]
+            fee[a] = 0.5 * math.log1p(n / c)
+        return float(self.cost[chosen])
+
+    def suit(self, seen: Seen, variance: Floats, best: Floats, rival: Floats) -> int:
+        """Where the evidence against the last rival, less its fees, is largest (of free means: it is only a choice)."""
+        found, most = self.cost.size // 2, -math.inf
+        for k in range(self.cost.size):
+            lead, blur, fees = 0.0, 0.0, self.cost[k]
+            for a in range(best.size):
+                if best[a] != rival[a]:
+                    n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, k]
+                    if n <= 0.0:
+                        return found
+                    lead += (best[a] - rival[a]) * seen.mean[a]
+                    blur += (n + c) * variance[a] / (n * n)
+                    fees += 0.5 * math.log1p(n / c)
+            if lead <= 0.0 or not blur < math.inf:
+                return found
+            if 0.5 * lead * lead / blur - fees > most:
+                found, most = k, 0.5 * lead * lead / blur - fees
+        return found
+
+
+@jitable
+def tail(z: float) -> tuple[float, float]:
+    """z^2/2 + ln(2 Phi(z)), never above it, and phi(z)/Phi(z).
+
+    >>> [round(x, 4) for x in tail(0.0)]
+    [0.0, 0.7979]
+    """
+    if z < -25.0:  # Phi(z) > phi(z) |z| / (1 + z^2)
+        return math.log(2.0 * -z / (1.0 + z * z)) - 0.5 * math.log(2.0 * math.pi), -z - 1.0 / z + 2.0 / (z * z * z)
+    below = math.erfc(-z / math.sqrt(2.0))  # 2 Phi(z)
+    return 0.5 * z * z + math.log(below), 2.0 * math.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * below)
+
+
+@jitable
+def height(row: Floats, half: bool, up: float, down: float) -> tuple[float, float, float]:
+    """F, its slope and its curvature where arm i is `up` below its mean and arm j `down` above its own; row: see `lowest`."""
+    top, total, slope, bend = -math.inf, 0.0, 0.0, 0.0
+    for k in range(row.shape[1]):
+        first, second = row[0, k], row[1, k]
+        y, z = up * first, down * second
+        if half:
+            value, p = tail(y)
+            other, q = tail(z)
+            row[3, k] = value + other + row[2, k]
+            row[4, k] = second * (z + q) - first * (y + p)
+            row[5, k] = first * first * (1.0 - p * (p + y)) + second * second * (1.0 - q * (q + z))
+        else:
+            row[3, k] = 0.5 * (y * y + z * z) + row[2, k]
+            row[4, k] = second * z - first * y
+            row[5, k] = first * first + second * second
+        top = max(top, row[3, k])
+    for k in range(row.shape[1]):
+        share = math.exp(row[3, k] - top)
+        total += share
+        slope += share * row[4, k]
+        bend += share * (row[5, k] + row[4, k] * row[4, k])
+    slope /= total
+    return top + math.log(total), slope, bend / total - slope * slope
+
+
+@jitable
+def lowest(row: Floats, half: bool, mean: float, other: float, x: float, low: float, high: float) -> tuple[float, float]:
+    """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of arm j, minus what the scale costs."""
+    left, right, stride = low, high, 4.0 / row[0, 0] + 4.0 / row[1, 0]
+    value, slope, reach, at = -math.inf, 0.0, 0.0, x
+    for _ in range(100):  # Newton, not too far at a time
+        at = x
+        value, slope, bend = height(row, half, mean - x, x - other)
+        if slope == 0.0 or (slope > 0.0 and x <= low) or (slope < 0.0 and x >= high):
+            return value, at
+        if slope < 0.0:
+            left = x
+        else:
+            right = x
+        reach = right - left
+        if abs(slope) * reach <= CLOSE:
+            break
+        bound, end = (right, high) if slope < 0.0 else (left, low)
+        step = abs(slope) / bend if abs(slope) < stride * bend else stride
+        if bound == end:  # nothing is known of that side: a little too far gives a bracket
+            step = max(BEYOND * step, 1e-6 * stride)
+        x += step if slope < 0.0 else -step
+        if not left < x < right:
+            x = end if bound == end else 0.5 * (left + right)
+    value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
+    return value if value > -math.inf else -math.inf, at  # not a number: no evidence
+
+
+@compilable
+class PairsPart(NamedTuple):
+    """The mixture itself, for exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a distance.
+
+    At means with y_i = y_j = x its logarithm is F(x) = ln sum_k p_k exp(g_k(mean_i - x, N_i) + g_k(x - mean_j, N_j)), convex in x, where
+    g(u, N) = z^2/2 + ln(2 Phi(z)) - ln(1 + N/c)/2, z = u N / (sigma sqrt(N + c)): a half-normal mixture, since only an arm i that looks too
+    good and an arm j that looks too bad can mislead. Without ln(2 Phi) it is the normal one, which is right for all smaller variances too.
+    """
+
+    seen: Seen
+    variance: Floats
+    low: Floats
+    high: Floats
+    prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
+    cost: Floats  # ln 1/p
+    half: bool
+    done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
+    charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
+    wide: Floats  # float64[2, d, k]: (N + c)/N^2
+    row: Floats  # float64[6, k] scratch
+    at: Floats  # float64[1] scratch
+
+    def project(self, x: float, arm: int) -> float:
+        return float(min(max(x, self.low[arm]), self.high[arm]))
+
+    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+        i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
+        self.ready(i, 0)
+        self.ready(j, 1)
+        value = self.least(mean, i, j)
+        alternative[i] = alternative[j] = self.at[0]
+        return value
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs more than a pair.)"""
+        found, best = -1, math.inf
+        self.ready(i, 0)
+        for j in range(mean.size):
+            if taken[j] < 0.5:
+                if self.seen.counts[j] != self.done[1, j]:
+                    self.ready(j, 1)
+                if found < 0 or not beyond(
+                    self.variance, self.charge, self.wide, self.cost, self.half, mean[i] - mean[j], i, j, best
+                ):
+                    this = self.least(mean, i, j)
+                    if found < 0 or this < best:
+                        found, best = j, this
+        value[0] = best
+        return found
+
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        every: Any = self
+        swapped(every, mean, weight, best, self.at, value)
+
+    def ready(self, a: int, side: int) -> None:
+        """The fees and widths of an arm, if its count has changed."""
+        n = self.seen.counts[a]
+        if n != self.done[side, a]:
+            self.done[side, a] = n
+            for k in range(self.cost.size):
+                c = self.prior[side, k]
+                self.charge[side, a, k] = 0.5 * math.log1p(n / c)
+                self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
+
+    def least(self, mean: Floats, i: int, j: int) -> float:
+        """min of F over the x that M allows, from below."""
+        low, high = max(self.low[i], self.low[j]), min(self.high[i], self.high[j])
+        self.at[0] = x = min(max(0.5 * (mean[i] + mean[j]), low), high)
+        if self.high[i] < self.low[j]:
+            return 0.0  # not enough for any delta
+        if low > high:
+            return math.inf  # j is never as good as i
+        most, lead, row = -math.inf, mean[i] - mean[j], self.row
+        for k in range(self.cost.size):
+            first, second = self.variance[i] * self.wide[0, i, k], self.variance[j] * self.wide[1, j, k]
+            if not first + second < math.inf:
+                return 0.0
+            row[0, k], row[1, k] = 1.0 / math.sqrt(first), 1.0 / math.sqrt(second)
+            row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
+            alone = 0.5 * lead * lead / (first + second) + row[2, k]
+            if alone > most:
+                most, x = alone, mean[i] - lead * first / (first + second)
+        value, self.at[0] = lowest(row, self.half, mean[i], mean[j], min(max(x, low), high), low, high)
+        return value
+
+
+@jitable
+def beyond(
+    variance: Floats, charge: Floats, wide: Floats, cost: Floats, half: bool, lead: float, i: int, j: int, best: float
+) -> bool:
+    """Whether F of a pair is surely above `best`: one scale at its own minimum, without Phi, is.
+
+    The sum of ln(2 Phi) of both arms is concave in x: between the means it is at least 0.69, which it is at both ends if z of either arm is
+    3 or more at the other's mean; and F falls at mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
+    """
+    if lead <= 0.0:
+        return False
+    for k in range(cost.size):
+        first, second = variance[i] * wide[0, i, k], variance[j] * wide[1, j, k]
+        bar = best + charge[0, i, k] + charge[1, j, k] + cost[k] - (0.69 if half else 0.0)
+        if 0.5 * lead * lead >= bar * (first + second):
+            if not half:
+                return bool(first + second < math.inf)
+            p, q = lead * lead / first, lead * lead / second
+            if min(p, q) >= 9.0 and p * p >= 0.64 * q and q * q >= 0.64 * p:
+                return True
+    return False
+
+
+@compilable
+class PairJudgePart(NamedTuple):
+    """Where answers differ by exchanges: the least of the mixture over all pairs; or the nearest pair's, while that is too little."""
+
+    answers: Structure
+    rewards: Rewards  # of variance 1
+    spreads: Spreads
+    pairs: PairsPart
+    seen: Seen
+    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    floor: float  # the lowest threshold
+    mean: Floats  # scratch
+    weight: Floats
+    arms: Ints
+    sign: Floats
+    rival: Floats
+    alternative: Floats
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        variance = self.spreads.bounds(self.seen)
+        for a in range(mean.size):
+            self.mean[a] = mean[a] + self.shift * best[a]
+            self.weight[a] = weight[a] / variance[a]
+        pairs: Any = self.pairs
+        self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = against(pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative)
+        if value > self.floor:
+            least = self.answers.nearest(pairs, self.mean, self.weight, best, self.rival, self.alternative)
+            if least < value:
+                value = least
+                for a in range(mean.size):
+                    rival[a], alternative[a] = self.rival[a], self.alternative[a]
+        for a in range(mean.size):
+            alternative[a] -= self.shift * best[a]
+        return value
+
+
+class KnownPart(NamedTuple):
+    """Variances that are known."""
+
+    variance: Floats
+    believed: Floats
+
+    def bounds(self, seen: Seen) -> Floats:
+        return self.variance
+
+
+class UnknownPart(NamedTuple):
+    """Upper bounds on variances, for all t at once, and the estimates with which the rules work.
+
+    V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h / (Gamma(h) (h + v/2)^(h + m/2)) is a
+    martingale that begins at 1, so v is below the root at which it equals d / delta with probability delta / d only.
+    """
+
+    bar: float  # ln(d / delta)
+    done: Floats  # N for which `least` is right
+    least: Floats  # the root v
+    variance: Floats
+    believed: Floats  # the variances with which the rules work, and their roots
+    sigma: Floats
+
+    def bounds(self, seen: Seen) -> Floats:
+        total, degrees = 0.0, 0.0
+        for a in range(self.variance.size):
+            if seen.counts[a] > 1.0:
+                total += seen.squares[a]
+                degrees += seen.counts[a] - 1.0
+            if seen.counts[a] != self.done[a]:
+                self.done[a] = seen.counts[a]
+                self.least[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
+            known = self.least[a] > 0.0 and seen.squares[a] > 0.0
+            self.variance[a] = seen.squares[a] / self.least[a] if known else math.inf
+        pooled = total / degrees if total > 0.0 else 1.0
+        for a in range(self.variance.size):  # each arm's own, pulled to the pooled one as if by two values
+            own, m = (seen.squares[a], seen.counts[a] - 1.0) if seen.counts[a] > 1.0 else (0.0, 0.0)
+            self.believed[a] = (own + 2.0 * pooled) / (m + 2.0)
+            self.sigma[a] = math.sqrt(self.believed[a])
+        return self.variance
+
+
+class PluginPart(NamedTuple):
+    """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value on."""
+
+    spreads: Spreads
+
+    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+        self.spreads.bounds(seen)
+        for a in range(fee.size):
+            weight[a] = seen.counts[a] if seen.counts[a] > 1.0 else 0.0
+            fee[a] = 0.0
+        return 0.0
+
+
+class BetaPart(NamedTuple):
+    """The regret of the Beta(1/2, 1/2) mixture on N_a values of which s are 1: ln of (s/N)^s (1 - s/N)^(N-s) over its chance."""
+
+    done: Floats  # N and s for which `fee` is right
+    ones: Floats
+
+    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+        for a in range(fee.size):
+            weight[a] = seen.counts[a]
+            if seen.counts[a] != self.done[a] or seen.sums[a] != self.ones[a]:
+                self.done[a], self.ones[a] = seen.counts[a], seen.sums[a]
+                fee[a] = beta_regret(seen.counts[a], seen.sums[a])
+        return 0.0
+
+
+@jitable
+def beta_regret(n: float, ones: float) -> float:
+    """ln of (s/n)^s (1 - s/n)^(n - s) over B(s + 1/2, n - s + 1/2) / pi.
+
+    >>> round(beta_regret(1.0, 1.0), 6)  # the mixture gives a first value the chance 1/2
+    0.693147
+    """
+    if n <= 0.0:
+        return 0.0
+    s, f = ones, n - ones
+    fit = 0.0
+    if s > 0.0:
+        fit += s * math.log(s / n)
+    if f > 0.0:
+        fit += f * math.log(f / n)
+    return max(fit - (math.lgamma(s + 0.5) + math.lgamma(f + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi)), 0.0)
+
+
+@jitable
+def least_chi_square(m: float, level: float) -> float:
+    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none yet, never above the root."""
+    if m <= 0.0:
+        return 0.0
+    h = SPREAD
+    constant = h * math.log(h) - math.lgamma(h) + math.lgamma(h + 0.5 * m) - level
+    power = h + 0.5 * m
+    if constant - power * math.log(h) <= 0.0:
+        return 0.0
+    v = 0.0
+    for _ in range(200):  # Newton on a convex, falling function from the left: it stays on the left
+        excess = 0.5 * v + constant - power * math.log(h + 0.5 * v)
+        step = excess / (0.5 * power / (h + 0.5 * v) - 0.5)
+        if not step > 1e-12 * v:
+            break
+        v += step
+    return v
