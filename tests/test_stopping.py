@@ -5,18 +5,19 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
 import combgame as cg
+from combgame.judges import SPREAD, ConstantPart, beta_regret, beyond, least_chi_square, tail
 from combgame.protocols import blank
 from combgame.round import note
 from combgame.rules import Uniform
 from combgame.simulate import Run
-from combgame.stopping import CHANCES, PRIORS, RATIO, SPREAD, beta_regret, judge, least_chi_square, limit, make_stopping
+from combgame.stopping import SCALES, judge, limit, make_stopping
 from combgame.thresholds import c_gaussian, t_function
 
 from . import naive
@@ -39,15 +40,31 @@ REWARDS = {"gaussian": cg.Gaussian(0.3), "bernoulli": cg.Bernoulli(), "bounded":
 # ---- the martingales: each begins at 1 and stays there on average
 
 
-@given(n=st.integers(1, 50), c=st.sampled_from(PRIORS), off=st.floats(-3, 3), sigma=st.floats(0.1, 3))
-def test_the_gaussian_mixture_is_the_integral_it_claims_to_be(n, c, off, sigma):
-    """A normal prior of variance sigma^2 / c, n values whose average is `off` sigmas from the truth: their likelihood ratio, integrated."""
+@given(n=st.integers(1, 50), c=st.sampled_from(sorted(set(SCALES[:, :2].flat))), off=st.floats(-3, 3), sigma=st.floats(0.1, 3))
+def test_the_gaussian_mixtures_are_the_integrals_they_claim_to_be(n, c, off, sigma):
+    """A prior of variance sigma^2 / c, n values whose average is `off` sigmas from the truth: their likelihood ratio, integrated.
+
+    Over all theta, and over theta > 0 with twice the density: only a mean that looks too good counts.
+    """
     claimed = -0.5 * math.log1p(n / c) + n * n / (n + c) * off**2 / 2
-    ratio = quad(
-        lambda theta: norm.pdf(theta, 0, sigma / math.sqrt(c)) * math.exp(n * (theta * off * sigma - theta**2 / 2) / sigma**2),
-        -12 * sigma, 12 * sigma, points=[n * off * sigma / (n + c)], limit=200,
-    )[0]  # fmt: skip
-    assert math.log(ratio) == pytest.approx(claimed, abs=1e-6)
+    scale = n * off / math.sqrt(n + c)
+    for low, times, more in ((-12 * sigma, 1.0, 0.0), (0.0, 2.0, tail(scale)[0] - scale**2 / 2)):
+        peak = n * off * sigma / (n + c)
+        ratio = quad(
+            lambda theta, times=times: (
+                times * norm.pdf(theta, 0, sigma / math.sqrt(c)) * math.exp(n * (theta * off * sigma - theta**2 / 2) / sigma**2)
+            ),
+            low, 12 * sigma, points=[max(peak, low + 0.01 * sigma)], limit=200,
+        )[0]  # fmt: skip
+        assert math.log(ratio) == pytest.approx(claimed + more, abs=1e-6)
+
+
+@given(z=st.floats(-200, 40))
+def test_the_half_normal_part_is_never_overstated(z):
+    value, ratio = tail(z)
+    exact = z * z / 2 + math.log(2) + norm.logcdf(z)
+    assert value <= exact + 1e-9 * (1 + z * z) and value == pytest.approx(exact, abs=2e-3)
+    assert ratio == pytest.approx(math.exp(norm.logpdf(z) - norm.logcdf(z)), rel=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
@@ -143,6 +160,15 @@ def watched(problem, threshold, mean, counts, squares=None, epsilon=0.0, delta=0
     return stopping, stopping.watch(game, stopping.threshold, seen), seen
 
 
+def looked(game, seen, mean, counts):
+    """The leader and what the judge says of it, once it knows the rival of the round before."""
+    best, rival, alternative = np.zeros((3, mean.size))
+    game.answers.argmax(np.array([game.rewards.project(x, a) for a, x in enumerate(mean)]), best)
+    for seen.clock[0] in (1, 2):
+        value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
+    return best, tuple(np.flatnonzero(rival)), alternative, value
+
+
 @settings(max_examples=40, deadline=None)
 @given(kind=st.sampled_from(sorted(STRUCTURES)), family=st.sampled_from(sorted(REWARDS)), seed=st.integers(0, 10**6),
        threshold=st.sampled_from(["mixture", "gaussian-counts", "sub-gaussian-counts"]))  # fmt: skip
@@ -150,6 +176,8 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     """For every J: the evidence at the weights less the fees of I xor J, for the c that was chosen, computed from the definition."""
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     problem, d = cg.Problem(structure, None, REWARDS[family]), structure.d
+    exact, (most, _, swaps) = family == "bernoulli", structure.exchange()
+    assume(not (threshold == "mixture" and swaps and not exact))  # pair by pair: below
     counts = rng.integers(1, 300, d).astype(float)
     mean = (
         rng.integers(0, 2, (300, d)).cumsum(axis=0)[counts.astype(int) - 1, np.arange(d)] / counts
@@ -157,25 +185,20 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
         else rng.normal(size=d) * 0.3
     )
     _, game, seen = watched(problem, threshold, mean, counts)
-    best, rival, alternative = np.zeros(d), np.zeros(d), np.zeros(d)
-    game.answers.argmax(mean, best)
+    best, _, _, value = looked(game, seen, mean, counts)
     leader = tuple(np.flatnonzero(best))
     low, high = np.array(problem.low), np.array(problem.high)
-    for seen.clock[0] in (1, 2):
-        value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
-    exact = family == "bernoulli"
     if threshold == "mixture" and not exact:
         weights = [
             (counts**2 / (counts + c), 0.5 * np.log1p(counts / c), -math.log(p))
-            for c, p in zip(np.multiply.outer(PRIORS, np.where(best > 0.5, 1.0, 1 / RATIO)), CHANCES, strict=True)
+            for c, p in ((np.where(best > 0.5, inside, outside), p) for inside, outside, p in SCALES)
         ]
     elif threshold == "mixture":
         weights = [(counts, np.array([beta_regret(n, n * m) for n, m in zip(counts, mean, strict=True)]), 0.0)]
     else:
         scale, inside = (2, 4) if threshold == "gaussian-counts" else (3, 1)
         weights = [(counts, scale * np.log(inside + np.log(counts)), 0.0)]
-    sigma, most = REWARDS[family].spread(d), structure.exchange().most
-    values = []
+    sigma, values = REWARDS[family].spread(d), []
     for weight, fee, cost in weights:
         against = {
             s: naive.distance("bernoulli" if exact else "gaussian", mean, weight, leader, s, sigma, low, high)
@@ -183,7 +206,7 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
             if s != leader
         }
         sides = fee[best > 0.5].max(initial=0.0) + fee[best < 0.5].max(initial=0.0)
-        loose = min(against.values()) - cost - (sides if structure.exchange().swaps else np.sort(fee)[-min(most, d) :].sum())
+        loose = min(against.values()) - cost - (sides if swaps else np.sort(fee)[-min(most, d) :].sum())
         tight = (
             min(f - fee[sorted(set(leader) ^ set(s))].sum() for s, f in against.items() if len(set(leader) ^ set(s)) <= most)
             - cost
@@ -194,42 +217,152 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
 
 
 def test_the_scale_that_suits_is_chosen():
-    """Whatever the counts, the evidence is nearly that of the best c."""
-    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0))
-    for n in (4, 30, 1000, 50_000):
+    """Whatever the counts, the evidence is that of the best scale."""
+    problem = cg.Problem(cg.Listed([(0,), (1,)], 2), None, cg.Gaussian(1.0))
+    for n in (4.0, 30.0, 1000.0, 50_000.0):
         lead = math.sqrt(60.0 / n)
-        _, game, seen = watched(problem, "mixture", np.array([lead, 0.0]), np.array([n, n], dtype=float))
-        best, rival, alternative = np.array([1.0, 0.0]), np.zeros(2), np.zeros(2)
-        for seen.clock[0] in (1, 2):
-            value = game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+        _, game, seen = watched(problem, "mixture", np.array([lead, 0.0]), np.full(2, n))
         each = []
-        for c, p in zip(PRIORS, CHANCES, strict=True):
-            blur = ((n + c) + (n + c / RATIO)) / n**2
-            each.append(lead**2 / (2 * blur) - 0.5 * math.log1p(n / c) - 0.5 * math.log1p(RATIO * n / c) + math.log(p))
-        assert value == pytest.approx(max(each), abs=1e-9)
+        for c, e, p in SCALES:
+            blur = ((n + c) + (n + e)) / n**2
+            fees = 0.5 * np.log1p([n / c, n / e])
+            each.append(lead**2 / (2 * blur) - fees.sum() + math.log(p))
+        assert looked(game, seen, seen.mean, seen.counts)[3] == pytest.approx(max(each), abs=1e-9)
+
+
+def log_mixture(up, down, n, m, half):
+    """ln of the mixture for n values of arm i that are `up` sigmas above its mean on average, and m of arm j, `down` below its own."""
+    total = -math.inf
+    for inside, outside, p in SCALES:
+        value = math.log(p)
+        for off, number, c in ((up, n, inside), (down, m, outside)):
+            z = off * number / math.sqrt(number + c)
+            value += z * z / 2 - 0.5 * math.log1p(number / c) + (math.log(2) + norm.logcdf(z) if half else 0.0)
+        total = np.logaddexp(total, value)
+    return total
+
+
+def least_mixture(mean, other, sigma, sigma2, n, m, half, low=-math.inf, high=math.inf):
+    """Its minimum over means that arms i and j might share, by brute force."""
+    wide = abs(mean - other) + 30 * (sigma / math.sqrt(n) + sigma2 / math.sqrt(m))
+    grid = np.linspace(max(low, min(mean, other) - wide), min(high, max(mean, other) + wide), 200)
+
+    def value(x):
+        return log_mixture((mean - x) / sigma, (x - other) / sigma2, n, m, half)
+
+    k = int(np.argmin([value(x) for x in grid]))
+    ends = (grid[max(k - 1, 0)], grid[min(k + 1, 199)])
+    return min(
+        minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9 * wide}).fun, value(grid[0]), value(grid[-1])
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(kind=st.sampled_from(["arms", "pairs", "groups", "trees"]), seed=st.integers(0, 10**6),
+       family=st.sampled_from(["gaussian", "bounded", "boxed", "unequal", "unknown"]),
+       epsilon=st.sampled_from([0.0, 0.0, 0.2]))  # fmt: skip
+def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, epsilon):
+    """Above the threshold the least over all exchanges, below it that of the rival that it names."""
+    structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
+    d, sigma = structure.d, np.full(structure.d, 0.3)
+    low, high = -math.inf, math.inf
+    if family == "bounded":
+        sigma, low, high = np.ones(d), -1.0, 1.0
+    elif family == "boxed":
+        low, high = -0.05, 0.2
+    elif family in ("unequal", "unknown"):
+        sigma = 10.0 ** rng.uniform(-1, 1, d)
+    rewards = {"bounded": cg.Bounded(-1, 1), "unknown": cg.Gaussian(known=False)}.get(family, cg.Gaussian(sigma.tolist()))
+    problem = cg.Problem(structure, None, rewards, bounds=(low, high) if family == "boxed" else None)
+    counts = np.floor(10.0 ** rng.uniform(0, rng.uniform(1, 4), d)) + (3 if family == "unknown" else 0)
+    mean = np.clip(rng.normal(size=d) * 10 ** rng.uniform(-1, 1) * 0.3, *((-1, 1) if family == "bounded" else (-9, 9)))
+    squares = sigma**2 * (counts - 1) if family == "unknown" else None
+    stopping, game, seen = watched(problem, "mixture", mean, counts, squares, epsilon)
+    best, rival, _, value = looked(game, seen, mean, counts)
+    if family == "unknown":
+        sigma = np.sqrt(game.judge.spreads.bounds(seen))
+    if epsilon:
+        low, high = -math.inf, math.inf
+    leader, found = set(np.flatnonzero(best)), {}
+    for s in structure.sets():
+        if len(leader ^ set(s)) == 2:
+            (i,), (j,) = leader - set(s), set(s) - leader
+            if np.isinf(sigma[[i, j]]).any():
+                found[s] = 0.0
+            else:
+                lifted = mean[i] + epsilon / structure.largest()
+                found[s] = least_mixture(
+                    lifted, mean[j], sigma[i], sigma[j], counts[i], counts[j], family != "unknown", low, high
+                )
+    level = stopping.threshold.level(1, 0)
+    assert (value > level) == (min(found.values()) > level + 2e-4) or abs(min(found.values()) - level) < 1e-3
+    if value > level:
+        assert value == pytest.approx(min(found.values()), abs=1e-3) and value <= min(found.values()) + 1e-6
+    elif value > -8:  # of no interest below
+        assert value <= found[rival] + 1e-6 and value == pytest.approx(found[rival], abs=1e-3)
 
 
 @settings(max_examples=30, deadline=None)
-@given(kind=st.sampled_from(["arms", "pairs", "paths", "list"]), seed=st.integers(0, 10**6), epsilon=st.floats(0.01, 0.5))
+@given(seed=st.integers(0, 10**6))
+def test_means_that_are_nearest_are_shared(seed):
+    """In a box, no pair of different means with j at least as good gives less than the best shared one."""
+    rng = np.random.default_rng(seed)
+    low, high = np.sort(rng.normal(size=(2, 2)), axis=0)
+    mean, counts = rng.normal(size=2), rng.integers(1, 40, 2).astype(float)
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=list(zip(low.tolist(), high.tolist(), strict=True)))
+    _, game, seen = watched(problem, "mixture", mean, counts)
+    best, _, _, value = looked(game, seen, mean, counts)
+    i, j = (0, 1) if best[0] else (1, 0)
+    grid = [np.linspace(low[a], high[a], 60) for a in (i, j)]
+    values = [
+        log_mixture(mean[i] - y, z - mean[j], counts[i], counts[j], True) for y in grid[0] for z in grid[1] if z >= y
+    ]  # fmt: skip
+    assert value <= min(values, default=math.inf) + 1e-3
+    assert values or value == math.inf or low[i] > high[j] - (high - low).max() / 20
+
+
+def test_a_scan_of_all_pairs_rules_out_none_that_is_less():
+    """`beyond` is a shortcut: with it and without, the least is the same."""
+    rng = np.random.default_rng(5)
+    skipped = 0
+    for _ in range(300):
+        d = 12
+        counts, sigma = np.floor(10.0 ** rng.uniform(0.5, 4, d)), 10.0 ** rng.uniform(-0.5, 0.5, d)
+        mean = rng.normal(size=d) * 0.2
+        mean[0] = mean[1:].max() + abs(rng.normal()) * 2
+        half = bool(rng.integers(2))
+        problem = cg.Problem(cg.Arms(d), None, cg.Gaussian(sigma.tolist()))
+        pairs = watched(problem, "mixture", mean, counts)[1].judge.pairs._replace(half=half)
+        out, taken = np.zeros(1), np.eye(d)[0]
+        j = pairs.closest(mean, counts, 0, taken, out)
+        each = [pairs.pair(mean, 0, k) for k in range(1, d)]
+        assert out[0] == min(each) and j == 1 + int(np.argmin(each))
+        skipped += sum(
+            beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, half, mean[0] - mean[k], 0, k, out[0])
+            for k in range(1, d)
+        )
+        for k in range(1, d):
+            for bar in (each[k - 1] + 0.01, each[k - 1] + 1.0):
+                assert not beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, half, mean[0] - mean[k], 0, k, bar)
+    assert skipped > 1000  # a shortcut it is
+
+
+@settings(max_examples=30, deadline=None)
+@given(kind=st.sampled_from(["paths", "list", "matchings"]), seed=st.integers(0, 10**6), epsilon=st.floats(0.01, 0.5))
 def test_epsilon_never_overstates(kind, seed, epsilon):
-    """At most what is needed to make J better by epsilon (for exchanges: by epsilon over the size of an answer), less its fees."""
+    """At most what is needed to make J better by epsilon, less its fees. (Exchanges: above.)"""
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
-    problem, d, size = cg.Problem(structure, None, cg.Gaussian(0.3)), structure.d, structure.largest()
+    problem, d = cg.Problem(structure, None, cg.Gaussian(0.3)), structure.d
     counts, mean = rng.integers(1, 300, d).astype(float), rng.normal(size=d) * 0.3
     _, game, seen = watched(problem, "mixture", mean, counts, epsilon=epsilon)
-    best, rival, alternative = np.zeros(d), np.zeros(d), np.zeros(d)
-    game.answers.argmax(mean, best)
-    leader = set(np.flatnonzero(best))
-    for seen.clock[0] in (1, 2):
-        value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
-    allowed = []
-    for scale, p in zip(PRIORS, CHANCES, strict=True):
-        found, c = [], np.where(best > 0.5, scale, scale / RATIO)
+    best, _, _, value = looked(game, seen, mean, counts)
+    leader, allowed = set(np.flatnonzero(best)), []
+    for inside, outside, p in SCALES:
+        found, c = [], np.where(best > 0.5, inside, outside)
         for s in structure.sets():
             arms = sorted(leader ^ set(s))
             if arms and len(arms) <= structure.exchange().most:
-                need = epsilon / size if kind == "pairs" else epsilon
-                lead = mean[sorted(leader)].sum() - mean[list(s)].sum() + need
+                lead = mean[sorted(leader)].sum() - mean[list(s)].sum() + epsilon
                 blur = sum(0.09 * (counts[a] + c[a]) / counts[a] ** 2 for a in arms)
                 found.append(lead**2 / (2 * blur) - sum(0.5 * math.log1p(counts[a] / c[a]) for a in arms) + math.log(p))
         allowed.append(min(found))
@@ -263,7 +396,7 @@ def test_the_rules_of_an_unknown_variance():
     counts = run.seen.counts
     pooled = squares.sum() / (counts - 1).sum()
     assert run.game.rewards.sigma == pytest.approx(np.sqrt((squares + 2 * pooled) / (counts + 1)), rel=1e-6)
-    bounds = run.game.judge.fees.spreads.variance
+    bounds = run.game.judge.spreads.variance
     level = math.log(4 / (0.1 * 0.1))
     for a in range(4):
         least = least_chi_square(counts[a] - 1, level)
@@ -415,7 +548,11 @@ def test_levels_are_those_of_the_theorems():
         (paths, "gaussian-counts", 4 * c_gaussian(math.log(2 / 0.1) / 4)),
     ):
         assert make_stopping(Uniform(), name, problem, [0.1]).threshold.level(7, 0) == pytest.approx(level, rel=1e-9)
-    found = make_stopping(Uniform(), "mixture", unknown, [0.1]).watch(unknown.game(), None, blank(10)).judge.fees.spreads.bar
+    found = (
+        make_stopping(Uniform(), "mixture", unknown, [0.1])
+        .watch(unknown.game(), ConstantPart(np.ones(1)), blank(10))
+        .judge.spreads.bar
+    )
     assert found == pytest.approx(math.log(10 / 0.01))
     assert (
         make_stopping(Uniform(), "mixture", cg.Problem(cg.AlmostAllSets(1100, 0), None, unit), [0.1]).threshold.level(1, 0) > 700
@@ -428,7 +565,7 @@ def test_epsilon_leaves_the_family_and_the_bounds_aside():
         problem = cg.Problem(cg.Arms(3), None, rewards, bounds=bounds)
         stopping, game, _ = watched(problem, "mixture", np.array([0.9, 0.5, 0.4]), np.full(3, 20.0), epsilon=0.2)
         assert game.judge.rewards.free and game.judge.rewards.sigma.tolist() == [1.0] * 3 and stopping.epsilon == 0.2
-        assert game.judge.fees.spreads.variance.tolist() == [0.25] * 3
+        assert game.judge.spreads.variance.tolist() == [0.25] * 3
 
 
 def test_the_fee_of_ones_and_zeros_follows_the_values():

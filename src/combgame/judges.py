@@ -240,7 +240,7 @@ class PairsPart(NamedTuple):
         i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
         self.ready(i, 0)
         self.ready(j, 1)
-        value = self.least(mean, i, j)
+        value = self.pair(mean, i, j)
         alternative[i] = alternative[j] = self.at[0]
         return value
 
@@ -255,7 +255,7 @@ class PairsPart(NamedTuple):
                 if found < 0 or not beyond(
                     self.variance, self.charge, self.wide, self.cost, self.half, mean[i] - mean[j], i, j, best
                 ):
-                    this = self.least(mean, i, j)
+                    this = self.pair(mean, i, j)
                     if found < 0 or this < best:
                         found, best = j, this
         value[0] = best
@@ -275,7 +275,7 @@ class PairsPart(NamedTuple):
                 self.charge[side, a, k] = 0.5 * math.log1p(n / c)
                 self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
 
-    def least(self, mean: Floats, i: int, j: int) -> float:
+    def pair(self, mean: Floats, i: int, j: int) -> float:
         """min of F over the x that M allows, from below."""
         low, high = max(self.low[i], self.low[j]), min(self.high[i], self.high[j])
         self.at[0] = x = min(max(0.5 * (mean[i] + mean[j]), low), high)

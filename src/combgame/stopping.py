@@ -44,11 +44,11 @@ from .thresholds import THRESHOLDS, Validity, c_gaussian, make_threshold, resolv
 # c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the mixture: for arms of the leading
 # answer, for the others, and the chance of the scale. The last row is for a leader that is in every play, against many rivals.
 SCALES = np.array([
-    (8.0, 2.0, 0.22),
-    (60.0, 15.0, 0.25),
-    (500.0, 125.0, 0.25),
-    (5000.0, 1250.0, 0.03),
-    (200.0, 1.0, 0.25),
+    (3.0, 1.0, 0.25),
+    (30.0, 10.0, 0.25),
+    (300.0, 100.0, 0.25),
+    (3000.0, 1000.0, 0.05),
+    (100.0, 1.0, 0.2),
 ])  # fmt: skip
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known

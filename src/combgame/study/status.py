@@ -84,7 +84,7 @@ def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
     """The closest rivals. Another answer lacks an arm of the leader or has one more, so forcing each arm in turn meets them."""
     problem, side = fold.setting.problem, fold.told
     seen, best, judge = fold.state.seen, side.view.best, side.game.judge
-    rewards: Any = getattr(judge, "rewards", side.game.rewards)
+    rewards: Any = getattr(judge, "pairs", getattr(judge, "rewards", side.game.rewards))
     mean, weight = getattr(judge, "mean", seen.mean), getattr(judge, "weight", seen.counts)
     trial, alternative = np.zeros(problem.d), np.zeros(problem.d)
 
@@ -93,7 +93,7 @@ def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
         sign = np.where(rival[differ] > best[differ], 1.0, -1.0)
         return float(rewards.distance(mean, weight, differ, sign, differ.size, alternative))
 
-    fees = against(side.view.rival) - float(side.view.evidence[0])  # what the stopping rule takes off, the same for all
+    fees = against(side.view.rival) - float(side.view.evidence[0])  # what else the stopping rule takes off, the same for all
     found = {arms_of(side.view.rival): float(side.view.evidence[0])}
     if problem.d <= MANY:
         force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
@@ -143,10 +143,11 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     left = forecast(fold) if state == "running" else None
     if state != "running":
         facts = fold.ended or facts
-    leader = tuple(facts["answer"])
+    leader, others = tuple(facts["answer"]), rivals(fold) if facts["values"] else ()
+    evidence = min([facts["evidence"], *(one.evidence for one in others)]) if state == "running" else facts["evidence"]
     return Status(
-        name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
-        rivals(fold) if facts["values"] else (), facts["rounds"], facts["values"], out, overdue, waiting, left,
+        name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", evidence, facts["threshold"],
+        others, facts["rounds"], facts["values"], out, overdue, waiting, left,
         advice(fold, state, out, overdue, left, setting.max_rounds), tuple(known[number].client for number in out),
     )  # fmt: skip
 
