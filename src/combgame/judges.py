@@ -343,6 +343,7 @@ class PairJudgePart(NamedTuple):
         for a in range(mean.size):
             self.mean[a] = mean[a] + self.shift * best[a]
             self.weight[a] = weight[a] / variance[a]
+            self.seen.worth[a] = self.weight[a] * self.spreads.believed[a]  # less than it counts where the variance is in doubt
         pairs: Any = self.pairs
         self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = against(pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative)

@@ -7,7 +7,8 @@ M sets (`StructureBase.exchange`). For each S a supermartingale that begins at 1
 
 so it is safe to stop with I once the nearest alternative at the weights W, less the largest fees that an S can have, exceeds ln(M / delta).
 
-    mixture           W_a = N_a^2 / (N_a + c), fee_a = ln(1 + N_a/c) / 2: sub-Gaussian values (Robbins 1970)
+    mixture           W_a = N_a^2 / (N_a + c), fee_a = ln(1 + N_a/c) / 2: sub-Gaussian values (Robbins 1970); where answers differ by
+                      exchanges, the mixture over c itself, one-sided, pair by pair (`judges.PairsPart`)
     mixture           W_a = N_a, fee_a = the regret of the Beta(1/2, 1/2) mixture: Bernoulli values, exactly
     gaussian-counts   W_a = N_a, fee_a = 2 ln(4 + ln N_a): Theorem 2 (b) with the counts themselves
     sub-gaussian-counts   W_a = N_a, fee_a = 3 ln(1 + ln N_a): Theorem 2 (a)

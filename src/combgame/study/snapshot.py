@@ -58,7 +58,7 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Fold:
 
 def beside(fold: Fold) -> list[Floats]:
     """The arrays of a fold that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
-    judges = (side.game.judge for side in (fold.told, fold.plan))
+    judges: list[Any] = [side.game.judge for side in (fold.told, fold.plan)]  # but not what `pairs` keeps at hand
     parts = (fold.state.seen, fold.told.view, *(one._replace(pairs=None) if hasattr(one, "pairs") else one for one in judges))
     return [fold.state.pending, *(leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray))]
 
