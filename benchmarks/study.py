@@ -138,27 +138,64 @@ def batches(runs: int, pending: int = 8) -> str:
     )
 
 
-def large() -> str:
+def questions(d: int) -> dict[str, cg.Problem]:
+    rewards, groups = cg.Gaussian(1.0), [range(g, g + d // 100) for g in range(0, d, d // 100)]
+    return {
+        f"Arms({d})": cg.Problem(cg.Arms(d), rewards=rewards),
+        f"Subsets({d}, 100), best arm": cg.Problem(cg.Subsets(d, 100), cg.Arms(d), rewards),
+        f"Subsets({d}, 100), best set": cg.Problem(cg.Subsets(d, 100), None, rewards),
+        f"Subsets({d}, 100), top 5": cg.Problem(cg.Subsets(d, 100), cg.Subsets(d, 5), rewards),
+        f"Subsets({d}, 5), best set": cg.Problem(cg.Subsets(d, 5), None, rewards),
+        "Partition, one of each of 100 groups": cg.Problem(cg.Partition(groups, [1] * len(groups)), None, rewards),
+    }
+
+
+def begun(problem: cg.Problem, url: str | None = None, name: str = "study") -> tuple[cg.Study, np.random.Generator]:
+    """A study every arm of which has a value, and that is compiled."""
+    study, rng = cg.Study(problem, storage=url, name=name), np.random.default_rng(0)
+    first = study.ask(len(problem.actions.covering()))
+    study.tell_many({one.id: {a: float(rng.standard_normal()) for a in one.arms} for one in first})
+    study.ask()
+    return study, rng
+
+
+def large(folder: Path, rounds: int = 300) -> str:
     cells = []
-    for label, problem in (
-        ("Arms(10000)", cg.Problem(cg.Arms(10_000), rewards=cg.Gaussian(1.0))),
-        ("Subsets(10000, 100), best arm", cg.Problem(cg.Subsets(10_000, 100), cg.Arms(10_000), cg.Gaussian(1.0))),
-        ("Subsets(10000, 100), best set", cg.Problem(cg.Subsets(10_000, 100), None, cg.Gaussian(1.0))),
-    ):
-        study, rng = cg.Study(problem), np.random.default_rng(0)
-        first = study.ask(len(problem.actions.covering()))
-        study.tell_many({one.id: {a: float(rng.standard_normal()) for a in one.arms} for one in first})
-        study.ask()  # compiles, if nobody has
-        asks, tells = [], []
-        for _ in range(50):
-            began = time.perf_counter()
-            one = study.ask()
-            between = time.perf_counter()
-            study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
-            asks.append(1e3 * (between - began))
-            tells.append(1e3 * (time.perf_counter() - between))
-        cells.append([label, f"{statistics.median(asks):.1f}", f"{max(asks):.1f}", f"{statistics.median(tells):.1f}"])
-    return markdown(["10,000 arms, in memory", "ask, ms", "slowest of 50", "tell, ms"], cells) + "\n"
+    for label, problem in questions(10_000).items():
+        for place, url in (("in memory", None), ("SQLite", f"sqlite:///{folder}/large.db")):
+            study, rng = begun(problem, url, label)
+            asks, tells = [], []
+            for _ in range(rounds):
+                began = time.perf_counter()
+                one = study.ask()
+                between = time.perf_counter()
+                study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
+                asks.append(1e3 * (between - began))
+                tells.append(1e3 * (time.perf_counter() - between))
+            cells.append([label, place, *(f"{x:.1f}" for x in (statistics.median(asks), max(asks), statistics.median(tells), max(tells)))])
+            study.close_storage()
+    return markdown(["10,000 arms", "kept", "ask, ms", f"slowest of {rounds}", "tell, ms", f"slowest of {rounds}"], cells) + "\n"
+
+
+def memory() -> str:
+    """The most that a study holds at once, its events included: as tracemalloc sees it, in memory, compiled."""
+    import tracemalloc
+
+    sizes, found = (1_000, 3_000, 10_000), []
+    for problems in zip(*(questions(d).items() for d in sizes), strict=True):
+        row = [problems[-1][0]]
+        for d, (_, problem) in zip(sizes, problems, strict=True):
+            begun(problem)  # compiles
+            tracemalloc.start()
+            study, rng = begun(problem)
+            for _ in range(20):
+                one = study.ask()
+                study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            row.append(f"{peak / 1e6:.1f} ({peak / d / 1e3:.1f})")
+        found.append(row)
+    return markdown(["the most memory, MB (kB per arm)", *(f"{d:,} arms" for d in sizes)], found) + "\n"
 
 
 def main() -> None:
@@ -167,7 +204,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=60)
-    parser.add_argument("--parts", default="speed,opening,batches,large")
+    parser.add_argument("--parts", default="speed,opening,batches,large,memory")
     parser.add_argument("--folder", type=Path, default=None, help="where the databases go; by default a temporary folder")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
@@ -177,7 +214,8 @@ def main() -> None:
             "speed": lambda: speed(folder, options.seconds, options.turns),
             "opening": lambda: opening(folder, options.rounds),
             "batches": lambda: batches(options.runs),
-            "large": large,
+            "large": lambda: large(folder),
+            "memory": memory,
         }
         for part in options.parts.split(","):
             found.append(known[part]())

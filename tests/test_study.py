@@ -839,7 +839,8 @@ class Machine(RuleBasedStateMachine):
         for arm in range(6):
             xs = self.naive.mean(arm)
             assert state.seen.counts[arm] == len(xs) and state.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
-        assert sorted(state.open) == sorted(self.those("open", "waiting"))
+        assert list(state.open) == sorted(self.those("open", "waiting"))
+        assert state.waiting == len(self.those("waiting"))
         assert sorted(n for n, one in state.open.items() if one.waiting) == sorted(self.those("waiting"))
         open_rounds = {n: self.naive.rounds[n].arms for n in self.those("open")}
         pending = [sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items()) for a in range(6)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines import choose_engine, own_bounds
+from ..engines import choose_engine, own_bounds, repeated
 from ..problem import Problem
 from ..protocols import Floats, Game, Ints, Random, Rule, Seen, View, blank
 from ..round import advise, recommend, settle
@@ -26,13 +26,17 @@ COMPILED_FROM = 500  # arms; with fewer, the interpreted round is fast enough no
 class Side:
     """A game with what has been seen of it: one for stopping (what was told), one for choosing (and what is pending)."""
 
-    def __init__(self, problem: Problem, stopping: Stopping, seen: Seen) -> None:
+    def __init__(self, problem: Problem, stopping: Stopping, seen: Seen, engine: str) -> None:
         d = problem.d
         self.seen, self.threshold = seen, copied(stopping.threshold)
         self.game: Game = problem.game()
         if stopping.watch is not None:
             self.game = stopping.watch(self.game, self.threshold, self.seen)
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
+        self._recommend = repeated(choose_engine(engine, (self.game,), recommend))
+
+    def recommend(self) -> None:
+        self._recommend(self.game, self.seen, self.view)
 
 
 class Fold:
@@ -46,16 +50,15 @@ class Fold:
         self.rule: Rule
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
-        self.told = Side(problem, setting.stopping, self.state.seen)
-        self.plan = Side(problem, setting.stopping, blank(problem.d))
+        self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
+        self.told = Side(problem, setting.stopping, self.state.seen, self.engine)
+        self.plan = Side(problem, setting.stopping, blank(problem.d), self.engine)
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that this fold would not have chosen
-        engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
-        self._recommend = choose_engine(engine, (self.told.game,), recommend)
-        self._advise = choose_engine(engine, (self.plan.game, self.rule), advise)
+        self._advise = repeated(choose_engine(self.engine, (self.plan.game, self.rule), advise))
 
     def apply(self, event: Event, past: Past, chosen: bool = False) -> None:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
@@ -83,7 +86,7 @@ class Fold:
         lack = np.where(self.needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
             if state.asked < len(self.start):
-                self._recommend(side.game, seen, side.view)  # a judge may remember the last rival
+                side.recommend()  # a judge may remember the last rival
                 return tuple(sorted(int(a) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
             if not lack.any() and (told.counts[self.needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
                 lack = np.where(self.needed, seen.counts[self.needed].max() - seen.counts + 1.0, 0.0)
@@ -104,7 +107,7 @@ class Fold:
         t = max(state.told, math.ceil(float(state.seen.counts.sum()) / self.largest))  # t K bounds the number of values
         state.seen.clock[0] = t
         with own_errors(), own_bounds():
-            self._recommend(side.game, state.seen, side.view)
+            side.recommend()
         if self.ended is None:
             if state.closed is not None:
                 self.ended = self.facts("by hand", event)
@@ -123,9 +126,9 @@ class Fold:
         setting, clock = self.setting, int(self.state.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
-            side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen))
+            side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen), self.engine)
             for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
-                self._recommend(side.game, side.seen, side.view)
+                side.recommend()
             return bool(side.view.evidence[0] > side.threshold.level(clock, 0))
 
         low, high = math.log(setting.delta), math.log(1.0 - 1e-9)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 
@@ -37,7 +38,8 @@ class State:
 
     def __init__(self, d: int) -> None:
         self.seq, self.seal = 0, ""
-        self.open: dict[int, Open] = {}
+        self.open: dict[int, Open] = {}  # by their numbers, ascending
+        self.waiting = 0  # of them, those that failed and are to be asked again
         self.last = 0  # the number of the last round
         self.asked = 0  # rounds chosen
         self.dropped = 0  # of them, given up without a value
@@ -50,7 +52,7 @@ class State:
     @property
     def plays(self) -> int:
         """Rounds asked and not failed."""
-        return self.asked - self.dropped - sum(o.waiting for o in self.open.values())
+        return self.asked - self.dropped - self.waiting
 
     def apply(self, event: Event, past: Past) -> None:
         getattr(self, "_" + event.kind)(event, past)
@@ -70,13 +72,15 @@ class State:
         self._note("overdue", known.expired(event.at))
         if known.waiting:
             known.waiting = False
+            self.waiting -= 1
             self.pending[known.left] += 1.0
         known.client, known.until = event.client, data.get("until")
 
     def _told(self, event: Event, past: Past) -> None:
         number, known = event.round or 0, self.open[event.round or 0]
         if not known.touched:
-            self._note("overtaking", any(other < number and not one.waiting for other, one in self.open.items()))
+            earlier = takewhile(lambda other: other < number, self.open)
+            self._note("overtaking", any(not self.open[other].waiting for other in earlier))
         self.told += not known.touched
         known.touched = True
         for arm, entry in entries(event).items():
@@ -85,7 +89,7 @@ class State:
             for arm in known.left:
                 self._arrives(known, arm, None)
         if not known.left:
-            del self.open[number]
+            self._shut(number)
 
     def _arrives(self, known: Open, arm: int, entry: Entry) -> None:
         known.told[arm] = entry
@@ -100,11 +104,15 @@ class State:
         self._note("failed")
         if not known.waiting:
             self.pending[known.left] -= 1.0
+            self.waiting += 1
         known.waiting, known.client, known.until = True, None, None
         if not event.data.get("retry", True):
             self._note("missing", bool(known.told), len(known.left))
             self.dropped += not known.told
-            del self.open[number]
+            self._shut(number)
+
+    def _shut(self, number: int) -> None:
+        self.waiting -= self.open.pop(number).waiting
 
     def _observed(self, event: Event, past: Past) -> None:
         self.last = event.round or self.last
@@ -139,7 +147,7 @@ class State:
             asked = [one for one in mine if one.kind == "asked"]
             known = Open(list(asked[0].data["arms"]), asked[-1].client, None, touched=True)
             known.told = dict.fromkeys(known.arms)
-            self.open[number] = known
+            self.open = dict(sorted({**self.open, number: known}.items()))
         self._untell(known, list(known.told))
 
     def _untell(self, known: Open, arms: list[int]) -> None:
