@@ -23,8 +23,11 @@ class Event(NamedTuple):
     data: dict[str, Any] = {}  # noqa: RUF012  (never written to)
 
 
+ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def compact(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return ENCODER.encode(data)
 
 
 def seal(before: str, event: Event) -> str:

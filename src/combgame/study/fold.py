@@ -77,11 +77,12 @@ class Fold:
         """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
         state, side = self.state, self.plan
         told, seen = state.seen, side.seen
-        seen.counts[:] = told.counts + state.pending
-        waiting = (state.pending > 0.0) & (told.counts > 0.0)
-        for now, before in ((seen.sums, told.sums), (seen.squares, told.squares)):
-            now[:] = before
-            now[waiting] *= seen.counts[waiting] / told.counts[waiting]
+        seen.counts[:], seen.sums[:], seen.squares[:] = told.counts, told.sums, told.squares
+        if state.pending.any():
+            seen.counts += state.pending
+            waiting = (state.pending > 0.0) & (told.counts > 0.0)
+            for now in (seen.sums, seen.squares):
+                now[waiting] *= seen.counts[waiting] / told.counts[waiting]
         seen.clock[0] = state.plays
         lack = np.where(self.needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
