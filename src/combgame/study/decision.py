@@ -109,6 +109,11 @@ def assumptions(fold: Fold, pending: int) -> list[str]:
         found.append(
             f"{some('averaged', 'entry was', 'entries were')} told as means of several values: each counts as that many independent ones."
         )
+    if "extended" in notes:
+        found.append(
+            f"The budget was extended {some('extended', 'time', 'times')}: nothing rests on that, because the threshold allows for a look "
+            "after every round, however many there are."
+        )
     if fold.late:
         found.append(f"{fold.late:,} result{'s' * (fold.late > 1)} came after the decision: stored, but not part of it.")
     return found

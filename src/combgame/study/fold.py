@@ -71,6 +71,17 @@ class Fold:
         if event.kind in ("created", "told", "observed", "retracted", "closed"):
             self.judge(event)
 
+    @property
+    def max_rounds(self) -> int | None:
+        """As it is now: it may have been extended."""
+        found: int | None = self.state.limits.get("max_rounds", self.setting.max_rounds)
+        return found
+
+    @property
+    def deadline(self) -> float | None:
+        found: float | None = self.state.limits.get("deadline", self.setting.deadline)
+        return found
+
     # ---- choosing
 
     def choose(self) -> tuple[int, ...]:
@@ -79,7 +90,7 @@ class Fold:
         told, seen = state.seen, side.seen
         seen.counts[:], seen.sums[:], seen.squares[:] = told.counts, told.sums, told.squares
         if state.pending.any():
-            seen.counts += state.pending
+            seen.counts[:] += state.pending
             waiting = (state.pending > 0.0) & (told.counts > 0.0)
             for now in (seen.sums, seen.squares):
                 now[waiting] *= seen.counts[waiting] / told.counts[waiting]

@@ -14,7 +14,7 @@ from .setting import Setting
 from .state import Open
 
 EVERY = 500  # events
-PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "notes")
+PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "notes")
 
 
 def dump(fold: Fold) -> bytes | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class State:
         self.dropped = 0  # of them, given up without a value
         self.told = 0  # rounds of which something was told
         self.closed: str | None = None
+        self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
@@ -154,6 +156,10 @@ class State:
         for arm in arms:
             del known.told[arm]
             self.pending[arm] += not known.waiting
+
+    def _extended(self, event: Event, past: Past) -> None:
+        self._note("extended")
+        self.limits.update(event.data)
 
     def _closed(self, event: Event, past: Past) -> None:
         self.closed = event.reason or "closed by hand"

@@ -135,7 +135,7 @@ def forecast(fold: Fold) -> tuple[int, int] | None:
 
 def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     """The status of a study at a moment."""
-    setting, problem, facts = fold.setting, fold.setting.problem, fold.facts(state)
+    problem, facts = fold.setting.problem, fold.facts(state)
     known = fold.state.open
     out = tuple(number for number, one in known.items() if not one.waiting)
     overdue = tuple(number for number in out if known[number].expired(now))
@@ -147,7 +147,7 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     return Status(
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
         rivals(fold) if facts["values"] else (), facts["rounds"], facts["values"], out, overdue, waiting, left,
-        advice(fold, state, out, overdue, left, setting.max_rounds), tuple(known[number].client for number in out),
+        advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
     )  # fmt: skip
 
 
@@ -162,7 +162,8 @@ def advice(
             f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
         )
     if state != "running":
-        return "It has stopped without a certified answer; `decision` says how sure it is."
+        more = {"budget": " extend(max_rounds=..., reason) gives it more rounds.", "deadline": " extend(deadline=..., reason) gives it more time."}
+        return "It has stopped without a certified answer; `decision` says how sure it is." + more.get(state, "")
     silent = np.flatnonzero(fold.needed & (counts == 0.0))
     if silent.size and fold.state.told >= 2 * len(fold.start):
         return f"Look at arm {problem.label([int(silent[0])])}: every value of it went missing, and without one nothing can be certified."
@@ -173,7 +174,7 @@ def advice(
     if most is not None and fold.state.plays >= most and out:
         return f"The budget of {most:,} rounds is out: tell the {these}."
     if left is not None and most is not None and fold.state.told + left[0] > most:
-        return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} rounds more."
+        return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} rounds more; extend() can change it."
     if out:
         return f"Measure and tell the {these}; ask for more if you have capacity."
     return "Ask for the next round, measure it, tell it."
