@@ -175,7 +175,9 @@ def large(folder: Path, rounds: int = 300) -> str:
                 study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
                 asks.append(1e3 * (between - began))
                 tells.append(1e3 * (time.perf_counter() - between))
-            cells.append([label, place, *(f"{x:.1f}" for x in (statistics.median(asks), max(asks), statistics.median(tells), max(tells)))])
+            cells.append(
+                [label, place, *(f"{x:.1f}" for x in (statistics.median(asks), max(asks), statistics.median(tells), max(tells)))]
+            )
             study.close_storage()
     return markdown(["10,000 arms", "kept", "ask, ms", f"slowest of {rounds}", "tell, ms", f"slowest of {rounds}"], cells) + "\n"
 

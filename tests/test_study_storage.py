@@ -117,7 +117,9 @@ def test_a_budget_is_extended_for_everybody(url):
         assert len(study.ask(9)) == 3
     with cg.Study(PROBLEM, storage=url, max_rounds=2, if_exists="resume") as study:
         assert len(study.pending) == 5 and study.ask(9) == [] and study.events()[-1].data["arms"]
-    with pytest.raises(cg.StudyError, match=r"was made with max_rounds = 2, not 5; give the same \(extend\(\) changes it afterwards\)"):
+    with pytest.raises(
+        cg.StudyError, match=r"was made with max_rounds = 2, not 5; give the same \(extend\(\) changes it afterwards\)"
+    ):
         cg.Study(PROBLEM, storage=url, max_rounds=5, if_exists="resume")
 
 

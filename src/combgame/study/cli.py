@@ -242,6 +242,7 @@ def tell(
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
         study.tell_many(told, final=not partial)
         status = study.status
+        doubts = [one for one in status.doubts if one.round in told]
         new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
         entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
         present = [[x for x in entry if x is not None and x == x] for entry in entries]
@@ -250,8 +251,15 @@ def tell(
             "values": sum(map(len, present)), "missing": present.count([]),
         }  # fmt: skip
         put(
-            {"told": list(told), "blank": blank, **done, "state": status.state, "next": status.next},
-            f"{summary(**done, blank=blank)} {status.next}",
+            {
+                "told": list(told),
+                "blank": blank,
+                **done,
+                "state": status.state,
+                "next": status.next,
+                "doubts": [one._asdict() for one in doubts],
+            },
+            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *map(str, doubts)]),
             as_json,
         )
 
@@ -363,7 +371,11 @@ def extend(
     with opened(storage, name, client) as study:
         study.extend(most, math.inf if deadline == "none" else deadline, reason=reason)
         state, status = study.state, study.status
-        put({"max_rounds": max_rounds, "deadline": deadline, "state": state, "next": status.next}, f"extended: {status.next}", as_json)
+        put(
+            {"max_rounds": max_rounds, "deadline": deadline, "state": state, "next": status.next},
+            f"extended: {status.next}",
+            as_json,
+        )
 
 
 @app.command()

@@ -16,6 +16,7 @@ from ..rules import Stopping
 from ..rules.base import copied
 from ..structures.base import arms_of, vector
 from ..structures.callback import own_errors
+from .doubts import Doubt, doubts
 from .events import Event
 from .setting import Setting
 from .state import Past, State
@@ -151,6 +152,10 @@ class Fold:
                 middle = 0.5 * (low + high)
                 low, high = (low, middle) if passes(middle) else (middle, high)
         return 1.0 - math.exp(high)
+
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Values that are hard to believe; nothing depends on them."""
+        return doubts(self.setting.problem, self.state.seen, self.state.far)
 
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""

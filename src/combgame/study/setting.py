@@ -136,7 +136,9 @@ def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -
         if not alike:
             told = "another problem" if key == "problem" else f"{key} = {stored[key]!r}, not {given[key]!r}"
             more = " (extend() changes it afterwards)" if key in ("max_rounds", "deadline") else ""
-            raise StudyError(f"study {name!r} was made with {told}; give the same{more}, or another name, or if_exists='replace'.")
+            raise StudyError(
+                f"study {name!r} was made with {told}; give the same{more}, or another name, or if_exists='replace'."
+            )
 
 
 def now() -> float:

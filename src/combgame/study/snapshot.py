@@ -32,7 +32,7 @@ def dump(fold: Fold) -> bytes | None:
 
 
 def pack(facts: Any, arrays: Sequence[Any]) -> bytes:
-    """Plain data and arrays in bytes. Equal arrays are written once, and compressed only if most of their bytes are 0: it has to be quick."""
+    """Plain data and arrays in bytes. To be quick, equal arrays are written once, and compressed only if most of their bytes are 0."""
     known: dict[bytes, int] = {}
     shapes = [(one.dtype.str, one.shape, known.setdefault(one.tobytes(), len(known))) for one in arrays]
     bodies = [(2 * body.count(0) > len(body), body) for body in known]
@@ -80,7 +80,11 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Fold:
 def beside(fold: Fold) -> list[Floats]:
     """The arrays of a fold that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
     parts = (fold.state.seen, fold.told.view, fold.told.game.judge, fold.plan.game.judge)
-    return [fold.state.pending, *(leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray))]
+    return [
+        fold.state.pending,
+        fold.state.far,
+        *(leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray)),
+    ]
 
 
 def leaves(part: Any) -> list[Any]:

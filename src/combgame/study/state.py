@@ -9,6 +9,7 @@ import numpy as np
 
 from ..protocols import Floats, Seen, blank
 from ..round import note
+from .doubts import nothing_far, reach
 from .events import Event
 from .values import Entry, pulls
 
@@ -50,6 +51,7 @@ class State:
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
+        self.far: Floats = nothing_far(d)
 
     @property
     def plays(self) -> int:
@@ -86,20 +88,20 @@ class State:
         self.told += not known.touched
         known.touched = True
         for arm, entry in entries(event).items():
-            self._arrives(known, arm, entry)
+            self._arrives(known, arm, entry, number)
         if event.data.get("final", True):
             for arm in known.left:
-                self._arrives(known, arm, None)
+                self._arrives(known, arm, None, number)
         if not known.left:
             self._shut(number)
 
-    def _arrives(self, known: Open, arm: int, entry: Entry) -> None:
+    def _arrives(self, known: Open, arm: int, entry: Entry, number: int) -> None:
         known.told[arm] = entry
         if not known.waiting:
             self.pending[arm] -= 1.0
         self._note("missing", entry is None)
         self._note("averaged", isinstance(entry, dict))
-        add(self.seen, arm, entry)
+        self._add(arm, entry, number)
 
     def _failed(self, event: Event, past: Past) -> None:
         number, known = event.round or 0, self.open[event.round or 0]
@@ -121,7 +123,7 @@ class State:
         for arm, entry in entries(event).items():
             self._note("observed", times=sum(n for _, n in pulls(entry)))
             self._note("averaged", isinstance(entry, dict))
-            add(self.seen, arm, entry)
+            self._add(arm, entry, self.last)
 
     def _retracted(self, event: Event, past: Past) -> None:
         before = list(past())
@@ -136,12 +138,10 @@ class State:
             arms = sorted({arm for one in mine for arm in entries(one)})
             if mine[0].kind == "asked":
                 self._reopen(event.round, mine)
-        for arm in arms:
-            forget(self.seen, arm)
-        for arm, entry in remaining(
-            [*before, event], set(arms)
-        ):  # added up anew: taking a value off a sum would leave its rounding
-            add(self.seen, arm, entry)
+        forget(self.seen, arms)
+        self.far[:, :, arms] = nothing_far(len(arms))
+        for number, arm, entry in remaining([*before, event], set(arms)):
+            self._add(arm, entry, number)  # added up anew: taking a value off a sum would leave its rounding
 
     def _reopen(self, number: int, mine: list[Event]) -> None:
         known = self.open.get(number)
@@ -164,6 +164,16 @@ class State:
     def _closed(self, event: Event, past: Past) -> None:
         self.closed = event.reason or "closed by hand"
 
+    def _add(self, arm: int, entry: Entry, number: int) -> None:
+        """Enter values of an arm."""
+        for mean, n in pulls(entry):
+            if n == 1:
+                note(self.seen, arm, mean)
+            else:
+                self.seen.sums[arm] += mean * n
+                self.seen.counts[arm] += n
+            reach(self.far, arm, mean, n, number)
+
     def _note(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
             self.notes[what] = self.notes.get(what, 0) + times
@@ -174,27 +184,17 @@ def entries(event: Event) -> dict[int, Entry]:
     return {int(arm): entry for arm, entry in event.data.get("values", {}).items()}
 
 
-def remaining(events: Iterable[Event], arms: set[int]) -> list[tuple[int, Entry]]:
-    """The values of some arms that were not retracted, in the order in which they came."""
-    kept: list[tuple[int | None, int, Entry]] = []
+def remaining(events: Iterable[Event], arms: set[int]) -> list[tuple[int, int, Entry]]:
+    """The values of some arms that were not retracted, with their rounds, in the order in which they came."""
+    kept: list[tuple[int, int, Entry]] = []
     for event in events:
         if event.kind == "retracted":
             gone, arm = event.round, event.data.get("arm")
             kept = [one for one in kept if (one[0] != gone if gone is not None else one[1] != arm)]
         else:
-            kept += [(event.round, arm, entry) for arm, entry in entries(event).items() if arm in arms]
-    return [(arm, entry) for _, arm, entry in kept]
+            kept += [(event.round or 0, arm, entry) for arm, entry in entries(event).items() if arm in arms]
+    return kept
 
 
-def add(seen: Seen, arm: int, entry: Entry) -> None:
-    """Enter values of an arm."""
-    for mean, n in pulls(entry):
-        if n == 1:
-            note(seen, arm, mean)
-        else:
-            seen.sums[arm] += mean * n
-            seen.counts[arm] += n
-
-
-def forget(seen: Seen, arm: int) -> None:
-    seen.sums[arm] = seen.counts[arm] = seen.squares[arm] = 0.0
+def forget(seen: Seen, arms: list[int]) -> None:
+    seen.sums[arms] = seen.counts[arms] = seen.squares[arms] = 0.0

@@ -29,8 +29,8 @@ class Study(Looking):
     storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it there, under its `name`. if_exists: what
     to do if there is one of that name: "error", "resume" (it must have been made with the same settings), "replace". epsilon: any answer
     within epsilon of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds, deadline: give up
-    after so many rounds, at that time; `extend` changes them. client: who asks and tells, unless a call says otherwise. on_asked, on_told, on_certified: called
-    with a Round, a Round's number and the Decision, after they are stored.
+    after so many rounds, at that time (`extend` gives more). client: who asks and tells, unless a call says otherwise. on_asked, on_told,
+    on_certified: called with a Round, a Round's number and the Decision, after they are stored.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
@@ -268,9 +268,7 @@ class Study(Looking):
         self._call(certified=decision)
         return number
 
-    def extend(
-        self, max_rounds: float | None = None, deadline: Any = None, *, reason: str, client: str | None = None
-    ) -> None:
+    def extend(self, max_rounds: float | None = None, deadline: Any = None, *, reason: str, client: str | None = None) -> None:
         """More rounds in all, or a later deadline, whether or not the old one has passed; math.inf: no limit any longer.
 
         The guarantee does not depend on budgets, so they may be extended whatever the data look like.
@@ -291,11 +289,17 @@ class Study(Looking):
             for what, new in given.items():
                 old = getattr(fold, what)
                 if old is None:
-                    raise StudyError(f"extend: study {self.name!r} has no {what}, so there is nothing to extend; close() ends it.")
+                    raise StudyError(
+                        f"extend: study {self.name!r} has no {what}, so there is nothing to extend; close() ends it."
+                    )
                 if new is not None and new <= old:
-                    raise StudyError(f"extend: {what} = {new!r} is not more than {old!r}, which it has; give more, or close() it.")
+                    raise StudyError(
+                        f"extend: {what} = {new!r} is not more than {old!r}, which it has; give more, or close() it."
+                    )
             if (given.get("deadline") or math.inf) <= batch.at:
-                raise StudyError(f"extend: deadline = {deadline!r} is in the past, so nothing would be asked; give a time to come.")
+                raise StudyError(
+                    f"extend: deadline = {deadline!r} is in the past, so nothing would be asked; give a time to come."
+                )
             batch.add("extended", None, reason, **given)
 
     def close(self, reason: str, client: str | None = None) -> None:
