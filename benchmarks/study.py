@@ -11,6 +11,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,19 +24,21 @@ from combgame.paper.instances import matroid
 NEVER = 1e-200  # a delta at which nothing stops
 
 
-def sync_time(folder: Path, times: int = 100) -> float:
-    """Milliseconds that the disk takes to keep 4 kB."""
+def sync_times(folder: Path, times: int = 100) -> list[float]:
+    """Milliseconds that the disk takes to keep 4 kB, again and again."""
+    found = []
     with (folder / "sync").open("wb", buffering=0) as file:
-        began = time.perf_counter()
         for _ in range(times):
+            began = time.perf_counter()
             file.write(b"x" * 4096)
             os.fdatasync(file.fileno())
-    return 1e3 * (time.perf_counter() - began) / times
+            found.append(1e3 * (time.perf_counter() - began))
+    return found
 
 
-def ours(url: str | None, name: str) -> Callable[[], None]:
+def ours(url: str | None, name: str, engine: str = "auto") -> Callable[[], None]:
     instance = matroid(20)
-    study, rng = cg.Study(instance.problem, NEVER, storage=url, name=name), np.random.default_rng(0)
+    study, rng = cg.Study(instance.problem, NEVER, storage=url, name=name, engine=engine), np.random.default_rng(0)
 
     def once() -> None:
         todo = study.ask()
@@ -72,24 +75,26 @@ def speed(folder: Path, seconds: float, turns: int) -> str:
     syncs = []
     for turn in range(turns):
         for place, url in places.items():
-            for who, make in (("combgame", ours), ("optuna", optunas)):
+            for who, make in (("combgame", ours), ("compiled", partial(ours, engine="compiled")), ("optuna", optunas)):
                 mine = f"{url}{who}{turn}.db" if place == "SQLite" else url
                 once = make(mine, f"{who}{turn}")
-                for _ in range(5):
+                for _ in range(10):  # past the start, and compiled
                     once()
                 began, done = time.perf_counter(), 0
                 while time.perf_counter() - began < seconds:
                     once()
                     done += 1
                 rates.setdefault((place, who), []).append(done / (time.perf_counter() - began))
-        syncs.append(sync_time(folder))
+        syncs.append(statistics.mean(sync_times(folder)))
     server.cleanup()
     cells = []
     for place in places:
-        mine, others = (statistics.median(rates[place, who]) for who in ("combgame", "optuna"))
-        ratio = statistics.median(a / b for a, b in zip(rates[place, "combgame"], rates[place, "optuna"], strict=True))
-        cells.append([place, f"{mine:,.0f}", f"{others:,.0f}", f"{ratio:.1f}x"])
-    head = ["ask+tell per second", "combgame", "optuna", "median of the ratios"]
+        row = [place, *(f"{statistics.median(rates[place, who]):,.0f}" for who in ("combgame", "compiled", "optuna"))]
+        for who in ("combgame", "compiled"):
+            pairs = zip(rates[place, who], rates[place, "optuna"], strict=True)
+            row.append(f"{statistics.median(a / b for a, b in pairs):.1f}x")
+        cells.append(row)
+    head = ["ask+tell per second", "combgame", "engine='compiled'", "optuna", "median of the ratios", "compiled"]
     told = f"d = 20, plates of 3, frank-wolfe; {turns} turns of {seconds:g} s. The disk takes {statistics.median(syncs):.1f} ms to sync "
     return told + "4 kB, and an acknowledged ask or tell is on disk: two syncs for ask+tell.\n\n" + markdown(head, cells) + "\n"
 
@@ -138,27 +143,73 @@ def batches(runs: int, pending: int = 8) -> str:
     )
 
 
-def large() -> str:
-    cells = []
-    for label, problem in (
-        ("Arms(10000)", cg.Problem(cg.Arms(10_000), rewards=cg.Gaussian(1.0))),
-        ("Subsets(10000, 100), best arm", cg.Problem(cg.Subsets(10_000, 100), cg.Arms(10_000), cg.Gaussian(1.0))),
-        ("Subsets(10000, 100), best set", cg.Problem(cg.Subsets(10_000, 100), None, cg.Gaussian(1.0))),
-    ):
-        study, rng = cg.Study(problem), np.random.default_rng(0)
-        first = study.ask(len(problem.actions.covering()))
-        study.tell_many({one.id: {a: float(rng.standard_normal()) for a in one.arms} for one in first})
-        study.ask()  # compiles, if nobody has
-        asks, tells = [], []
-        for _ in range(50):
-            began = time.perf_counter()
-            one = study.ask()
-            between = time.perf_counter()
-            study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
-            asks.append(1e3 * (between - began))
-            tells.append(1e3 * (time.perf_counter() - between))
-        cells.append([label, f"{statistics.median(asks):.1f}", f"{max(asks):.1f}", f"{statistics.median(tells):.1f}"])
-    return markdown(["10,000 arms, in memory", "ask, ms", "slowest of 50", "tell, ms"], cells) + "\n"
+def questions(d: int) -> dict[str, cg.Problem]:
+    rewards, groups = cg.Gaussian(1.0), [range(g, g + d // 100) for g in range(0, d, d // 100)]
+    return {
+        f"Arms({d})": cg.Problem(cg.Arms(d), rewards=rewards),
+        f"Subsets({d}, 100), best arm": cg.Problem(cg.Subsets(d, 100), cg.Arms(d), rewards),
+        f"Subsets({d}, 100), best set": cg.Problem(cg.Subsets(d, 100), None, rewards),
+        f"Subsets({d}, 100), top 5": cg.Problem(cg.Subsets(d, 100), cg.Subsets(d, 5), rewards),
+        f"Subsets({d}, 5), best set": cg.Problem(cg.Subsets(d, 5), None, rewards),
+        "Partition, one of each of 100 groups": cg.Problem(cg.Partition(groups, [1] * len(groups)), None, rewards),
+    }
+
+
+def begun(problem: cg.Problem, url: str | None = None, name: str = "study") -> tuple[cg.Study, np.random.Generator]:
+    """A study every arm of which has a value, and that is compiled."""
+    study, rng = cg.Study(problem, storage=url, name=name), np.random.default_rng(0)
+    first = study.ask(len(problem.actions.covering()))
+    study.tell_many({one.id: {a: float(rng.standard_normal()) for a in one.arms} for one in first})
+    study.ask()
+    return study, rng
+
+
+def large(folder: Path, rounds: int = 300) -> str:
+    cells: list[list[str]] = []
+    syncs: list[float] = []
+    for label, problem in questions(10_000).items():
+        for place, url in (("in memory", None), ("SQLite", f"sqlite:///{folder}/large.db")):
+            study, rng = begun(problem, url, label)
+            asks, tells = [], []
+            for _ in range(rounds):
+                began = time.perf_counter()
+                one = study.ask()
+                between = time.perf_counter()
+                study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
+                asks.append(1e3 * (between - began))
+                tells.append(1e3 * (time.perf_counter() - between))
+            cells.append(
+                [label, place, *(f"{x:.1f}" for x in (statistics.median(asks), max(asks), statistics.median(tells), max(tells)))]
+            )
+            study.close_storage()
+        syncs += sync_times(folder, rounds)
+    told = f"Between these, {len(syncs):,} syncs of 4 kB took {statistics.median(syncs):.1f} ms, the slowest {max(syncs):.1f} ms.\n\n"
+    return (
+        told
+        + markdown(["10,000 arms", "kept", "ask, ms", f"slowest of {rounds}", "tell, ms", f"slowest of {rounds}"], cells)
+        + "\n"
+    )
+
+
+def memory() -> str:
+    """The most that a study holds at once, its events included: as tracemalloc sees it, in memory, compiled."""
+    import tracemalloc
+
+    sizes, found = (1_000, 3_000, 10_000), []
+    for problems in zip(*(questions(d).items() for d in sizes), strict=True):
+        row = [problems[-1][0]]
+        for d, (_, problem) in zip(sizes, problems, strict=True):
+            begun(problem)  # compiles
+            tracemalloc.start()
+            study, rng = begun(problem)
+            for _ in range(20):
+                one = study.ask()
+                study.tell(one, {a: float(rng.standard_normal()) for a in one.arms})
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            row.append(f"{peak / 1e6:.1f} ({peak / d / 1e3:.1f})")
+        found.append(row)
+    return markdown(["the most memory, MB (kB per arm)", *(f"{d:,} arms" for d in sizes)], found) + "\n"
 
 
 def main() -> None:
@@ -167,7 +218,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=60)
-    parser.add_argument("--parts", default="speed,opening,batches,large")
+    parser.add_argument("--parts", default="speed,opening,batches,large,memory")
     parser.add_argument("--folder", type=Path, default=None, help="where the databases go; by default a temporary folder")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
@@ -177,7 +228,8 @@ def main() -> None:
             "speed": lambda: speed(folder, options.seconds, options.turns),
             "opening": lambda: opening(folder, options.rounds),
             "batches": lambda: batches(options.runs),
-            "large": large,
+            "large": lambda: large(folder),
+            "memory": memory,
         }
         for part in options.parts.split(","):
             found.append(known[part]())

@@ -150,3 +150,28 @@ def test_compilation_is_cached_until_any_source_changes_and_the_cache_does_not_g
     bonus.write_text(bonus.read_text().replace("self.scale * math.log(max(t, 1))", "9.0 * math.log(max(t, 1))"))
     hits, misses, changed, _ = run()
     assert (hits, misses) == (0, 1) and changed != rounds
+
+
+def test_a_call_that_is_repeated_is_the_same_call():
+    """Its types are not looked at again while the arguments are the same objects; other ones, and other types, are."""
+    from combgame.engines import choose_engine, repeated
+    from combgame.protocols import View, blank
+    from combgame.round import recommend
+
+    def game_of(problem, seed):
+        seen, view = blank(problem.d), View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
+        seen.counts[:] = 2.0
+        seen.sums[:] = np.random.default_rng(seed).normal(size=problem.d)
+        return problem.game(), seen, view
+
+    arms, sets = (cg.Problem(answers, rewards=cg.Gaussian(1.0)) for answers in (cg.Arms(4), cg.Subsets(5, 2)))
+    call = repeated(choose_engine("compiled", (arms.game(),), recommend))
+    for problem, seed in ((arms, 0), (sets, 1), (arms, 2)):
+        game, seen, view = game_of(problem, seed)
+        for again in range(3):
+            seen.sums[again] += 0.5
+            call(game, seen, view)
+            twin = View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
+            recommend(problem.game(), seen, twin)
+            assert all(a.tolist() == b.tolist() for a, b in zip(view, twin, strict=True))
+    assert repeated(recommend) is recommend

@@ -142,7 +142,34 @@ def test_the_plot_has_a_line_per_rule_and_threshold_the_limits_and_the_bound(fou
     assert axis.get_xscale() == "log" and axis.get_yscale() == "log"
 
 
+def test_with_epsilon_the_proportions_are_the_best_for_the_stopping_rule():
+    """Against all proportions on a grid: Gaussian values with the spread of coins, and the leader lifted by epsilon."""
+    problem, means, epsilon = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli()), [0.6, 0.55, 0.3], 0.3
+    found = cg.plan(problem, means, 0.05, rules=None, shrink=1.0, epsilon=epsilon)
+
+    def evidence(a, b, c):
+        return min((means[0] + epsilon - x) ** 2 / (2 * 0.25 * (1 / a + 1 / w)) for w, x in ((b, means[1]), (c, means[2])))
+
+    most = max(evidence(a / 60, b / 60, (60 - a - b) / 60) for a in range(1, 60) for b in range(1, 60 - a))
+    assert most <= 1 / found.cases[0].complexity.time * (1 + 1e-6) <= 1.02 * most
+    assert evidence(*found.cases[0].complexity.allocation) >= 0.999 * most
+    (row,) = found.rows()
+    assert row["bound"] is None and row["epsilon"] == epsilon
+    assert row["limit"] < 0.5 * cg.plan(problem, means, 0.05, rules=None, shrink=1.0, epsilon=0.05).rows()[0]["limit"]
+    assert "delta = 0.05, epsilon = 0.3 and the proved threshold" in found.sentence and "no rule can" not in found.sentence
+
+
+def test_with_epsilon_the_runs_are_those_of_simulate_and_ties_are_allowed():
+    means, options = [0.5, 0.5, 0.1, 0.1], {"epsilon": 0.2, "seed": 3, "engine": "python"}
+    found = cg.plan(PROBLEM, means, 0.1, runs=4, shrink=[1.0, 0.5], progress=False, **options)
+    runs = cg.simulate(PROBLEM, means, "frank-wolfe", 0.1, "mixture", runs=4, **options)
+    assert found.cases[0].simulations[0].rounds.ravel().tolist() == runs.rounds.tolist()
+    assert [row["errors"] for row in found.rows()] == [0, 0] and all(row["limit"] < math.inf for row in found.rows())
+
+
 BAD = {
+    "epsilon": (lambda: cg.plan(PROBLEM, MEANS, epsilon=-1.0), "epsilon = -1.0 must be"),
+    "epsilon elsewhere": (lambda: cg.plan(PROBLEM, MEANS, thresholds="stylised", epsilon=0.1), "needs the threshold 'mixture'"),
     "no problem": (lambda: cg.plan(MEANS, PROBLEM), "must be a Problem"),
     "tie": (lambda: cg.plan(PROBLEM, [0.5, 0.5, 0.1, 0.1]), r"\(w\) and \(x\) are equally good"),
     "delta": (lambda: cg.plan(PROBLEM, MEANS, 1.5), "delta = 1.5 must be strictly between"),
@@ -195,6 +222,8 @@ def test_the_command_line_prints_the_same(tmp_path):
     assert (tmp_path / "picture.png").exists() and (tmp_path / "picture.svg").exists()
     told = json.loads(CliRunner().invoke(app, ["plan", str(path), *options, "--json"]).stdout)
     assert told == json.loads(json.dumps(expected.to_dict()))
+    loose = CliRunner().invoke(app, ["plan", str(path), "--runs", "0", "--epsilon", "0.1"])
+    assert loose.exit_code == 0 and str(cg.plan(PROBLEM, MEANS, rules=None, epsilon=0.1)) in loose.output
     quick = CliRunner().invoke(app, ["plan", str(path), "--runs", "0"])
     assert quick.exit_code == 0 and "Expect at best about" in quick.output
 

@@ -167,3 +167,27 @@ def test_simulated_rewards_have_their_mean_and_spread():
         got = np.array([part.draw(0.2, 1, rng) for _ in range(20_000)])
         assert abs(got.mean() - 0.2) < 5 * sigma / math.sqrt(20_000)  # chance of failing: 6e-7 each
         assert abs(got.std() - sigma) < 0.02
+
+
+@given(data=st.data())
+def test_the_nearest_swap_is_that_of_all_pairs(data):
+    """Whole arms are passed over at once: the first pair of the least cost must be the same, bit for bit, as if none were."""
+    d = data.draw(st.integers(2, 8))
+    few = st.sampled_from([0.0, 0.1, 0.1 + 1e-16, 0.3, 1.0, -2.0])
+    mean = np.array(data.draw(st.lists(st.one_of(few, st.floats(-3, 3)), min_size=d, max_size=d)))
+    weight = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, 7.0, 1e6]), min_size=d, max_size=d)))
+    sigma = data.draw(st.lists(st.sampled_from([0.1, 1.0, 30.0]), min_size=d, max_size=d))
+    size = data.draw(st.integers(1, d - 1))
+    best = np.zeros(d)
+    best[np.argsort(-mean, kind="stable")[:size] if data.draw(st.booleans()) else np.arange(size)] = 1.0
+    part, value = cg.Gaussian(sigma).part(np.full(d, -np.inf), np.full(d, np.inf)), np.zeros(3)
+    part.swap(mean, weight, best, value)
+    costs = []
+    for j in np.flatnonzero(best < 0.5):
+        for i in np.flatnonzero(best > 0.5):
+            lead, cost = mean[i] - mean[j], 0.0
+            if lead > 0.0 and min(weight[i], weight[j]) > 0.0:
+                cost = 0.5 * lead * lead / (sigma[j] * sigma[j] / weight[j] + sigma[i] * sigma[i] / weight[i])
+            costs.append((cost, i, j))
+    assert value[2] == pytest.approx(min(costs)[0], rel=1e-14, abs=0.0)
+    assert (value[2], value[0], value[1]) in costs

@@ -425,7 +425,7 @@ def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
         study.tell(one, {one.arms[0]: 0.0})
     assert "2 values were still out when it stopped" in str(study.decision)
 
-    study = cg.Study(problem)  # one at a time: nothing to say
+    study = cg.Study(problem, min_pulls=2)  # one at a time: nothing to say
     while not study.done:
         todo = study.ask(client="me")
         study.tell(todo, {a: 5.0 * a for a in todo.arms})
@@ -505,6 +505,76 @@ def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
     assert "1 value was still out when it stopped" in str(study.decision)
     study.tell(two, {1: 50.0})
     assert study.decision.certified and "may yet" not in study.decision.sentence
+
+
+def test_a_budget_can_be_extended_before_and_after_it_is_spent():
+    """The run is that of a study that had the larger budget from the beginning."""
+    ends = []
+    for first, more in ((40, ()), (3, (5, 40))):
+        study, rng, more = (
+            cg.Study(PROBLEM, delta=1e-6, seed=2, max_rounds=first, client="ann"),
+            np.random.default_rng(2),
+            list(more),
+        )
+        while not study.done or more:
+            if study.done:
+                assert study.state == "budget" and not study.decision.certified and study.ask(1) == []
+                assert "max_rounds was reached after" in study.decision.sentence
+                assert "extend(max_rounds=..., reason) gives it more rounds" in study.status.next
+                study.extend(more.pop(0), reason="a grant")
+                assert study.state == "running" and study.decision is None and "Ask for the next round" in study.status.next
+            todo = study.ask()
+            study.tell(todo, measure(todo, rng))
+        ends.append(study)
+    one, other = ends
+    assert other.decision.certified and other.decision.rounds == one.decision.rounds > 5
+    assert other.decision.sentence == one.decision.sentence and other.replay().same
+    assert [e.data for e in one.events()[1:]] == [e.data for e in other.events()[1:] if e.kind != "extended"]
+    told = [e for e in other.events() if e.kind == "extended"]
+    assert [(e.client, e.reason, e.data) for e in told] == [("ann", "a grant", {"max_rounds": n}) for n in (5, 40)]
+    assert set(other.decision.assumptions) - set(one.decision.assumptions) == {
+        "The budget was extended 2 times: nothing rests on that, because the threshold allows for a look after every round, however many "
+        "there are."
+    }
+    with pytest.raises(cg.StudyError, match=r"has ended \(certified\)"):
+        other.extend(50, reason="more")
+
+
+def test_a_deadline_can_be_extended_and_lifted(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("combgame.study.looking.now", lambda: clock[0])
+    monkeypatch.setattr("combgame.study.session.now", lambda: clock[0])
+    study = cg.Study(PROBLEM, deadline=200.0, max_rounds=7)
+    clock[0] = 300.0
+    assert study.state == "deadline" and "extend(deadline=..., reason)" in study.status.next
+    for late, sentence in (
+        (150.0, "is not more than 200.0"),
+        (250.0, "in the past"),
+        ("soon", "extend: deadline = 'soon' must be"),
+    ):
+        with pytest.raises(cg.CombGameError, match=sentence):
+            study.extend(deadline=late, reason="late")
+    study.extend(deadline=400.0, reason="the plates came late")
+    assert study.state == "running" and len(study.ask(9)) == 7
+    clock[0] = 500.0
+    assert study.state == "deadline"
+    study.extend(math.inf, math.inf, reason="no hurry")
+    clock[0] = 1e12
+    assert study.state == "running" and len(study.ask(9)) == 9 and study.replay().same
+    with pytest.raises(cg.StudyError, match="has no max_rounds"):
+        study.extend(10**9, reason="more")
+    for bad, sentence in (
+        ({}, "give max_rounds"),
+        ({"max_rounds": 2.5}, "max_rounds"),
+        ({"max_rounds": -math.inf}, "max_rounds"),
+    ):
+        with pytest.raises(cg.CombGameError, match=sentence):
+            study.extend(**bad, reason="more")
+    with pytest.raises(cg.InputError, match="reason"):
+        study.extend(10, reason=" ")
+    study.close("enough")
+    with pytest.raises(cg.StudyError, match=r"has ended \(by hand\)"):
+        study.extend(deadline=math.inf, reason="more")
 
 
 def test_a_study_that_was_closed_by_hand_stays_closed():
@@ -724,7 +794,7 @@ class Machine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self):
-        self.study, self.naive = self.make(), Naive()
+        self.study, self.naive, self.budget = self.make(), Naive(), BUDGET
 
     def those(self, *states):
         return [n for n, one in self.naive.rounds.items() if one.state in states]
@@ -736,7 +806,7 @@ class Machine(RuleBasedStateMachine):
     @rule(n=st.integers(1, 4), client=st.sampled_from([None, "me", "you"]))
     def ask(self, n, client):
         mine = [k for k in self.those("open") if client and self.naive.rounds[k].owner == client][:n]
-        free = max(BUDGET - len(self.those("open", "told")), 0)
+        free = max(self.budget - len(self.those("open", "told")), 0)
         again = self.those("waiting")[: min(free, n - len(mine))]
         got = self.study.ask(n, client=client)
         if self.study.done:
@@ -827,6 +897,17 @@ class Machine(RuleBasedStateMachine):
         self.naive.rounds[number] = NaiveRound([], "observed")
         self.naive.told.append((number, arm, x if isinstance(x, list) else [x]))
 
+    @rule(more=st.integers(-1, 2))
+    def extend(self, more):
+        events = len(self.study.events())
+        if more <= 0 or self.study.state == "certified":
+            with pytest.raises(cg.StudyError, match=r"is not more than|has ended"):
+                self.study.extend(self.budget + more, reason="a grant")
+            assert len(self.study.events()) == events
+            return
+        self.study.extend(self.budget + more, reason="a grant")
+        self.budget += more
+
     @rule()
     def reopen(self):
         self.study = self.reopen_study()
@@ -839,7 +920,11 @@ class Machine(RuleBasedStateMachine):
         for arm in range(6):
             xs = self.naive.mean(arm)
             assert state.seen.counts[arm] == len(xs) and state.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
-        assert sorted(state.open) == sorted(self.those("open", "waiting"))
+            for k, end in enumerate((min(xs, default=math.inf), max(xs, default=-math.inf))):
+                assert state.far[k, 0, arm] == end
+                assert not xs or (int(state.far[k, 2, arm]), arm) in {(n, a) for n, a, told in self.naive.told if end in told}
+        assert list(state.open) == sorted(self.those("open", "waiting"))
+        assert state.waiting == len(self.those("waiting"))
         assert sorted(n for n, one in state.open.items() if one.waiting) == sorted(self.those("waiting"))
         open_rounds = {n: self.naive.rounds[n].arms for n in self.those("open")}
         pending = [sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items()) for a in range(6)]

@@ -58,6 +58,41 @@ def fill(path, rng, lost=()):
         csv.writer(file).writerows(lines)
 
 
+def test_more_rounds_and_more_time_on_the_command_line(lab):
+    rng = np.random.default_rng(0)
+    assert lab("create", "screen.toml", "--delta", 1e-9, "--max-rounds", 2, "--deadline", "2999-01-01")[0] == 0
+    assert lab("ask", "-n", 9, "--out", "todo.csv")[0] == 0
+    fill("todo.csv", rng)
+    assert lab("tell", "todo.csv")[0] == 0
+    code, told = lab("status")
+    assert code == 4 and "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
+    assert lab("extend", "--max-rounds", "1", "--reason", "less") == (
+        2, "extend: max_rounds = 1 is not more than 2, which it has; give more, or `combgame study close` it.",
+    )  # fmt: skip
+    assert lab("extend", "--max-rounds", "many", "--reason", "more")[0] == 2
+    code, told = lab("extend", "--max-rounds", "4", "--deadline", "none", "--reason", "a grant", "--json")
+    assert code == 0 and json.loads(told)["state"] == "running"
+    code, told = lab("ask", "-n", 9, "--json")
+    assert code == 0 and len(json.loads(told)) == 2
+    assert lab("extend", "--max-rounds", "none", "--reason", "a grant")[0] == 0
+    assert len(json.loads(lab("ask", "-n", 9, "--json")[1])) == 9
+    assert "max_rounds was reached" not in lab("status")[1] and lab("replay")[0] == 0
+
+
+def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
+    rng = np.random.default_rng(0)
+    lab("create", "screen.toml", "--delta", 1e-9)
+    lab("ask", "-n", 8, "--out", "todo.csv")
+    fill("todo.csv", rng)
+    assert "standard errors" not in lab("tell", "todo.csv")[1]
+    lab("ask", "--out", "todo.csv")
+    Path("todo.csv").write_text("\n".join(line + "1000" * (k == 1) + "0.3" * (k == 2) for k, line in
+                                          enumerate(Path("todo.csv").read_text().splitlines())) + "\n")  # fmt: skip
+    code, told = lab("tell", "todo.csv")
+    assert code == 0 and "1 round, 2 values stored" in told and "1000 is" in told
+    assert "`combgame study retract 9 --reason ...`, and tell it anew" in told
+
+
 def test_a_whole_experiment_on_the_command_line(lab):
     rng = np.random.default_rng(0)
     assert lab("create", "screen.toml", "--delta", 0.05)[0] == 0

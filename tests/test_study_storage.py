@@ -63,11 +63,13 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
             if reopen or not kept:
                 if kept:
                     kept.pop().close_storage()
-                kept.append(cg.Study(HARD, 0.1, rule, seed=5, if_exists="resume", client="me", **where))
+                kept.append(cg.Study(HARD, 0.1, rule, seed=5, if_exists="resume", client="me", max_rounds=7, **where))
             return kept[-1]
 
         kept, rng = [], np.random.default_rng(8)
         for step in range(14):
+            if step in (5, 6, 9):
+                study().extend(4 * step, reason="a grant")
             todo = study().ask(1 + step % 2)
             for one in todo:
                 study().tell(one, measure(one, rng, [0.3, 0.2, 0.1, 0, 0, 0], 1.0))
@@ -106,6 +108,19 @@ def test_a_resumed_study_must_be_the_same(url):
         with pytest.raises(cg.StudyError, match="replaced"):
             old.ask()
         assert new.ask().id == 1
+
+
+def test_a_budget_is_extended_for_everybody(url):
+    with cg.Study(PROBLEM, storage=url, max_rounds=2) as study, cg.Study.open(url) as other:
+        assert len(study.ask(9)) == 2
+        other.extend(5, reason="a grant")
+        assert len(study.ask(9)) == 3
+    with cg.Study(PROBLEM, storage=url, max_rounds=2, if_exists="resume") as study:
+        assert len(study.pending) == 5 and study.ask(9) == [] and study.events()[-1].data["arms"]
+    with pytest.raises(
+        cg.StudyError, match=r"was made with max_rounds = 2, not 5; give the same \(extend\(\) changes it afterwards\)"
+    ):
+        cg.Study(PROBLEM, storage=url, max_rounds=5, if_exists="resume")
 
 
 def test_several_studies_live_in_one_database(url):

@@ -23,6 +23,7 @@ def plan(
     shrink: Annotated[
         list[float] | None, typer.Option(help="What if the gaps are so many times as large? [1, 0.75, 0.5]")
     ] = None,
+    epsilon: Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")] = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other runs.")] = 0,
     max_rounds: Annotated[int, typer.Option(min=1, help="Where a run is given up.")] = 10**6,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads on this machine.")] = 1,
@@ -39,7 +40,7 @@ def plan(
     if means is None:
         raise InputError(f"{file}: truth is missing; write the means that you suppose, [truth] and means = [...], one per arm.")
     found = make(problem, means, delta or 0.05, rule or ("frank-wolfe",), threshold or ("mixture",), runs, seed, max_rounds, jobs,
-                 shrink=shrink or (1.0, 0.75, 0.5))  # fmt: skip
+                 shrink=shrink or (1.0, 0.75, 0.5), epsilon=epsilon)  # fmt: skip
     typer.echo(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else str(found))
     if picture is not None:
         from .campaign.plots import save

@@ -13,10 +13,11 @@ from .evidence import best_answer
 from .presets import make_rule
 from .problem import Problem, check_deltas
 from .protocols import Floats
+from .rewards.gaussian import Gaussian
 from .rules import RuleBase, Stopping, Uniform
 from .simulate import Bench, Simulation, aligned, bar, describe, make_bench, spread, summary
 from .stopping import limit, make_stopping
-from .structures.base import whole
+from .structures.base import vector, whole
 from .thresholds import Validity, resolve
 
 
@@ -55,10 +56,12 @@ class Plan:
 
     def _row(self, case: Case, stopping: Stopping, k: int, delta: float) -> dict[str, Any]:
         time, bound = case.complexity.time, lower_bound(self.problem, case.complexity, delta)
+        if stopping.epsilon:  # that bound is for rules that must find the best answer
+            bound = math.nan
         end = limit(stopping, self.problem, case.means, case.complexity, k)
         return {
             "shrink": case.shrink, "answer": self.problem.label(case.answer), "delta": delta, "threshold": stopping.name,
-            "label": label(stopping.validity), "time": time,
+            "label": label(stopping.validity), "epsilon": stopping.epsilon, "time": time,
             "bound": None if math.isnan(bound) else bound,
             "limit": None if math.isnan(end) else end,
         }  # fmt: skip
@@ -115,7 +118,8 @@ class Plan:
         """What to expect, of the first rule, with the first threshold and delta."""
         row = next(self._rows(self.cases[0]))
         kind = "proved" if row["label"] == "proved" else f"{row['threshold']} (heuristic)"
-        where = f"at delta = {row['delta']:g} and the {kind} threshold"
+        within = f", epsilon = {row['epsilon']:g}" if row["epsilon"] else ""
+        where = f"at delta = {row['delta']:g}{within} and the {kind} threshold"
         if row["rule"] is None:
             text = f"Expect at best about {row['limit']:,.0f} rounds {where}, with an optimal rule"
         else:
@@ -137,7 +141,7 @@ class Plan:
             low, high = first.complexity.time / (1.0 + first.complexity.gap), first.complexity.time
             text.append(f"1/D_nu, the characteristic time, lies between {low:,.1f} and {high:,.1f}; limits are for the latter.")
         text.append(
-            "bound: no rule needs fewer rounds on average (-: not known for bounded rewards); "
+            "bound: no rule needs fewer rounds on average (-: not known for bounded rewards, or with epsilon); "
             "limit: where an optimal one stops; gaps: how the supposed ones are scaled."
         )
         text += [f"{stopping.name} is {stopping.validity}." for stopping in self._used()]
@@ -233,12 +237,14 @@ def plan(
     engine: str = "auto",
     shrink: float | Sequence[float] = (1.0, 0.75, 0.5),
     progress: bool | None = None,
+    epsilon: float = 0.0,
 ) -> Plan:
     """The power analysis before an experiment: rounds to expect if `means` were the true ones.
 
     By default for the rule and the threshold of a `Study`. For every delta and threshold: what no rule can beat, where an optimal rule
     stops, and `runs` simulated runs of every rule (rules=None or runs=0: none, which takes no time). shrink: all of it again with the
-    gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds grow like 1/shrink^2.
+    gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds grow like 1/shrink^2. epsilon: any answer within
+    epsilon of the best will do (it is not shrunk); no bound is known then.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
@@ -253,17 +259,17 @@ def plan(
     max_rounds, seed = whole("plan: max_rounds", max_rounds, 1), whole("plan: seed", seed, 0)
     asked = _several(thresholds, "thresholds", "'proved'")
     names = list(dict.fromkeys(resolve(str(name), problem) for name in asked))
-    stoppings = [make_stopping(Uniform(), name, problem, deltas) for name in names]
+    stoppings = [make_stopping(Uniform(), name, problem, deltas, epsilon=epsilon) for name in names]
     chosen = _rules(rules) if runs else {}
     prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Bench]]] = []
     for share in _shares(shrink):
         centre = float(truth.mean())
         scaled = problem.means(centre + share * (truth - centre), f"means with gaps x {share:g}") if share != 1.0 else truth
         benches: dict[tuple[str, str], Bench] = {}
-        solved = complexity(problem, scaled)
+        solved = _complexity(problem, scaled, stoppings[0].epsilon)
         for threshold in asked:
             for name, rule in chosen.items():
-                bench = make_bench(problem, scaled, rule, deltas, str(threshold), seed, max_rounds, engine)
+                bench = make_bench(problem, scaled, rule, deltas, str(threshold), seed, max_rounds, engine, epsilon=epsilon)
                 benches[name, bench.stopping.name] = bench
         prepared.append((share, scaled, solved, benches))
     work = [(name, bench) for *_, benches in prepared for (name, _), bench in benches.items()]
@@ -275,6 +281,15 @@ def plan(
     ]
     list(made)  # lets the bar end
     return Plan(problem, tuple(deltas), tuple(stoppings), tuple(cases))
+
+
+def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
+    """With epsilon, as the stopping rule sees it: Gaussian rewards with free means, the leader lifted by epsilon (`JudgePart.shift`)."""
+    if not epsilon:
+        return complexity(problem, means)
+    free = Problem(problem.actions, problem.answers, Gaussian(problem.rewards.spread(problem.d).tolist()), problem.names)
+    leader = vector(best_answer(problem, means), problem.d)
+    return complexity(free, means + epsilon / problem.answers.largest() * leader)
 
 
 def _several(given: Any, what: str, such: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,13 +89,17 @@ class Problem:
     def arm(self, name: str | int) -> int:
         """The index of an arm, from its name or its index."""
         if isinstance(name, str):
-            if self.names is None or name not in self.names:
+            if name not in self._numbers:
                 raise UnknownNameError(f"the arm {name!r} is not known; the arms are {self.label(range(min(self.d, 20)))}.")
-            return self.names.index(name)
+            return self._numbers[name]
         if isinstance(name, bool) or not isinstance(name, int | np.integer) or not 0 <= name < self.d:
             known = f", or {', '.join(self.names[:10])}" if self.names else ""
             raise UnknownNameError(f"the arm {name!r} is not known; arms are 0 to {self.d - 1}{known}.")
         return int(name)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: arm for arm, name in enumerate(self.names or ())}
 
     def vector(self, values: Any, what: str) -> Floats:
         """One finite number per arm, or a sentence."""

@@ -82,15 +82,21 @@ class GaussianPart(NamedTuple):
         if not self.free:
             swapped(self, mean, weight, best, self.value, value)
             return
-        n = 0
+        n, lowest, widest = 0, math.inf, 0.0  # of the leader's arms: the least mean, the largest blur
         for i in range(best.size):
             if best[i] > 0.5:
                 self.arms[n] = i
                 n += 1
+                lowest = min(lowest, mean[i]) if weight[i] >= WEIGHTLESS else -math.inf
+                if lowest > -math.inf:
+                    widest = max(widest, self.sigma[i] * self.sigma[i] / weight[i])
         value[0], value[1], value[2] = -1.0, -1.0, math.inf
         for j in range(best.size):  # one pass over the others: with 10^5 arms, memory is what takes the time
             if best[j] < 0.5:
                 blur = self.sigma[j] * self.sigma[j] / weight[j] if weight[j] >= WEIGHTLESS else -1.0
+                lead = lowest - mean[j]
+                if lead > 0.0 and blur >= 0.0 and value[0] >= 0.0 and 0.5 * lead * lead >= value[2] * (blur + widest):
+                    continue  # none of the leader's arms is nearer to this one (rounding is monotone, so that is exact)
                 for k in range(n):
                     i = self.arms[k]
                     lead, cost = mean[i] - mean[j], 0.0

@@ -1,10 +1,11 @@
 """Durable experiments: ask what to measure, tell what came out, until the answer is certain."""
 
 from .decision import Decision
+from .doubts import Doubt
 from .events import Event
 from .replay import Replay
 from .round import Round
 from .status import Rival, Status
 from .study import Study
 
-__all__ = ["Decision", "Event", "Replay", "Rival", "Round", "Status", "Study"]
+__all__ = ["Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"]

@@ -1,6 +1,7 @@
-"""combgame study create | ask | tell | observe | fail | retract | close | status | export | plot | replay | list."""
+"""combgame study create | ask | tell | observe | fail | retract | extend | close | status | export | plot | replay | list."""
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Iterator
@@ -40,6 +41,9 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"`decision` says", "`combgame study status` says"),
     (r"\bretract\((\d+), reason\)", r"`combgame study retract \1 --reason ...`"),
     (r"\bobserve\(\)", "`combgame study observe`"),
+    (r"\bextend\(max_rounds=\.\.\., reason\)", "`combgame study extend --max-rounds ... --reason ...`"),
+    (r"\bextend\(deadline=\.\.\., reason\)", "`combgame study extend --deadline ... --reason ...`"),
+    (r"\b(extend|close)\(\)", r"`combgame study \1`"),
     (r"\bif_exists='(\w+)'", r"--if-exists \1"),
     (r"\bthreshold='(\w+)'", r"--threshold \1"),
     (r"\barm=\.\.\.", "--arm"),
@@ -238,6 +242,7 @@ def tell(
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
         study.tell_many(told, final=not partial)
         status = study.status
+        doubts = [one for one in status.doubts if one.round in told]
         new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
         entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
         present = [[x for x in entry if x is not None and x == x] for entry in entries]
@@ -246,8 +251,15 @@ def tell(
             "values": sum(map(len, present)), "missing": present.count([]),
         }  # fmt: skip
         put(
-            {"told": list(told), "blank": blank, **done, "state": status.state, "next": status.next},
-            f"{summary(**done, blank=blank)} {status.next}",
+            {
+                "told": list(told),
+                "blank": blank,
+                **done,
+                "state": status.state,
+                "next": status.next,
+                "doubts": [one._asdict() for one in doubts],
+            },
+            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *map(str, doubts)]),
             as_json,
         )
 
@@ -338,6 +350,32 @@ def retract(
             else f"all values of arm {arm} are taken back."
         )
         put({"round": round, "arm": arm}, done, as_json)
+
+
+@app.command()
+def extend(
+    storage: Where,
+    reason: Reason,
+    max_rounds: Annotated[str | None, typer.Option(help="So many rounds in all, or none: no limit.")] = None,
+    deadline: Annotated[str | None, typer.Option(help="A later time, such as 2030-01-31T18:00, or none: no limit.")] = None,
+    name: Name = None,
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """More rounds, or more time, also after the old ones have run out."""
+    most: Any = max_rounds
+    if max_rounds is not None:
+        if max_rounds != "none" and not max_rounds.isdecimal():
+            raise InputError(f"--max-rounds {max_rounds} must be a whole number of rounds, or none.")
+        most = math.inf if max_rounds == "none" else int(max_rounds)
+    with opened(storage, name, client) as study:
+        study.extend(most, math.inf if deadline == "none" else deadline, reason=reason)
+        state, status = study.state, study.status
+        put(
+            {"max_rounds": max_rounds, "deadline": deadline, "state": state, "next": status.next},
+            f"extended: {status.next}",
+            as_json,
+        )
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .doubts import Doubt
 from .fold import Fold
 from .words import count
 
@@ -23,6 +24,7 @@ class Decision:
     values: int
     assumptions: tuple[str, ...]
     proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
+    doubts: tuple[Doubt, ...] = ()  # values that are hard to believe: look at them before you rely on it
 
     @property
     def certified(self) -> bool:
@@ -30,10 +32,10 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
-        return {**asdict(self), "certified": self.certified}
+        return {**asdict(self), "certified": self.certified, "doubts": [one._asdict() for one in self.doubts]}
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence, *(f"- {one}" for one in self.assumptions)])
+        return "\n".join([self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts))])
 
 
 REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was closed by hand"}
@@ -63,18 +65,16 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
             sentence += " Results that still come are counted and may yet certify it."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
-                    facts["values"], tuple(assumptions(fold, facts["pending"])), proved)  # fmt: skip
+                    facts["values"], tuple(assumptions(fold, facts)), proved, fold.doubts())  # fmt: skip
 
 
 LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is."
 
 
-def assumptions(fold: Fold, pending: int) -> list[str]:
-    """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study.
-
-    pending: values that were still out when it stopped.
-    """
-    setting, notes = fold.setting, fold.state.notes
+def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
+    """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study."""
+    setting, notes, pending = fold.setting, fold.state.notes, facts["pending"]
+    lone = (fold.needed & (fold.state.seen.counts == 1.0)).nonzero()[0]
 
     def some(what: str, one: str, many: str) -> str:
         return f"1 {one}" if notes[what] == 1 else f"{notes[what]:,} {many}"
@@ -108,6 +108,16 @@ def assumptions(fold: Fold, pending: int) -> list[str]:
     if "averaged" in notes:
         found.append(
             f"{some('averaged', 'entry was', 'entries were')} told as means of several values: each counts as that many independent ones."
+        )
+    if "extended" in notes:
+        found.append(
+            f"The budget was extended {some('extended', 'time', 'times')}: nothing rests on that, because the threshold allows for a look "
+            "after every round, however many there are."
+        )
+    if lone.size and facts["why"] == "certified":
+        who = f"Arm {setting.problem.label(lone)} has" if lone.size == 1 else f"{lone.size:,} arms have"
+        found.append(
+            f"{who} a single value{' each' * (lone.size > 1)}, so a mistake in it would not show; min_pulls=2 asks for two."
         )
     if fold.late:
         found.append(f"{fold.late:,} result{'s' * (fold.late > 1)} came after the decision: stored, but not part of it.")

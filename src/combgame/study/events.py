@@ -4,14 +4,15 @@ import hashlib
 import json
 from typing import Any, NamedTuple
 
-KINDS = ("created", "asked", "told", "failed", "retracted", "observed", "closed")
+KINDS = ("created", "asked", "told", "failed", "retracted", "observed", "extended", "closed")
 
 
 class Event(NamedTuple):
     """One line of a study's history.
 
     data: created: everything that determines the study; asked: `arms`, `until` (the end of the lease) and `again` (the round was given
-    before); told and observed: `values`, and for told `final`; failed: `retry`; retracted: `arm`, if it is not a round that is retracted.
+    before); told and observed: `values`, and for told `final`; failed: `retry`; retracted: `arm`, if it is not a round that is retracted;
+    extended: `max_rounds` and `deadline`, whichever was changed, as they are from now on.
     """
 
     seq: int  # 1, 2, 3, ...
@@ -23,8 +24,11 @@ class Event(NamedTuple):
     data: dict[str, Any] = {}  # noqa: RUF012  (never written to)
 
 
+ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def compact(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return ENCODER.encode(data)
 
 
 def seal(before: str, event: Event) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines import choose_engine, own_bounds
+from ..engines import choose_engine, own_bounds, repeated
 from ..problem import Problem
 from ..protocols import Floats, Game, Ints, Random, Rule, Seen, View, blank
 from ..round import advise, recommend, settle
@@ -16,6 +16,7 @@ from ..rules import Stopping
 from ..rules.base import copied
 from ..structures.base import arms_of, vector
 from ..structures.callback import own_errors
+from .doubts import Doubt, doubts
 from .events import Event
 from .setting import Setting
 from .state import Past, State
@@ -26,13 +27,17 @@ COMPILED_FROM = 500  # arms; with fewer, the interpreted round is fast enough no
 class Side:
     """A game with what has been seen of it: one for stopping (what was told), one for choosing (and what is pending)."""
 
-    def __init__(self, problem: Problem, stopping: Stopping, seen: Seen) -> None:
+    def __init__(self, problem: Problem, stopping: Stopping, seen: Seen, engine: str) -> None:
         d = problem.d
         self.seen, self.threshold = seen, copied(stopping.threshold)
         self.game: Game = problem.game()
         if stopping.watch is not None:
             self.game = stopping.watch(self.game, self.threshold, self.seen)
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
+        self._recommend = repeated(choose_engine(engine, (self.game,), recommend))
+
+    def recommend(self) -> None:
+        self._recommend(self.game, self.seen, self.view)
 
 
 class Fold:
@@ -46,16 +51,15 @@ class Fold:
         self.rule: Rule
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
-        self.told = Side(problem, setting.stopping, self.state.seen)
-        self.plan = Side(problem, setting.stopping, blank(problem.d))
+        self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
+        self.told = Side(problem, setting.stopping, self.state.seen, self.engine)
+        self.plan = Side(problem, setting.stopping, blank(problem.d), self.engine)
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that this fold would not have chosen
-        engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
-        self._recommend = choose_engine(engine, (self.told.game,), recommend)
-        self._advise = choose_engine(engine, (self.plan.game, self.rule), advise)
+        self._advise = repeated(choose_engine(self.engine, (self.plan.game, self.rule), advise))
 
     def apply(self, event: Event, past: Past, chosen: bool = False) -> None:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
@@ -68,22 +72,34 @@ class Fold:
         if event.kind in ("created", "told", "observed", "retracted", "closed"):
             self.judge(event)
 
+    @property
+    def max_rounds(self) -> int | None:
+        """As it is now: it may have been extended."""
+        found: int | None = self.state.limits.get("max_rounds", self.setting.max_rounds)
+        return found
+
+    @property
+    def deadline(self) -> float | None:
+        found: float | None = self.state.limits.get("deadline", self.setting.deadline)
+        return found
+
     # ---- choosing
 
     def choose(self) -> tuple[int, ...]:
         """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
         state, side = self.state, self.plan
         told, seen = state.seen, side.seen
-        seen.counts[:] = told.counts + state.pending
-        waiting = (state.pending > 0.0) & (told.counts > 0.0)
-        for now, before in ((seen.sums, told.sums), (seen.squares, told.squares)):
-            now[:] = before
-            now[waiting] *= seen.counts[waiting] / told.counts[waiting]
+        seen.counts[:], seen.sums[:], seen.squares[:] = told.counts, told.sums, told.squares
+        if state.pending.any():
+            seen.counts[:] += state.pending
+            waiting = (state.pending > 0.0) & (told.counts > 0.0)
+            for now in (seen.sums, seen.squares):
+                now[waiting] *= seen.counts[waiting] / told.counts[waiting]
         seen.clock[0] = state.plays
         lack = np.where(self.needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
             if state.asked < len(self.start):
-                self._recommend(side.game, seen, side.view)  # a judge may remember the last rival
+                side.recommend()  # a judge may remember the last rival
                 return tuple(sorted(int(a) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
             if not lack.any() and (told.counts[self.needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
                 lack = np.where(self.needed, seen.counts[self.needed].max() - seen.counts + 1.0, 0.0)
@@ -104,7 +120,7 @@ class Fold:
         t = max(state.told, math.ceil(float(state.seen.counts.sum()) / self.largest))  # t K bounds the number of values
         state.seen.clock[0] = t
         with own_errors(), own_bounds():
-            self._recommend(side.game, state.seen, side.view)
+            side.recommend()
         if self.ended is None:
             if state.closed is not None:
                 self.ended = self.facts("by hand", event)
@@ -123,9 +139,9 @@ class Fold:
         setting, clock = self.setting, int(self.state.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
-            side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen))
+            side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen), self.engine)
             for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
-                self._recommend(side.game, side.seen, side.view)
+                side.recommend()
             return bool(side.view.evidence[0] > side.threshold.level(clock, 0))
 
         low, high = math.log(setting.delta), math.log(1.0 - 1e-9)
@@ -136,6 +152,10 @@ class Fold:
                 middle = 0.5 * (low + high)
                 low, high = (low, middle) if passes(middle) else (middle, high)
         return 1.0 - math.exp(high)
+
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Values that are hard to believe; nothing depends on them."""
+        return doubts(self.setting.problem, self.state.seen, self.state.far)
 
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""

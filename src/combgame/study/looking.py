@@ -37,10 +37,10 @@ class Looking:
             return str(fold.ended["why"])
         if not self._affordable(fold) and not fold.state.open:
             return "budget"
-        return "deadline" if self._setting.deadline is not None and at >= self._setting.deadline else "running"
+        return "deadline" if fold.deadline is not None and at >= fold.deadline else "running"
 
     def _affordable(self, fold: Fold) -> bool:
-        return self._setting.max_rounds is None or fold.state.plays < self._setting.max_rounds
+        return fold.max_rounds is None or fold.state.plays < fold.max_rounds
 
     @property
     def done(self) -> bool:

@@ -19,5 +19,5 @@ class Round:
 
 
 def as_round(problem: Problem, number: int, known: Open) -> Round:
-    names = tuple(problem.label([a]) for a in known.arms)
+    names = tuple(problem.names[a] if problem.names else str(a) for a in known.arms)
     return Round(number, tuple(known.arms), names, tuple(known.left), known.client, known.until)

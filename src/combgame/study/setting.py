@@ -85,7 +85,7 @@ def check_setting(
     return made
 
 
-def read_time(deadline: Any) -> float | None:
+def read_time(deadline: Any, where: str = "Study") -> float | None:
     """A moment: seconds since 1970, a datetime, or a text such as 2030-01-31T18:00.
 
     >>> read_time("1970-01-02T00:00+00:00")
@@ -101,7 +101,7 @@ def read_time(deadline: Any) -> float | None:
         found = math.nan
     if not math.isfinite(found) or isinstance(deadline, bool):
         raise InputError(
-            f"Study: deadline = {deadline!r} must be a datetime, seconds since 1970, or a text such as '2030-01-31T18:00'."
+            f"{where}: deadline = {deadline!r} must be a datetime, seconds since 1970, or a text such as '2030-01-31T18:00'."
         )
     return float(found)
 
@@ -135,7 +135,10 @@ def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -
             )
         if not alike:
             told = "another problem" if key == "problem" else f"{key} = {stored[key]!r}, not {given[key]!r}"
-            raise StudyError(f"study {name!r} was made with {told}; give the same, or another name, or if_exists='replace'.")
+            more = " (extend() changes it afterwards)" if key in ("max_rounds", "deadline") else ""
+            raise StudyError(
+                f"study {name!r} was made with {told}; give the same{more}, or another name, or if_exists='replace'."
+            )
 
 
 def now() -> float:

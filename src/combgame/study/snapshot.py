@@ -1,8 +1,8 @@
 """A fold in bytes, so that opening a study need not decide everything again. It is only a copy: the events are what counts."""
 
-import io
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from .setting import Setting
 from .state import Open
 
 EVERY = 500  # events
-PLAIN = ("seq", "seal", "last", "asked", "dropped", "told", "closed", "notes")
+PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "notes")
 
 
 def dump(fold: Fold) -> bytes | None:
@@ -28,11 +28,33 @@ def dump(fold: Fold) -> bytes | None:
         "open": [[number, list(vars(one).items())] for number, one in state.open.items()],
         "rng": fold.rng.bit_generator.state, "ended": fold.ended, "late": fold.late, "differences": fold.differences,
     }  # fmt: skip
-    arrays = [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(fold)
-    file = io.BytesIO()
-    named = {f"a{k}": one for k, one in enumerate(arrays)}
-    np.savez(file, allow_pickle=False, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **named)
-    return zlib.compress(file.getvalue(), 1)
+    return pack(facts, [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(fold))
+
+
+def pack(facts: Any, arrays: Sequence[Any]) -> bytes:
+    """Plain data and arrays in bytes. To be quick, equal arrays are written once, and compressed only if most of their bytes are 0."""
+    known: dict[bytes, int] = {}
+    shapes = [(one.dtype.str, one.shape, known.setdefault(one.tobytes(), len(known))) for one in arrays]
+    bodies = [(2 * body.count(0) > len(body), body) for body in known]
+    stored = [zlib.compress(body, 1) if thin else body for thin, body in bodies]
+    sizes = [(thin, len(body)) for (thin, _), body in zip(bodies, stored, strict=True)]
+    head = zlib.compress(json.dumps([facts, shapes, sizes]).encode(), 1)
+    return b"".join([len(head).to_bytes(8, "big"), head, *stored])
+
+
+def unpack(packed: bytes) -> tuple[Any, list[Any]]:
+    """
+    >>> facts, arrays = unpack(pack({"a": 1}, [np.zeros((2, 9)), np.arange(3), np.arange(3)]))
+    >>> facts, [one.shape for one in arrays], arrays[2]
+    ({'a': 1}, [(2, 9), (3,), (3,)], array([0, 1, 2]))
+    """
+    at = 8 + int.from_bytes(packed[:8], "big")
+    facts, shapes, sizes = json.loads(zlib.decompress(packed[8:at]))
+    bodies = []
+    for thin, size in sizes:
+        bodies.append(zlib.decompress(packed[at : at + size]) if thin else packed[at : at + size])
+        at += size
+    return facts, [np.frombuffer(bodies[k], dtype).reshape(shape).copy() for dtype, shape, k in shapes]
 
 
 def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Fold:
@@ -40,9 +62,8 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Fold:
     fold = Fold(setting, engine)
     if kept is None:
         return fold
-    with np.load(io.BytesIO(zlib.decompress(kept[1]))) as file:
-        facts = json.loads(file["facts"].tobytes())
-        arrays = iter([file[f"a{k}"] for k in range(len(file.files) - 1)])
+    facts, found = unpack(kept[1])
+    arrays = iter(found)
     fold.rule = rebuilt(fold.rule, arrays)
     for old, new in zip(beside(fold), arrays, strict=True):
         old[...] = new
@@ -60,7 +81,8 @@ def beside(fold: Fold) -> list[Floats]:
     """The arrays of a fold that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
     judges: list[Any] = [side.game.judge for side in (fold.told, fold.plan)]  # but not what `pairs` keeps at hand
     parts = (fold.state.seen, fold.told.view, *(one._replace(pairs=None) if hasattr(one, "pairs") else one for one in judges))
-    return [fold.state.pending, *(leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray))]
+    kept = [leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray)]
+    return [fold.state.pending, fold.state.far, *kept]
 
 
 def leaves(part: Any) -> list[Any]:

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
 from ..protocols import Floats, Seen, blank
 from ..round import note
+from .doubts import nothing_far, reach
 from .events import Event
 from .values import Entry, pulls
 
@@ -37,20 +40,23 @@ class State:
 
     def __init__(self, d: int) -> None:
         self.seq, self.seal = 0, ""
-        self.open: dict[int, Open] = {}
+        self.open: dict[int, Open] = {}  # by their numbers, ascending
+        self.waiting = 0  # of them, those that failed and are to be asked again
         self.last = 0  # the number of the last round
         self.asked = 0  # rounds chosen
         self.dropped = 0  # of them, given up without a value
         self.told = 0  # rounds of which something was told
         self.closed: str | None = None
+        self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
+        self.far: Floats = nothing_far(d)
 
     @property
     def plays(self) -> int:
         """Rounds asked and not failed."""
-        return self.asked - self.dropped - sum(o.waiting for o in self.open.values())
+        return self.asked - self.dropped - self.waiting
 
     def apply(self, event: Event, past: Past) -> None:
         getattr(self, "_" + event.kind)(event, past)
@@ -70,48 +76,54 @@ class State:
         self._note("overdue", known.expired(event.at))
         if known.waiting:
             known.waiting = False
+            self.waiting -= 1
             self.pending[known.left] += 1.0
         known.client, known.until = event.client, data.get("until")
 
     def _told(self, event: Event, past: Past) -> None:
         number, known = event.round or 0, self.open[event.round or 0]
         if not known.touched:
-            self._note("overtaking", any(other < number and not one.waiting for other, one in self.open.items()))
+            earlier = takewhile(lambda other: other < number, self.open)
+            self._note("overtaking", any(not self.open[other].waiting for other in earlier))
         self.told += not known.touched
         known.touched = True
         for arm, entry in entries(event).items():
-            self._arrives(known, arm, entry)
+            self._arrives(known, arm, entry, number)
         if event.data.get("final", True):
             for arm in known.left:
-                self._arrives(known, arm, None)
+                self._arrives(known, arm, None, number)
         if not known.left:
-            del self.open[number]
+            self._shut(number)
 
-    def _arrives(self, known: Open, arm: int, entry: Entry) -> None:
+    def _arrives(self, known: Open, arm: int, entry: Entry, number: int) -> None:
         known.told[arm] = entry
         if not known.waiting:
             self.pending[arm] -= 1.0
         self._note("missing", entry is None)
         self._note("averaged", isinstance(entry, dict))
-        add(self.seen, arm, entry)
+        self._add(arm, entry, number)
 
     def _failed(self, event: Event, past: Past) -> None:
         number, known = event.round or 0, self.open[event.round or 0]
         self._note("failed")
         if not known.waiting:
             self.pending[known.left] -= 1.0
+            self.waiting += 1
         known.waiting, known.client, known.until = True, None, None
         if not event.data.get("retry", True):
             self._note("missing", bool(known.told), len(known.left))
             self.dropped += not known.told
-            del self.open[number]
+            self._shut(number)
+
+    def _shut(self, number: int) -> None:
+        self.waiting -= self.open.pop(number).waiting
 
     def _observed(self, event: Event, past: Past) -> None:
         self.last = event.round or self.last
         for arm, entry in entries(event).items():
             self._note("observed", times=sum(n for _, n in pulls(entry)))
             self._note("averaged", isinstance(entry, dict))
-            add(self.seen, arm, entry)
+            self._add(arm, entry, self.last)
 
     def _retracted(self, event: Event, past: Past) -> None:
         before = list(past())
@@ -126,12 +138,10 @@ class State:
             arms = sorted({arm for one in mine for arm in entries(one)})
             if mine[0].kind == "asked":
                 self._reopen(event.round, mine)
-        for arm in arms:
-            forget(self.seen, arm)
-        for arm, entry in remaining(
-            [*before, event], set(arms)
-        ):  # added up anew: taking a value off a sum would leave its rounding
-            add(self.seen, arm, entry)
+        forget(self.seen, arms)
+        self.far[:, :, arms] = nothing_far(len(arms))
+        for number, arm, entry in remaining([*before, event], set(arms)):
+            self._add(arm, entry, number)  # added up anew: taking a value off a sum would leave its rounding
 
     def _reopen(self, number: int, mine: list[Event]) -> None:
         known = self.open.get(number)
@@ -139,7 +149,7 @@ class State:
             asked = [one for one in mine if one.kind == "asked"]
             known = Open(list(asked[0].data["arms"]), asked[-1].client, None, touched=True)
             known.told = dict.fromkeys(known.arms)
-            self.open[number] = known
+            self.open = dict(sorted({**self.open, number: known}.items()))
         self._untell(known, list(known.told))
 
     def _untell(self, known: Open, arms: list[int]) -> None:
@@ -147,8 +157,22 @@ class State:
             del known.told[arm]
             self.pending[arm] += not known.waiting
 
+    def _extended(self, event: Event, past: Past) -> None:
+        self._note("extended")
+        self.limits.update(event.data)
+
     def _closed(self, event: Event, past: Past) -> None:
         self.closed = event.reason or "closed by hand"
+
+    def _add(self, arm: int, entry: Entry, number: int) -> None:
+        """Enter values of an arm."""
+        for mean, n in pulls(entry):
+            if n == 1:
+                note(self.seen, arm, mean)
+            else:
+                self.seen.sums[arm] += mean * n
+                self.seen.counts[arm] += n
+            reach(self.far, arm, mean, n, number)
 
     def _note(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
@@ -160,27 +184,17 @@ def entries(event: Event) -> dict[int, Entry]:
     return {int(arm): entry for arm, entry in event.data.get("values", {}).items()}
 
 
-def remaining(events: Iterable[Event], arms: set[int]) -> list[tuple[int, Entry]]:
-    """The values of some arms that were not retracted, in the order in which they came."""
-    kept: list[tuple[int | None, int, Entry]] = []
+def remaining(events: Iterable[Event], arms: set[int]) -> list[tuple[int, int, Entry]]:
+    """The values of some arms that were not retracted, with their rounds, in the order in which they came."""
+    kept: list[tuple[int, int, Entry]] = []
     for event in events:
         if event.kind == "retracted":
             gone, arm = event.round, event.data.get("arm")
             kept = [one for one in kept if (one[0] != gone if gone is not None else one[1] != arm)]
         else:
-            kept += [(event.round, arm, entry) for arm, entry in entries(event).items() if arm in arms]
-    return [(arm, entry) for _, arm, entry in kept]
+            kept += [(event.round or 0, arm, entry) for arm, entry in entries(event).items() if arm in arms]
+    return kept
 
 
-def add(seen: Seen, arm: int, entry: Entry) -> None:
-    """Enter values of an arm."""
-    for mean, n in pulls(entry):
-        if n == 1:
-            note(seen, arm, mean)
-        else:
-            seen.sums[arm] += mean * n
-            seen.counts[arm] += n
-
-
-def forget(seen: Seen, arm: int) -> None:
-    seen.sums[arm] = seen.counts[arm] = seen.squares[arm] = 0.0
+def forget(seen: Seen, arms: list[int]) -> None:
+    seen.sums[arms] = seen.counts[arms] = seen.squares[arms] = 0.0

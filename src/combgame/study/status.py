@@ -12,6 +12,7 @@ from ..protocols import Floats
 from ..stopping import limit
 from ..structures.base import arms_of
 from ..structures.callback import own_errors
+from .doubts import Doubt
 from .fold import Fold
 from .words import count
 
@@ -46,10 +47,12 @@ class Status:
     forecast: tuple[int, int] | None
     next: str  # what to do now
     clients: tuple[str | None, ...] = ()  # who has the pending rounds
+    doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
-        return {**asdict(self), "rivals": [rival._asdict() for rival in self.rivals]}
+        told = {name: [one._asdict() for one in getattr(self, name)] for name in ("rivals", "doubts")}
+        return {**asdict(self), **told}
 
     def __str__(self) -> str:
         left = "too early to say" if self.forecast is None else f"about {self.forecast[0]:,} to {self.forecast[1]:,}"
@@ -69,6 +72,7 @@ class Status:
                 else ""
             ),
             *([f"  rounds left  {left}"] if self.state == "running" else []),
+            *(f"  {'doubtful' if k == 0 else '':<11}  {one}" for k, one in enumerate(self.doubts)),
             self.next,
         ]
         return "\n".join(lines)
@@ -135,7 +139,7 @@ def forecast(fold: Fold) -> tuple[int, int] | None:
 
 def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     """The status of a study at a moment."""
-    setting, problem, facts = fold.setting, fold.setting.problem, fold.facts(state)
+    problem, facts = fold.setting.problem, fold.facts(state)
     known = fold.state.open
     out = tuple(number for number, one in known.items() if not one.waiting)
     overdue = tuple(number for number in out if known[number].expired(now))
@@ -148,7 +152,8 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     return Status(
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", evidence, facts["threshold"],
         others, facts["rounds"], facts["values"], out, overdue, waiting, left,
-        advice(fold, state, out, overdue, left, setting.max_rounds), tuple(known[number].client for number in out),
+        advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
+        fold.doubts(),
     )  # fmt: skip
 
 
@@ -163,7 +168,11 @@ def advice(
             f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
         )
     if state != "running":
-        return "It has stopped without a certified answer; `decision` says how sure it is."
+        more = {
+            "budget": " extend(max_rounds=..., reason) gives it more rounds.",
+            "deadline": " extend(deadline=..., reason) gives it more time.",
+        }
+        return "It has stopped without a certified answer; `decision` says how sure it is." + more.get(state, "")
     silent = np.flatnonzero(fold.needed & (counts == 0.0))
     if silent.size and fold.state.told >= 2 * len(fold.start):
         return f"Look at arm {problem.label([int(silent[0])])}: every value of it went missing, and without one nothing can be certified."
@@ -174,7 +183,7 @@ def advice(
     if most is not None and fold.state.plays >= most and out:
         return f"The budget of {most:,} rounds is out: tell the {these}."
     if left is not None and most is not None and fold.state.told + left[0] > most:
-        return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} rounds more."
+        return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} more; extend() can change it."
     if out:
         return f"Measure and tell the {these}; ask for more if you have capacity."
     return "Ask for the next round, measure it, tell it."

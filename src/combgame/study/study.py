@@ -1,5 +1,6 @@
 """Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is sure."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
@@ -15,7 +16,7 @@ from .opening import open_storage
 from .round import Round, as_round
 from .rounds import look_up
 from .session import Batch, Session
-from .setting import Setting, check_same, check_setting, now, setting_from
+from .setting import Setting, check_same, check_setting, now, read_time, setting_from
 from .state import Open
 from .values import Entry, read_values
 
@@ -28,8 +29,8 @@ class Study(Looking):
     storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it there, under its `name`. if_exists: what
     to do if there is one of that name: "error", "resume" (it must have been made with the same settings), "replace". epsilon: any answer
     within epsilon of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds, deadline: give up
-    after so many rounds, at that time. client: who asks and tells, unless a call says otherwise. on_asked, on_told, on_certified: called
-    with a Round, a Round's number and the Decision, after they are stored.
+    after so many rounds, at that time (`extend` gives more). client: who asks and tells, unless a call says otherwise. on_asked, on_told,
+    on_certified: called with a Round, a Round's number and the Decision, after they are stored.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
@@ -266,6 +267,40 @@ class Study(Looking):
             decision = self._certified(batch)
         self._call(certified=decision)
         return number
+
+    def extend(self, max_rounds: float | None = None, deadline: Any = None, *, reason: str, client: str | None = None) -> None:
+        """More rounds in all, or a later deadline, whether or not the old one has passed; math.inf: no limit any longer.
+
+        The guarantee does not depend on budgets, so they may be extended whatever the data look like.
+        """
+        reason = _reason(reason, "extend")
+        if max_rounds is None and deadline is None:
+            raise InputError("extend: give max_rounds=..., or deadline=..., or both.")
+        given: dict[str, Any] = {}
+        if max_rounds is not None:
+            given["max_rounds"] = None if max_rounds == math.inf else whole("extend: max_rounds", max_rounds, 1)
+        if deadline is not None:
+            endless = isinstance(deadline, float) and deadline == math.inf
+            given["deadline"] = None if endless else read_time(deadline, "extend")
+        with self._session.writing(_client(client) or self.client) as batch:
+            fold = batch.fold
+            if fold.ended is not None:
+                raise StudyError(f"extend: study {self.name!r} has ended ({fold.ended['why']}), so there is nothing to extend.")
+            for what, new in given.items():
+                old = getattr(fold, what)
+                if old is None:
+                    raise StudyError(
+                        f"extend: study {self.name!r} has no {what}, so there is nothing to extend; close() ends it."
+                    )
+                if new is not None and new <= old:
+                    raise StudyError(
+                        f"extend: {what} = {new!r} is not more than {old!r}, which it has; give more, or close() it."
+                    )
+            if (given.get("deadline") or math.inf) <= batch.at:
+                raise StudyError(
+                    f"extend: deadline = {deadline!r} is in the past, so nothing would be asked; give a time to come."
+                )
+            batch.add("extended", None, reason, **given)
 
     def close(self, reason: str, client: str | None = None) -> None:
         """End the study by hand."""

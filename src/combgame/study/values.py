@@ -1,7 +1,7 @@
 """What people tell of an arm: a number, a list of replicates, (mean, n), or that it is missing."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,16 @@ def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
         or type(value).__name__ in ("NAType", "NaTType")
     ):
         return None
-    at = f"{where}: arm {problem.label([arm])}"
+
+    def at() -> str:  # said only if something is wrong
+        return f"{where}: arm {problem.label([arm])}"
+
     if isinstance(value, tuple):
         if len(value) != 2 or isinstance(value[1], bool) or not isinstance(value[1], int | np.integer) or value[1] < 1:
-            raise InputError(f"{at}: {value!r} must be (mean, n) with a whole n of at least 1; replicates come as a list.")
+            raise InputError(f"{at()}: {value!r} must be (mean, n) with a whole n of at least 1; replicates come as a list.")
         if not problem.rewards.known:
             raise InputError(
-                f"{at}: a mean of {value[1]} values hides their spread, which is needed here; give the values as a list."
+                f"{at()}: a mean of {value[1]} values hides their spread, which is needed here; give the values as a list."
             )
         return _mean(problem, at, _number(problem, at, value[0], single=False), int(value[1]))
     if isinstance(value, list | np.ndarray) and np.ndim(value) == 1:
@@ -59,29 +62,29 @@ def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
     return _number(problem, at, value)
 
 
-def _mean(problem: Problem, at: str, mean: float, n: int) -> Entry:
+def _mean(problem: Problem, at: Callable[[], str], mean: float, n: int) -> Entry:
     if n > MOST:
-        raise InputError(f"{at}: n = {n} is more than 2**53, beyond which numbers are not counted exactly; check it.")
+        raise InputError(f"{at()}: n = {n} is more than 2**53, beyond which numbers are not counted exactly; check it.")
     if problem.rewards.family == "bernoulli" and abs(mean * n - round(mean * n)) > 1e-9 * n:
         raise InputError(
-            f"{at}: {mean:g} of {n} results would be {mean * n:g} that are 1, which is not a whole number; give the share unrounded, "
+            f"{at()}: {mean:g} of {n} results would be {mean * n:g} that are 1, which is not a whole number; give the share unrounded, "
             f"such as ({round(mean * n)} / {n}, {n})."
         )
     return {"mean": mean, "n": n}
 
 
-def _number(problem: Problem, at: str, value: Any, single: bool = True) -> float:
+def _number(problem: Problem, at: Callable[[], str], value: Any, single: bool = True) -> float:
     if isinstance(value, str | bytes) or not isinstance(value, int | float | np.number | np.bool_) or isinstance(value, complex):
-        raise InputError(f"{at}: {value!r} must be a number, a list of replicates, (mean, n), or None for missing.")
+        raise InputError(f"{at()}: {value!r} must be a number, a list of replicates, (mean, n), or None for missing.")
     x, (low, high) = float(value), problem.rewards.values(problem.d)
     if not abs(x) <= 1e100:
-        raise InputError(f"{at}: {value!r} must be a finite number, at most 1e100; None says that a value is missing.")
+        raise InputError(f"{at()}: {value!r} must be a finite number, at most 1e100; None says that a value is missing.")
     if not low <= x <= high:
         raise InputError(
-            f"{at}: {x:g} is outside [{low:g}, {high:g}], where {problem.rewards!r} has its values; check the value."
+            f"{at()}: {x:g} is outside [{low:g}, {high:g}], where {problem.rewards!r} has its values; check the value."
         )
     if single and problem.rewards.family == "bernoulli" and x not in (0.0, 1.0):
-        raise InputError(f"{at}: {x:g} must be 0 or 1; give a share of n results as (share, n).")
+        raise InputError(f"{at()}: {x:g} must be 0 or 1; give a share of n results as (share, n).")
     return x
 
 

@@ -1,0 +1,131 @@
+"""Values that are hard to believe: said, with the remedy, and without any part in stopping."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import combgame as cg
+from combgame.protocols import blank
+from combgame.round import note
+from combgame.study.doubts import ALARM, doubts, nothing_far, reach
+
+from .test_study import COINS, NAMES, PROBLEM, measure
+
+
+def fed(values):
+    """What a study holds of lists of values, one per arm; round k is the k-th value of an arm."""
+    seen, far = blank(len(values)), nothing_far(len(values))
+    for arm, xs in enumerate(values):
+        for k, x in enumerate(xs, start=1):
+            note(seen, arm, x)
+            reach(far, arm, x, 1, k)
+    return seen, far
+
+
+def naive(values, sigma):
+    """Every value against all the others of its arm."""
+    total, scores, spreads = sum(map(len, values)), {}, {}
+    for arm, xs in enumerate(values):
+        for k, x in enumerate(xs):
+            rest = xs[:k] + xs[k + 1 :]
+            if len(rest) > (0 if sigma else 1):
+                own = sigma**2 if sigma else np.var(rest, ddof=1)
+                scores[arm, k] = abs(x - np.mean(rest)), own, len(rest)
+                spreads[arm] = min(spreads.get(arm, math.inf), own)
+    usual, found = sorted(spreads.values())[(len(spreads) - 1) // 2] if spreads else 0.0, {}
+    for (arm, k), (off, own, m) in scores.items():
+        errors = off / math.sqrt(max(own, 0.0 if sigma else usual) * (1 + 1 / m))
+        bar = math.sqrt(2 * math.log(2 * total / ALARM)) if sigma else stats.t.isf(0.5 * ALARM / total, m - 1)
+        found[arm, k + 1] = errors, bar
+    return found
+
+
+@pytest.mark.parametrize("sigma", [1.0, None])
+@given(data=st.data())
+def test_doubts_are_those_of_all_values_against_all_others(sigma, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    values = [list(rng.normal(a, 1.0, data.draw(st.integers(0, 6)))) for a in range(data.draw(st.integers(2, 4)))]
+    for xs in values:
+        if xs and data.draw(st.booleans()):
+            xs[data.draw(st.integers(0, len(xs) - 1))] = data.draw(st.sampled_from([-40.0, 7.0, 1e3, 1e4]))
+    problem = cg.Problem(cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(known=False))
+    seen, far = fed(values)
+    mine, right = doubts(problem, seen, far), naive(values, sigma)
+    assert [-one.errors for one in mine] == sorted(-one.errors for one in mine)
+    for one in mine:
+        errors, bar = right[one.arm, one.round]
+        assert one.errors == pytest.approx(errors, rel=1e-4) and errors > 0.999 * bar
+        assert one.value == values[one.arm][one.round - 1] and one.others == len(values[one.arm]) - 1
+    for arm in range(len(values)):
+        worst = max(((errors, bar) for (a, _), (errors, bar) in right.items() if a == arm), default=(0.0, 1.0))
+        assert (arm in {one.arm for one in mine}) or worst[0] <= 1.001 * worst[1]
+
+
+@pytest.mark.parametrize("rewards", [cg.Gaussian(1.0), cg.Gaussian(known=False)])
+def test_false_alarms_are_as_rare_as_is_said(rewards):
+    problem, rng, alarms = cg.Problem(cg.Arms(20), rewards=rewards), np.random.default_rng(1), 0
+    for _ in range(2000):
+        n = rng.integers(1, 12, 20).astype(float)
+        x = np.where(np.arange(12)[:, None] < n, rng.standard_normal((12, 20)), np.nan)
+        seen, far = blank(20), nothing_far(20)
+        seen.counts[:], seen.sums[:] = n, np.nansum(x, axis=0)
+        seen.squares[:] = np.nansum((x - seen.sums / n) ** 2, axis=0)
+        far[0, 0], far[1, 0], far[:, 1] = np.nanmin(x, axis=0), np.nanmax(x, axis=0), 1.0
+        alarms += bool(doubts(problem, seen, far))
+    assert alarms <= 8  # 2 are expected at most; more than 8 of them have a chance below 1 in 3000
+
+
+@pytest.mark.parametrize("rewards", [cg.Gaussian(0.1), cg.Gaussian(known=False)])
+def test_a_mistyped_value_is_seen_and_changes_nothing(rewards):
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards, names=NAMES)
+    study, rng = cg.Study(problem, 1e-9, max_rounds=40), np.random.default_rng(0)
+    for todo in study.ask(20):
+        study.tell(todo, measure(todo, rng))
+    assert study.status.doubts == () and "doubtful" not in str(study.status)
+    wrong = study.ask()
+    arm = wrong.arms[1]
+    study.tell(wrong, {wrong.arms[0]: 0.2, arm: 1000.0})
+    (one,) = study.status.doubts
+    assert (one.round, one.arm, one.name, one.value) == (wrong.id, arm, NAMES[arm], 1000.0)
+    for text in (str(study.status), *([str(study.decision)] if study.done else [])):
+        assert f"Round {wrong.id}, arm {NAMES[arm]}: 1000 is" in text and "a heuristic" in text
+        assert f"retract({wrong.id}, reason)" in text
+    assert study.status.to_dict()["doubts"][0]["round"] == wrong.id
+    study.retract(wrong, "a point was lost")
+    assert study.status.doubts == ()
+    study.tell(wrong, {wrong.arms[0]: 0.2, arm: 0.1})
+    assert study.status.doubts == ()
+
+
+def test_what_certifies_on_a_mistake_says_so():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)))
+    numbers = [study.observe({0: x}) for x in (0.0, 0.1, 0.2)]
+    bad = study.observe({1: [0.3, 1000.0, 0.4]})
+    decision = study.decision
+    assert decision.certified and decision.answer == (1,) and [one.round for one in decision.doubts] == [bad]
+    assert str(decision.doubts[0]) in str(decision) and decision.to_dict()["doubts"][0]["value"] == 1000.0 and len(numbers) == 3
+
+
+def test_of_two_values_that_do_not_fit_either_may_be_wrong():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), 1e-9, max_rounds=9)
+    numbers = [study.observe({0: x}) for x in (1.0, 20.0)]
+    assert sorted(one.round for one in study.status.doubts) == numbers and "only other value" in str(study.status.doubts[0])
+
+
+def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"]))
+    for todo, x in zip(study.ask(3), (1.0, 1000.0, 1.1), strict=True):
+        study.tell(todo, {todo.arms[0]: x})
+    assert study.decision.certified and study.decision.doubts == ()
+    assert any("3 arms have a single value each" in one and "min_pulls=2" in one for one in study.decision.assumptions)
+
+
+def test_coins_are_not_doubted():
+    study = cg.Study(COINS)
+    study.observe({0: [0] * 50 + [1]})
+    assert study.status.doubts == ()
+    assert PROBLEM.rewards.family == "gaussian"
