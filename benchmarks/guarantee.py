@@ -1,21 +1,58 @@
 """Errors where they are likeliest, for every proved threshold: python benchmarks/guarantee.py [--runs 20000] [--out FILE]
 
 close: two answers almost tied, the others far off. level: every answer as good as the second best. pairs: the best pair, the other arms all
-alike. The error rate must be at most delta; beside it the exact 95 % interval. Runs that reach the cap have stopped with no answer.
+alike. tied: the best is better by 1e-6 sigma only, so that a run that stops before its cap is wrong about half of the time. adversary: a
+rule that knows the means, and plays whatever is likeliest to make the wrong arm look better. The error rate must be at most delta; beside
+it the exact 95 % interval. Runs that reach the cap have stopped with no answer.
 """
 
 import argparse
+import math
 import time
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from made import save
 
 import combgame as cg
 from combgame.campaign.report import markdown
+from combgame.coverings import start_sets, table
+from combgame.protocols import Floats
+from combgame.rules.base import FixedSetup, RuleBase
 
 DELTAS = (0.2, 0.1, 0.05)
 ALL = ("mixture", "gaussian", "gaussian-counts", "sub-gaussian", "sub-gaussian-counts")
 HEAD = ["instance", "rewards", "threshold", "rule", "delta", "mean rounds", "errors", "rate", "95 % interval", "capped"]
+
+
+class AdversaryPart(NamedTuple):
+    truth: Floats
+    sign: Floats  # -1: should look bad, 1: should look good
+    score: Floats
+
+    def choose(self, game, seen, view, rng):
+        """What looks least as it should, in standard errors, is played again."""
+        for a in range(self.truth.size):
+            self.score[a] = -self.sign[a] * math.sqrt(seen.counts[a]) * (seen.mean[a] - self.truth[a])
+        game.actions.argmax(self.score, view.action)
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Adversary(RuleBase):
+    """Plays for the wrong arm to win."""
+
+    means: tuple[float, ...]
+
+    def setup(self, problem):
+        truth = np.array(self.means)
+        sign = np.where(truth == truth.max(), -1.0, 1.0)
+        return FixedSetup(AdversaryPart(truth, sign, np.zeros(truth.size)), table(start_sets("covering", problem.actions, None)))
 
 
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
@@ -32,6 +69,12 @@ def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
         names = ("mixture", "sub-gaussian") if rewards == cg.Bernoulli() else ("mixture",)
         found.append(("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards), (0.65, 0.5, 0.05, 0.05, 0.05), names))
         found.append(("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), rewards), (0.75, *[0.5] * 9), names))
+    two, ten = (1e-6, 0.0), (1e-6, *[0.0] * 9)
+    for rewards in (unit, unknown):
+        names = ALL if rewards == unit else ("mixture",)
+        found.append(("tied", cg.Problem(cg.Arms(2), None, rewards), two, names))
+        found.append(("tied level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), rewards), ten, names))
+    found.append(("tied", cg.Problem(cg.Arms(2), None, cg.Bernoulli()), (0.5 + 1e-6, 0.5), ("mixture",)))
     return found
 
 
@@ -54,26 +97,30 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sets", action="store_true", help="best sets with unequal standard deviations, instead of single arms")
     parser.add_argument("--cap", type=int, default=20_000)
+    parser.add_argument("--tied", type=int, default=1_000, help="the cap where answers are tied")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
     for name, problem, means, thresholds in sets() if options.sets else cases():
-        for threshold in thresholds:
-            known = problem.rewards.known
-            for delta in [list(DELTAS)] if known else [0.1]:  # bounds on variances depend on delta
+        tied = name.startswith("tied")
+        for threshold, rule in product(thresholds, ["frank-wolfe", Adversary(means)] if tied else ["frank-wolfe"]):
+            for delta in [list(DELTAS)] if problem.rewards.known else [0.1]:  # bounds on variances depend on delta
                 began = time.perf_counter()
                 sim = cg.simulate(
-                    problem, means, "frank-wolfe", delta, threshold, options.runs, jobs=options.jobs, max_rounds=options.cap
-                )
+                    problem, means, rule, delta, threshold, options.runs, jobs=options.jobs,
+                    max_rounds=options.tied if tied else options.cap, engine="compiled",
+                )  # fmt: skip
                 for row in sim.report():
                     cells.append([
-                        name, repr(problem.rewards), threshold, "frank-wolfe", row["delta"], f"{row['mean']:,.0f}", row["errors"],
-                        f"{row['error_rate']:.4f}", f"{row['error_low']:.4f} to {row['error_high']:.4f}", row["capped"],
+                        name, repr(problem.rewards), threshold, "adversary" if rule != "frank-wolfe" else rule, row["delta"],
+                        f"{row['mean']:,.0f}", row["errors"], f"{row['error_rate']:.4f}",
+                        f"{row['error_low']:.4f} to {row['error_high']:.4f}", row["capped"],
                     ])  # fmt: skip
                     print(*cells[-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
     worst = max(cells, key=lambda row: float(row[7]) / float(row[4]))
     highest = float(worst[7]) / float(worst[4])
-    text = f"{options.runs:,} runs each, cap {options.cap:,} rounds. The highest rate is {highest:.2f} of its delta.\n\n"
+    caps = f"cap {options.cap:,} rounds ({options.tied:,} where answers are tied)"
+    text = f"{options.runs:,} runs each, {caps}. The highest rate is {highest:.2f} of its delta.\n\n"
     save(options.out, text + markdown(HEAD, cells, left=4))
 
 

@@ -219,9 +219,9 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
 def test_the_scale_that_suits_is_chosen():
     """Whatever the counts, the evidence is that of the best scale."""
     problem = cg.Problem(cg.Listed([(0,), (1,)], 2), None, cg.Gaussian(1.0))
-    for n in (4.0, 30.0, 1000.0, 50_000.0):
-        lead = math.sqrt(60.0 / n)
-        _, game, seen = watched(problem, "mixture", np.array([lead, 0.0]), np.full(2, n))
+    for n, epsilon in itertools.product((4.0, 30.0, 1000.0, 50_000.0), (0.0, 0.5)):
+        lead = math.sqrt(60.0 / n) + epsilon
+        _, game, seen = watched(problem, "mixture", np.array([lead - epsilon, 0.0]), np.full(2, n), epsilon=epsilon)
         each = []
         for c, e, p in SCALES:
             blur = ((n + c) + (n + e)) / n**2
@@ -572,9 +572,9 @@ def test_the_fee_of_ones_and_zeros_follows_the_values():
     problem = cg.Problem(cg.Arms(2), None, cg.Bernoulli())
     _, game, seen = watched(problem, "mixture", np.array([0.5, 0.5]), np.full(2, 20.0))
     out = [np.zeros(2) for _ in range(4)]
-    game.judge.fees.assess(seen, out[0], out[1], out[2], out[3])
+    game.judge.fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
     seen.sums[0] = 20.0  # other values, as many
-    game.judge.fees.assess(seen, out[0], out[1], out[2], out[3])
+    game.judge.fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
     assert out[3].tolist() == pytest.approx([beta_regret(20.0, 20.0), beta_regret(20.0, 10.0)])
 
 

@@ -19,7 +19,7 @@ BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
 class Fees(Protocol):
     """What a deviation bound charges per arm."""
 
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
         """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was the nearest a round ago."""
 
 
@@ -67,9 +67,9 @@ class JudgePart(NamedTuple):
             self.stamp[0] = self.seen.clock[0]
             for a in range(mean.size):
                 self.rival[a] = self.found[a]
-        price = self.fees.assess(self.seen, best, self.rival, self.weight, self.fee)
         for a in range(mean.size):
             self.mean[a] = mean[a] + self.shift * best[a]
+        price = self.fees.assess(self.seen, self.mean, best, self.rival, self.weight, self.fee)
         value = self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         for a in range(mean.size):
             alternative[a] -= self.shift * best[a]
@@ -98,7 +98,7 @@ class LoglogPart(NamedTuple):
     scale: float
     inside: float
 
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
         for a in range(fee.size):
             weight[a] = seen.counts[a]
             fee[a] = self.scale * math.log(self.inside + math.log(max(seen.counts[a], 1.0)))
@@ -113,9 +113,9 @@ class MixturePart(NamedTuple):
     prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
     cost: Floats  # ln 1/chance of each
 
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
         variance = self.spreads.bounds(seen)
-        chosen = self.suit(seen, variance, best, rival)
+        chosen = self.suit(seen, mean, variance, best, rival)
         for a in range(fee.size):
             n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, chosen]
             weight[a] = n * n / ((n + c) * variance[a])
@@ -123,7 +123,7 @@ class MixturePart(NamedTuple):
             fee[a] = 0.5 * math.log1p(n / c)
         return float(self.cost[chosen])
 
-    def suit(self, seen: Seen, variance: Floats, best: Floats, rival: Floats) -> int:
+    def suit(self, seen: Seen, mean: Floats, variance: Floats, best: Floats, rival: Floats) -> int:
         """Where the evidence against the last rival, less its fees, is largest (of free means: it is only a choice)."""
         found, most = self.cost.size // 2, -math.inf
         for k in range(self.cost.size):
@@ -133,7 +133,7 @@ class MixturePart(NamedTuple):
                     n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, k]
                     if n <= 0.0:
                         return found
-                    lead += (best[a] - rival[a]) * seen.mean[a]
+                    lead += (best[a] - rival[a]) * mean[a]
                     blur += (n + c) * variance[a] / (n * n)
                     fees += 0.5 * math.log1p(n / c)
             if lead <= 0.0 or not blur < math.inf:
@@ -406,7 +406,7 @@ class PluginPart(NamedTuple):
 
     spreads: Spreads
 
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
         self.spreads.bounds(seen)
         for a in range(fee.size):
             weight[a] = seen.counts[a] if seen.counts[a] > 1.0 else 0.0
@@ -420,7 +420,7 @@ class BetaPart(NamedTuple):
     done: Floats  # N and s for which `fee` is right
     ones: Floats
 
-    def assess(self, seen: Seen, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
         for a in range(fee.size):
             weight[a] = seen.counts[a]
             if seen.counts[a] != self.done[a] or seen.sums[a] != self.ones[a]:
