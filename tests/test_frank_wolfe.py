@@ -106,7 +106,7 @@ def test_every_action_is_the_one_that_the_description_gives(case, options):
 
 
 def test_distances_are_taken_at_what_the_counts_are_worth():
-    problem = cg.Problem(*CASES["three of five, best arm"], cg.Gaussian(SIGMA))
+    problem = cg.Problem(*CASES["a list, another list"], cg.Gaussian(SIGMA))
     stopping = make_stopping(cg.FrankWolfe(), "mixture", problem, [1e-6])
     run = Run(problem, cg.FrankWolfe().setup(problem), stopping.threshold, np.array(MEANS), 1, 0, 0, "python", stopping.watch)
     run.advance(60)

@@ -348,7 +348,7 @@ class PairJudgePart(NamedTuple):
         self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = against(pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative)
         if value > self.floor:
-            least = self.answers.nearest(pairs, self.mean, self.weight, best, self.rival, self.alternative)
+            least = self.weakest(best, self.rival, self.alternative)
             if least < value:
                 value = least
                 for a in range(mean.size):
@@ -356,6 +356,11 @@ class PairJudgePart(NamedTuple):
         for a in range(mean.size):
             alternative[a] -= self.shift * best[a]
         return value
+
+    def weakest(self, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """The least over all pairs, at what `nearest` looked at last."""
+        pairs: Any = self.pairs
+        return self.answers.nearest(pairs, self.mean, self.weight, best, rival, alternative)
 
 
 class KnownPart(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engines import choose_engine, own_bounds, repeated
+from ..judges import PairJudgePart
 from ..problem import Problem
 from ..protocols import Floats, Game, Ints, Random, Rule, Seen, View, blank
 from ..round import advise, recommend, settle
@@ -157,13 +158,23 @@ class Fold:
         """Values that are hard to believe; nothing depends on them."""
         return doubts(self.setting.problem, self.state.seen, self.state.far)
 
+    def weakest(self) -> tuple[float, tuple[int, ...]]:
+        """The evidence, and the rival that it is least against. (Below the threshold a run may have looked at the nearest pair only.)"""
+        view, judge = self.told.view, self.told.game.judge
+        rival, alternative = np.zeros((2, view.best.size))
+        if isinstance(judge, PairJudgePart) and view.best.size < COMPILED_FROM:
+            least = judge.weakest(view.best, rival, alternative)
+            if least < view.evidence[0]:
+                return least, arms_of(rival)
+        return float(view.evidence[0]), arms_of(view.rival)
+
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""
         side, t = self.told, int(self.state.seen.clock[0])
-        level = float(side.threshold.level(t, 0))
+        level, (evidence, rival) = float(side.threshold.level(t, 0)), self.weakest()
         return {
-            "why": why, "answer": list(arms_of(side.view.best)), "rival": list(arms_of(side.view.rival)),
-            "evidence": float(side.view.evidence[0]), "threshold": level, "rounds": self.state.told,
+            "why": why, "answer": list(arms_of(side.view.best)), "rival": list(rival),
+            "evidence": evidence, "threshold": level, "rounds": self.state.told,
             "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
             "seq": self.state.seq if event is None else event.seq,
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),

@@ -98,7 +98,8 @@ def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
         return float(rewards.distance(mean, weight, differ, sign, differ.size, alternative))
 
     fees = against(side.view.rival) - float(side.view.evidence[0])  # what else the stopping rule takes off, the same for all
-    found = {arms_of(side.view.rival): float(side.view.evidence[0])}
+    least, nearest = fold.weakest()
+    found = {nearest: least}
     if problem.d <= MANY:
         force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
         with own_errors():
@@ -147,11 +148,10 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     left = forecast(fold) if state == "running" else None
     if state != "running":
         facts = fold.ended or facts
-    leader, others = tuple(facts["answer"]), rivals(fold) if facts["values"] else ()
-    evidence = min([facts["evidence"], *(one.evidence for one in others)]) if state == "running" else facts["evidence"]
+    leader = tuple(facts["answer"])
     return Status(
-        name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", evidence, facts["threshold"],
-        others, facts["rounds"], facts["values"], out, overdue, waiting, left,
+        name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
+        rivals(fold) if facts["values"] else (), facts["rounds"], facts["values"], out, overdue, waiting, left,
         advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
         fold.doubts(),
     )  # fmt: skip
