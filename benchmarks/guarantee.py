@@ -1,4 +1,4 @@
-"""Errors where they are likeliest, for every proved threshold: python benchmarks/guarantee.py [--only mixture] [--tied | --sets] [--out FILE]
+"""Errors where they are likeliest, for every proved threshold: python benchmarks/guarantee.py [--only NAME] [--tied | --sets] [--out FILE]
 
 close: two answers almost tied, the others far off. level: every answer as good as the second best. pairs: the best pair, the other arms all
 alike. tied: the best is better by 1e-6 sigma only, so that a run that stops before its cap is wrong about half of the time. adversary: a

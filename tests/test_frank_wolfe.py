@@ -53,11 +53,11 @@ def twin(sets, answers, rng, rounds, rule, places, draw):
                     rivals.pop(min(rivals, key=rivals.get))
                 rate = rule.kappa / math.sqrt(1.0 + t / rule.slow)
                 least = min(near[j][0] for j in rivals)
-                score = [0.0] * d
+                score = [1e-9 / n**2 for n in counts]
                 for j in rivals:
                     value, alternative = near[j]
                     for a in set(best) ^ set(j):
-                        gain = (mean[a] - alternative[a]) ** 2 / (2 * SIGMA[a] ** 2) + 1e-9 / counts[a] ** 2
+                        gain = (mean[a] - alternative[a]) ** 2 / (2 * SIGMA[a] ** 2)
                         score[a] += math.exp(-rate * (value - least)) * gain
             value = [draw["number"](x) for x in score]
             chosen = max(sets, key=lambda s: (sum(value[a] for a in sorted(s)), tuple(-a for a in s)))

@@ -22,7 +22,7 @@ from ..structures.base import vector
 from ..thresholds import Question
 from .base import RuleBase, copied
 
-TINY = 1e-9  # an arm in which a rival differs is worth this much over N^2, so that an exact tie does not blind the rule
+TINY = 1e-9  # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms seen least, and so do ties
 
 
 @compilable
@@ -62,14 +62,14 @@ class FrankWolfePart(NamedTuple):
                 self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
             least = min(least, self.value[k])
         for a in range(self.score.size):
-            self.score[a] = 0.0
+            n = max(seen.counts[a], 0.5)  # 0.5: an arm whose values went missing
+            self.score[a] = TINY / (n * n)
         kappa = self.kappa / math.sqrt(1.0 + t / self.slow)
         for k in range(self.used[0]):
             weight = math.exp(-kappa * (self.value[k] - least))
             for i in range(self.number[k]):
                 a = self.arms[k, i]
-                n = max(seen.counts[a], 0.5)  # an arm whose values went missing
-                self.score[a] += weight * (self.slope[k, i] + TINY / (n * n))
+                self.score[a] += weight * self.slope[k, i]
         game.actions.argmax(self.score, view.action)
 
     def behind(self, seen: Seen, t: int) -> bool:
