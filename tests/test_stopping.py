@@ -14,7 +14,7 @@ from scipy.stats import norm
 import combgame as cg
 from combgame.judges import SPREAD, ConstantPart, beta_regret, beyond, least_chi_square, tail
 from combgame.protocols import blank
-from combgame.round import note
+from combgame.round import STOPPED, note
 from combgame.rules import Uniform
 from combgame.simulate import Run
 from combgame.stopping import SCALES, judge, limit, make_stopping
@@ -61,10 +61,20 @@ def test_the_gaussian_mixtures_are_the_integrals_they_claim_to_be(n, c, off, sig
 
 @given(z=st.floats(-200, 40))
 def test_the_half_normal_part_is_never_overstated(z):
-    value, ratio = tail(z)
+    value, rise, bend = tail(z)
     exact = z * z / 2 + math.log(2) + norm.logcdf(z)
     assert value <= exact + 1e-9 * (1 + z * z) and value == pytest.approx(exact, abs=2e-3)
-    assert ratio == pytest.approx(math.exp(norm.logpdf(z) - norm.logcdf(z)), rel=1e-5)
+    ratio = math.exp(norm.logpdf(z) - norm.logcdf(z))
+    assert rise == pytest.approx(z + ratio, rel=1e-5, abs=1e-12 * (1 + z * z))
+    assert bend == pytest.approx(1 - ratio * (ratio + z), rel=1e-3, abs=1e-12 * (1 + z**4))
+
+
+@pytest.mark.parametrize("z", [-30.0, -1e3, -1e8, -1e12, -1e150])
+def test_the_half_normal_part_far_out(z):
+    """About -ln|z| and 1/|z|, where z + phi/Phi is the difference of two large numbers."""
+    value, rise, bend = tail(z)
+    assert value == pytest.approx(math.log(2 / -z) - 0.5 * math.log(2 * math.pi), abs=2e-3)
+    assert rise == pytest.approx(-1 / z, rel=3e-3) and bend == pytest.approx(1 / z / z, rel=1e-2)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
@@ -191,7 +201,7 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     if threshold == "mixture" and not exact:
         weights = [
             (counts**2 / (counts + c), 0.5 * np.log1p(counts / c), -math.log(p))
-            for c, p in ((np.where(best > 0.5, inside, outside), p) for inside, outside, p in SCALES)
+            for c, p in ((np.where(best > 0.5, inside, outside), p) for inside, outside, _, _, p in SCALES)
         ]
     elif threshold == "mixture":
         weights = [(counts, np.array([beta_regret(n, n * m) for n, m in zip(counts, mean, strict=True)]), 0.0)]
@@ -223,7 +233,7 @@ def test_the_scale_that_suits_is_chosen():
         lead = math.sqrt(60.0 / n) + epsilon
         _, game, seen = watched(problem, "mixture", np.array([lead - epsilon, 0.0]), np.full(2, n), epsilon=epsilon)
         each = []
-        for c, e, p in SCALES:
+        for c, e, _, _, p in SCALES:
             blur = ((n + c) + (n + e)) / n**2
             fees = 0.5 * np.log1p([n / c, n / e])
             each.append(lead**2 / (2 * blur) - fees.sum() + math.log(p))
@@ -233,11 +243,11 @@ def test_the_scale_that_suits_is_chosen():
 def log_mixture(up, down, n, m, half):
     """ln of the mixture for n values of arm i that are `up` sigmas above its mean on average, and m of arm j, `down` below its own."""
     total = -math.inf
-    for inside, outside, p in SCALES:
+    for inside, outside, one, other, p in SCALES:
         value = math.log(p)
-        for off, number, c in ((up, n, inside), (down, m, outside)):
+        for off, number, c, sided in ((up, n, inside, one), (down, m, outside, other)):
             z = off * number / math.sqrt(number + c)
-            value += z * z / 2 - 0.5 * math.log1p(number / c) + (math.log(2) + norm.logcdf(z) if half else 0.0)
+            value += z * z / 2 - 0.5 * math.log1p(number / c) + (math.log(2) + norm.logcdf(z) if half and sided else 0.0)
         total = np.logaddexp(total, value)
     return total
 
@@ -302,6 +312,23 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
         assert value <= found[rival] + 1e-6 and value == pytest.approx(found[rival], abs=1e-3)
 
 
+@settings(max_examples=80, deadline=None)
+@given(ratio=st.floats(-16, 16), lead=st.floats(0.1, 12), n=st.integers(1, 6), m=st.integers(1, 6))
+def test_widths_may_differ_by_any_factor(ratio, lead, n, m):
+    """One arm known 10^16 times as precisely as the other: never more than the mixture, and not much less while x can be told apart."""
+    sigma, counts = np.array([10.0 ** (ratio / 2), 10.0 ** (-ratio / 2)]), 10.0 ** np.array([n, m])
+    mean = np.array([lead * np.sqrt((sigma**2 / counts).sum()), 0.0])
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma.tolist()))
+    _, game, seen = watched(problem, "mixture", mean, counts)
+    value = looked(game, seen, mean, counts)[3]
+    exact = math.inf
+    for centre, width in ((mean[0], sigma[0] / math.sqrt(counts[0])), (0.0, sigma[1] / math.sqrt(counts[1]))):
+        for z in (*np.linspace(-14, 14, 141), *np.geomspace(14, 1e17, 120), *-np.geomspace(14, 1e17, 120)):
+            x = centre + z * width
+            exact = min(exact, log_mixture((mean[0] - x) / sigma[0], (x - mean[1]) / sigma[1], *counts, True))
+    assert value <= exact + 1e-3 and (value >= exact - 0.2 or abs(ratio) > 10)
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_means_that_are_nearest_are_shared(seed):
@@ -330,20 +357,20 @@ def test_a_scan_of_all_pairs_rules_out_none_that_is_less():
         counts, sigma = np.floor(10.0 ** rng.uniform(0.5, 4, d)), 10.0 ** rng.uniform(-0.5, 0.5, d)
         mean = rng.normal(size=d) * 0.2
         mean[0] = mean[1:].max() + abs(rng.normal()) * 2
-        half = bool(rng.integers(2))
         problem = cg.Problem(cg.Arms(d), None, cg.Gaussian(sigma.tolist()))
-        pairs = watched(problem, "mixture", mean, counts)[1].judge.pairs._replace(half=half)
+        pairs = watched(problem, "mixture", mean, counts)[1].judge.pairs
+        pairs = pairs._replace(sided=pairs.sided * rng.integers(2))
         out, taken = np.zeros(1), np.eye(d)[0]
         j = pairs.closest(mean, counts, 0, taken, out)
         each = [pairs.pair(mean, 0, k) for k in range(1, d)]
         assert out[0] == min(each) and j == 1 + int(np.argmin(each))
         skipped += sum(
-            beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, half, mean[0] - mean[k], 0, k, out[0])
+            beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, pairs.sided, mean[0] - mean[k], 0, k, out[0])
             for k in range(1, d)
         )
         for k in range(1, d):
             for bar in (each[k - 1] + 0.01, each[k - 1] + 1.0):
-                assert not beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, half, mean[0] - mean[k], 0, k, bar)
+                assert not beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, pairs.sided, mean[0] - mean[k], 0, k, bar)
     assert skipped > 1000  # a shortcut it is
 
 
@@ -357,7 +384,7 @@ def test_epsilon_never_overstates(kind, seed, epsilon):
     _, game, seen = watched(problem, "mixture", mean, counts, epsilon=epsilon)
     best, _, _, value = looked(game, seen, mean, counts)
     leader, allowed = set(np.flatnonzero(best)), []
-    for inside, outside, p in SCALES:
+    for inside, outside, _, _, p in SCALES:
         found, c = [], np.where(best > 0.5, inside, outside)
         for s in structure.sets():
             arms = sorted(leader ^ set(s))
@@ -372,7 +399,7 @@ def test_epsilon_never_overstates(kind, seed, epsilon):
 def test_the_rules_of_an_unknown_variance():
     """Sums of squares are those of the values; the rules see the pooled estimates, the judge the upper bounds."""
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian([0.1, 0.2, 0.3, 0.4], known=False))
-    stopping = make_stopping(Uniform(), "mixture", problem, [0.1])
+    stopping = make_stopping(Uniform(), "mixture", problem, [1e-9])
     run = Run(
         problem,
         cg.FrankWolfe().setup(problem),
@@ -386,7 +413,7 @@ def test_the_rules_of_an_unknown_variance():
     )
     values, before = [[] for _ in range(4)], run.seen.sums.copy()
     for t in range(1, 120):
-        run.advance(t)
+        assert run.advance(t) != STOPPED
         for a in np.flatnonzero(run.view.action):
             values[a].append(run.seen.sums[a] - before[a])
         before = run.seen.sums.copy()
@@ -397,7 +424,7 @@ def test_the_rules_of_an_unknown_variance():
     pooled = squares.sum() / (counts - 1).sum()
     assert run.game.rewards.sigma == pytest.approx(np.sqrt((squares + 2 * pooled) / (counts + 1)), rel=1e-6)
     bounds = run.game.judge.spreads.variance
-    level = math.log(4 / (0.1 * 0.1))
+    level = math.log(4 / (0.1 * 1e-9))
     for a in range(4):
         least = least_chi_square(counts[a] - 1, level)
         assert bounds[a] == pytest.approx(squares[a] / least, rel=1e-6) if least else bounds[a] == math.inf
@@ -530,6 +557,32 @@ def test_bad_input_is_said_in_a_sentence():
             call()
     with pytest.raises(cg.UnknownNameError, match="'sub-gaussian-counts', 'mixture'"):
         cg.simulate(problem, means, threshold="best")
+
+
+def test_the_chances_of_the_scales_add_up():
+    assert SCALES[:, 4].sum() == pytest.approx(1.0, abs=1e-12) and (SCALES[:, [0, 1, 4]] > 0).all()
+
+
+def test_with_several_deltas_none_stops_on_the_nearest_pair_alone():
+    """The weakest pair is looked at as soon as the largest delta could stop."""
+    problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(1.0))
+    mean, counts = np.array([1.0, 0.0, 0.0, 0.0]), np.array([5000.0, 14.0, 30.0, 20.0])
+    values = []
+    for deltas in ([0.5], [0.5, 1e-9], [1e-9, 0.5]):
+        stopping = make_stopping(Uniform(), "mixture", problem, deltas)
+        values.append(judge(stopping, problem, mean, counts, np.ones(4), np.eye(4)[0]))
+        game = stopping.watch(problem.game(), stopping.threshold, blank(4))
+        assert game.judge.floor == pytest.approx(math.log(3 / 0.5))
+    assert values[0] == values[1] == values[2]
+
+
+def test_the_bounds_on_variances_follow_delta():
+    unknown = cg.Problem(cg.Arms(10), None, cg.Gaussian(known=False))
+    for delta in (0.01, 0.3):
+        stopping = make_stopping(Uniform(), "mixture", unknown, [delta])
+        assert stopping.watch(unknown.game(), stopping.threshold, blank(10)).judge.spreads.bar == pytest.approx(
+            math.log(10 / (0.1 * delta))
+        )
 
 
 def test_levels_are_those_of_the_theorems():

@@ -144,35 +144,38 @@ class MixturePart(NamedTuple):
 
 
 @jitable
-def tail(z: float) -> tuple[float, float]:
-    """z^2/2 + ln(2 Phi(z)), never above it, and phi(z)/Phi(z).
+def tail(z: float) -> tuple[float, float, float]:
+    """z^2/2 + ln(2 Phi(z)), never above it, and its first two derivatives.
 
     >>> [round(x, 4) for x in tail(0.0)]
-    [0.0, 0.7979]
+    [0.0, 0.7979, 0.3634]
     """
-    if z < -25.0:  # Phi(z) > phi(z) |z| / (1 + z^2)
-        return math.log(2.0 * -z / (1.0 + z * z)) - 0.5 * math.log(2.0 * math.pi), -z - 1.0 / z + 2.0 / (z * z * z)
+    if z < -25.0:  # Phi(z) > phi(z) |z| / (1 + z^2); the derivatives by their series, without the difference of large numbers
+        far = -1.0 / z
+        square = far * far
+        rise = far * (1.0 - 2.0 * square + 10.0 * square * square)
+        return (
+            math.log(2.0 / (far - z)) - 0.5 * math.log(2.0 * math.pi),
+            rise,
+            2.0 * square - 10.0 * square * square - rise * rise,
+        )
     below = math.erfc(-z / math.sqrt(2.0))  # 2 Phi(z)
-    return 0.5 * z * z + math.log(below), 2.0 * math.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * below)
+    ratio = 2.0 * math.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * below)
+    return 0.5 * z * z + math.log(below), z + ratio, 1.0 - ratio * (ratio + z)
 
 
 @jitable
-def height(row: Floats, half: bool, up: float, down: float) -> tuple[float, float, float]:
+def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float]:
     """F, its slope and its curvature where arm i is `up` below its mean and arm j `down` above its own; row: see `lowest`."""
     top, total, slope, bend = -math.inf, 0.0, 0.0, 0.0
     for k in range(row.shape[1]):
         first, second = row[0, k], row[1, k]
         y, z = up * first, down * second
-        if half:
-            value, p = tail(y)
-            other, q = tail(z)
-            row[3, k] = value + other + row[2, k]
-            row[4, k] = second * (z + q) - first * (y + p)
-            row[5, k] = first * first * (1.0 - p * (p + y)) + second * second * (1.0 - q * (q + z))
-        else:
-            row[3, k] = 0.5 * (y * y + z * z) + row[2, k]
-            row[4, k] = second * z - first * y
-            row[5, k] = first * first + second * second
+        value, p, q = (0.5 * y * y, y, 1.0) if sided[0, k] < 0.5 else tail(y)
+        other, r, s = (0.5 * z * z, z, 1.0) if sided[1, k] < 0.5 else tail(z)
+        row[3, k] = value + other + row[2, k]
+        row[4, k] = second * r - first * p
+        row[5, k] = second * second * s + first * first * q
         top = max(top, row[3, k])
     for k in range(row.shape[1]):
         share = math.exp(row[3, k] - top)
@@ -184,13 +187,13 @@ def height(row: Floats, half: bool, up: float, down: float) -> tuple[float, floa
 
 
 @jitable
-def lowest(row: Floats, half: bool, mean: float, other: float, x: float, low: float, high: float) -> tuple[float, float]:
+def lowest(row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float) -> tuple[float, float]:
     """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of arm j, minus what the scale costs."""
     left, right, stride = low, high, 4.0 / row[0, 0] + 4.0 / row[1, 0]
     value, slope, reach, at = -math.inf, 0.0, 0.0, x
     for _ in range(100):  # Newton, not too far at a time
         at = x
-        value, slope, bend = height(row, half, mean - x, x - other)
+        value, slope, bend = height(row, sided, mean - x, x - other)
         if slope == 0.0 or (slope > 0.0 and x <= low) or (slope < 0.0 and x >= high):
             return value, at
         if slope < 0.0:
@@ -217,7 +220,8 @@ class PairsPart(NamedTuple):
 
     At means with y_i = y_j = x its logarithm is F(x) = ln sum_k p_k exp(g_k(mean_i - x, N_i) + g_k(x - mean_j, N_j)), convex in x, where
     g(u, N) = z^2/2 + ln(2 Phi(z)) - ln(1 + N/c)/2, z = u N / (sigma sqrt(N + c)): a half-normal mixture, since only an arm i that looks too
-    good and an arm j that looks too bad can mislead. Without ln(2 Phi) it is the normal one, which is right for all smaller variances too.
+    good and an arm j that looks too bad can mislead. Where `sided` is 0 it is the normal one, without ln(2 Phi): better for an arm that is
+    known far more precisely than the other, and right for all smaller variances too.
     """
 
     seen: Seen
@@ -226,7 +230,7 @@ class PairsPart(NamedTuple):
     high: Floats
     prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
     cost: Floats  # ln 1/p
-    half: bool
+    sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
@@ -253,7 +257,7 @@ class PairsPart(NamedTuple):
                 if self.seen.counts[j] != self.done[1, j]:
                     self.ready(j, 1)
                 if found < 0 or not beyond(
-                    self.variance, self.charge, self.wide, self.cost, self.half, mean[i] - mean[j], i, j, best
+                    self.variance, self.charge, self.wide, self.cost, self.sided, mean[i] - mean[j], i, j, best
                 ):
                     this = self.pair(mean, i, j)
                     if found < 0 or this < best:
@@ -293,27 +297,25 @@ class PairsPart(NamedTuple):
             alone = 0.5 * lead * lead / (first + second) + row[2, k]
             if alone > most:
                 most, x = alone, mean[i] - lead * first / (first + second)
-        value, self.at[0] = lowest(row, self.half, mean[i], mean[j], min(max(x, low), high), low, high)
+        value, self.at[0] = lowest(row, self.sided, mean[i], mean[j], min(max(x, low), high), low, high)
         return value
 
 
 @jitable
 def beyond(
-    variance: Floats, charge: Floats, wide: Floats, cost: Floats, half: bool, lead: float, i: int, j: int, best: float
+    variance: Floats, charge: Floats, wide: Floats, cost: Floats, sided: Floats, lead: float, i: int, j: int, best: float
 ) -> bool:
     """Whether F of a pair is surely above `best`: one scale at its own minimum, without Phi, is.
 
-    The sum of ln(2 Phi) of both arms is concave in x: between the means it is at least 0.69, which it is at both ends if z of either arm is
-    3 or more at the other's mean; and F falls at mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
+    ln(2 Phi) is not negative between the means. If both arms have it, their sum is concave in x, so at least 0.69, which it is at both ends
+    if z of either arm is 3 or more at the other's mean. And F falls at mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
     """
     if lead <= 0.0:
         return False
     for k in range(cost.size):
         first, second = variance[i] * wide[0, i, k], variance[j] * wide[1, j, k]
-        bar = best + charge[0, i, k] + charge[1, j, k] + cost[k] - (0.69 if half else 0.0)
+        bar = best + charge[0, i, k] + charge[1, j, k] + cost[k] - (0.69 if sided[0, k] + sided[1, k] > 1.5 else 0.0)
         if 0.5 * lead * lead >= bar * (first + second):
-            if not half:
-                return bool(first + second < math.inf)
             p, q = lead * lead / first, lead * lead / second
             if min(p, q) >= 9.0 and p * p >= 0.64 * q and q * q >= 0.64 * p:
                 return True

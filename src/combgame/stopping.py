@@ -42,14 +42,16 @@ from .rules import RuleBase, Stopping
 from .structures.eliminating import LIMIT, eliminating
 from .thresholds import THRESHOLDS, Validity, c_gaussian, make_threshold, resolve, t_function, validity
 
-# c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the mixture: for arms of the leading
-# answer, for the others, and the chance of the scale. The last row is for a leader that is in every play, against many rivals.
+# c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the mixture: c for arms of the leading
+# answer and for the others, whether their priors are one-sided, and the chance of the scale. The last two are for arms that are known far
+# more precisely than others, such as a leader that is in every play, against many rivals.
 SCALES = np.array([
-    (3.0, 1.0, 0.25),
-    (30.0, 10.0, 0.25),
-    (300.0, 100.0, 0.25),
-    (3000.0, 1000.0, 0.05),
-    (100.0, 1.0, 0.2),
+    (3.0, 1.0, 1, 1, 0.25),
+    (30.0, 10.0, 1, 1, 0.25),
+    (300.0, 100.0, 1, 1, 0.25),
+    (3000.0, 1000.0, 1, 1, 0.05),
+    (100.0, 1.0, 0, 1, 0.17),
+    (30.0, 30.0, 0, 0, 0.03),
 ])  # fmt: skip
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known
@@ -81,11 +83,12 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         spreads, rewards = _spreads(problem, deltas, game), gaussian_part(np.ones(d), low, high)
-        prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 2])
+        prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
+        sided = SCALES[:, 2:4].T * float(problem.rewards.known)
         if not swaps:
             return game._replace(judge=_judge(problem, game, MixturePart(spreads, prior, cost), rewards, seen, epsilon))
         pairs = PairsPart(
-            seen, spreads.variance, low.copy(), high.copy(), prior, cost, problem.rewards.known, np.full((2, d), -1.0),
+            seen, spreads.variance, low.copy(), high.copy(), prior, cost, sided, np.full((2, d), -1.0),
             np.zeros((2, d, scales)), np.zeros((2, d, scales)), np.zeros((6, scales)), np.zeros(1),
         )  # fmt: skip
         shift, floor = epsilon / problem.answers.largest(), min(threshold.level(0, which) for which in range(len(deltas)))
