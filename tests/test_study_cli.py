@@ -93,6 +93,27 @@ def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
     assert "`combgame study retract 9 --reason ...`, and tell it anew" in told
 
 
+def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
+    lab("create", "screen.toml")
+    Path("old.csv").write_text("arm,value\nann,0.5\nann,0.52\nbob,0.4\nbob,0.41\ncid,0.4\ndee,0.4\n")
+    assert "hard to believe" not in lab("observe", "old.csv")[1]
+    Path("ben.csv").write_text("arm,value\nann,1000\n")
+    code, told = lab("observe", "ben.csv", "--client", "ben")
+    assert code == 0 and "1000 is" in told and "ertified, but" not in told
+    lab("ask", "--out", "todo.csv")
+    Path("anna.csv").write_text("arm,value\neve,0.1\n")
+    code, told = lab("observe", "anna.csv", "--client", "anna")
+    assert "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
+    Path("todo.csv").write_text(
+        "".join(line + "0.4" * (k > 0) + "\n" for k, line in enumerate(Path("todo.csv").read_text().splitlines()))
+    )
+    code, told = lab("tell", "todo.csv")
+    assert code == 0 and "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
+    assert json.loads(lab("tell", "todo.csv", "--json")[1])["doubts"][0]["value"] == 1000.0
+    code, told = lab("ask")
+    assert code == 3 and "certified, but 1 value is hard to believe" in told and "1000 is" in told
+
+
 def test_a_whole_experiment_on_the_command_line(lab):
     rng = np.random.default_rng(0)
     assert lab("create", "screen.toml", "--delta", 0.05)[0] == 0
@@ -194,7 +215,7 @@ def test_other_commands(lab):
     assert "open again" in lab("retract", 1, "-r", "misread")[1]
     assert lab("tell", "todo.csv", "--partial")[0] == 0
     Path("old.csv").write_text("arm,value\neve,0.1\neve,0.2\n")
-    assert json.loads(lab("observe", "old.csv", "--json")[1]) == {"number": 4}
+    assert json.loads(lab("observe", "old.csv", "--json")[1])["number"] == 4
     assert "taken back" in lab("retract", "--arm", "eve", "-r", "other batch")[1]
     table = list(csv.DictReader(io.StringIO(lab("export")[1])))
     states = {(row["round"], row["arm"]): row["state"] for row in table}

@@ -189,7 +189,9 @@ def ask(
             if again and not as_json:
                 typer.echo(f"combgame: {count(len(found), 'round')}{again}.", err=True)
         if not found:
-            typer.echo(f"combgame: {shell(study.status.next)}", err=True)
+            status = study.status
+            for line in (status.next, *(status.doubts if state == "certified" else ())):
+                typer.echo(f"combgame: {shell(str(line))}", err=True)
             leave(state)
             raise typer.Exit(NOTHING)
 
@@ -242,7 +244,6 @@ def tell(
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
         study.tell_many(told, final=not partial)
         status = study.status
-        doubts = [one for one in status.doubts if one.round in told]
         new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
         entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
         present = [[x for x in entry if x is not None and x == x] for entry in entries]
@@ -257,9 +258,9 @@ def tell(
                 **done,
                 "state": status.state,
                 "next": status.next,
-                "doubts": [one._asdict() for one in doubts],
+                "doubts": [one._asdict() for one in status.doubts],
             },
-            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *map(str, doubts)]),
+            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *map(str, status.doubts)]),
             as_json,
         )
 
@@ -311,7 +312,12 @@ def observe(
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
         number = study.observe(read_sheet(file, study.problem, study.name, rounds=False)[0], reason)
-        put({"number": number}, f"stored as number {number}, by which it can be retracted.", as_json)
+        status = study.status
+        put(
+            {"number": number, "state": status.state, "next": status.next, "doubts": [one._asdict() for one in status.doubts]},
+            "\n".join([f"stored as number {number}, by which it can be retracted. {status.next}", *map(str, status.doubts)]),
+            as_json,
+        )
 
 
 @app.command()

@@ -164,7 +164,9 @@ def advice(
     these = "pending round" if len(out) == 1 else count(len(out), "pending round")
     problem, counts = fold.setting.problem, fold.state.seen.counts
     if state == "certified":
-        return "Stop: the answer is certified; `decision` says why." + (
+        doubtful = len(fold.doubts())
+        but = f", but {count(doubtful, 'value')} {'is' if doubtful == 1 else 'are'} hard to believe: look there first"
+        return f"Stop: the answer is certified{but * (doubtful > 0)}; `decision` says why." + (
             f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
         )
     if state != "running":
