@@ -216,6 +216,9 @@ def test_other_commands(lab):
     assert lab("tell", "todo.csv", "--partial")[0] == 0
     Path("old.csv").write_text("arm,value\neve,0.1\neve,0.2\n")
     assert json.loads(lab("observe", "old.csv", "--json")[1])["number"] == 4
+    Path("typo.csv").write_text("arm,value\neve,100\n")
+    lab("observe", "typo.csv")
+    assert "number 5, data from outside, is taken back; observe it anew if" in lab("retract", 5, "-r", "mistyped")[1]
     assert "taken back" in lab("retract", "--arm", "eve", "-r", "other batch")[1]
     table = list(csv.DictReader(io.StringIO(lab("export")[1])))
     states = {(row["round"], row["arm"]): row["state"] for row in table}

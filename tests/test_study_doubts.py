@@ -110,6 +110,20 @@ def test_what_certifies_on_a_mistake_says_so():
     assert str(decision.doubts[0]) in str(decision) and decision.to_dict()["doubts"][0]["value"] == 1000.0 and len(numbers) == 3
 
 
+def test_data_from_outside_are_observed_anew():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), 1e-9, max_rounds=9)
+    study.observe({0: [0.0, 0.1, 0.2]})
+    bad = study.observe({0: 1000.0})
+    (one,) = study.status.doubts
+    assert one.outside and str(one).startswith(f"Data from outside, number {bad}, arm 0: 1000")
+    assert str(one).endswith(f"retract({bad}, reason), and observe it anew.")
+    study.retract(bad, "a point was lost")
+    study.close("enough")
+    assert "3 values were measured outside the study" in str(study.decision)
+    study.retract(arm=0, reason="contaminated")
+    assert "measured outside" not in str(study.decision)
+
+
 def test_of_two_values_that_do_not_fit_either_may_be_wrong():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), 1e-9, max_rounds=9)
     numbers = [study.observe({0: x}) for x in (1.0, 20.0)]

@@ -350,11 +350,12 @@ def retract(
     with opened(storage, name, client) as study:
         which = arm if arm is None or study.problem.names or not arm.isdigit() else int(arm)
         study.retract(round, reason, arm=which)
-        done = (
-            f"round {round} is open again: tell it anew, or fail it."
-            if arm is None
-            else f"all values of arm {arm} are taken back."
-        )
+        if arm is not None:
+            done = f"all values of arm {arm} are taken back."
+        elif any(one.id == round for one in study.pending):
+            done = f"round {round} is open again: tell it anew, or fail it."
+        else:
+            done = f"number {round}, data from outside, is taken back; observe it anew if it was mistyped."
         put({"round": round, "arm": arm}, done, as_json)
 
 

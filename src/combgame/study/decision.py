@@ -100,9 +100,10 @@ def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
         found.append(
             f"Data were retracted {some('retracted', 'time', 'times')}: the guarantee holds if why had nothing to do with the values."
         )
-    if "observed" in notes:
+    outside = sum(n for _, _, n in fold.state.outside)
+    if outside:
         found.append(
-            f"{some('observed', 'value was', 'values were')} measured outside the study: the guarantee holds if they were chosen before "
+            f"{count(outside, 'value')} {'was' if outside == 1 else 'were'} measured outside the study: the guarantee holds if they were chosen before "
             "anybody saw them, and come from the same arms."
         )
     if "averaged" in notes:

@@ -156,7 +156,9 @@ class Fold:
 
     def doubts(self) -> tuple[Doubt, ...]:
         """Values that are hard to believe; nothing depends on them."""
-        return doubts(self.setting.problem, self.state.seen, self.state.far)
+        outside = {number for number, _, _ in self.state.outside}
+        found = doubts(self.setting.problem, self.state.seen, self.state.far)
+        return tuple(one._replace(outside=one.round in outside) for one in found)
 
     def weakest(self) -> tuple[float, tuple[int, ...]]:
         """The evidence, and the rival that it is least against. (Below the threshold a run may have looked at the nearest pair only.)"""

@@ -48,6 +48,7 @@ class State:
         self.told = 0  # rounds of which something was told
         self.closed: str | None = None
         self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
+        self.outside: list[list[int]] = []  # data from outside: number, arm, values
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
@@ -121,7 +122,7 @@ class State:
     def _observed(self, event: Event, past: Past) -> None:
         self.last = event.round or self.last
         for arm, entry in entries(event).items():
-            self._note("observed", times=sum(n for _, n in pulls(entry)))
+            self.outside.append([self.last, arm, sum(n for _, n in pulls(entry))])
             self._note("averaged", isinstance(entry, dict))
             self._add(arm, entry, self.last)
 
@@ -138,6 +139,8 @@ class State:
             arms = sorted({arm for one in mine for arm in entries(one)})
             if mine[0].kind == "asked":
                 self._reopen(event.round, mine)
+        gone = event.round
+        self.outside = [one for one in self.outside if (one[0] != gone if gone is not None else one[1] != arms[0])]
         forget(self.seen, arms)
         self.far[:, :, arms] = nothing_far(len(arms))
         for number, arm, entry in remaining([*before, event], set(arms)):

@@ -234,7 +234,10 @@ class Study(Looking):
     def retract(
         self, round: Round | int | None = None, reason: str = "", *, arm: int | str | None = None, client: str | None = None
     ) -> None:
-        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it."""
+        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it.
+
+        Data from outside are taken back by their number, for good: observe them anew if they were mistyped.
+        """
         reason = _reason(reason, "retract")
         if (round is None) == (arm is None):
             raise InputError("retract: give a round, or arm=..., and not both.")
