@@ -114,6 +114,18 @@ def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
     assert code == 3 and "certified, but 1 value is hard to believe" in told and "1000 is" in told
 
 
+def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 3, "--out", "todo.csv")
+    head, *lines = Path("todo.csv").read_text().splitlines()
+    filled = [line + ("1000" if ",bob," in line else "0.4") for line in lines]
+    Path("todo.csv").write_text("\n".join([head, *filled]) + "\n")
+    code, told = lab("tell", "todo.csv")
+    assert code == 0 and "The answer rests on a single value of bob, 1000 in round" in told
+    assert "`--min-pulls 2` asks for two values of every arm" in told and "min_pulls" not in told + lab("status")[1]
+    assert "rests on a single value of bob" in lab("ask")[1]
+
+
 def test_a_whole_experiment_on_the_command_line(lab):
     rng = np.random.default_rng(0)
     assert lab("create", "screen.toml", "--delta", 0.05)[0] == 0

@@ -135,7 +135,22 @@ def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
     for todo, x in zip(study.ask(3), (1.0, 1000.0, 1.1), strict=True):
         study.tell(todo, {todo.arms[0]: x})
     assert study.decision.certified and study.decision.doubts == ()
-    assert any("3 arms have a single value each" in one and "min_pulls=2" in one for one in study.decision.assumptions)
+    assert (
+        "The answer rests on a single value of b, 1000 in round 2, and of c, 1.1 in round 3: measure them again before you rely on it "
+        "(min_pulls=2 asks for two values of every arm)."
+    ) in study.decision.assumptions
+    assert any(one.startswith("Arm a has a single value") and "min_pulls=2" in one for one in study.decision.assumptions)
+    study.observe({"b": 1.2})  # measured again; the decision is still that of its time
+    assert any("a single value of b, 1000 in round 2" in one for one in study.decision.assumptions)
+
+
+def test_a_single_value_may_be_data_from_outside():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["a", "b"]))
+    study.observe({"a": [1.0, 1.1]})
+    study.observe({"b": 1000.0})
+    assert any(
+        "a single value of b, 1000 in the data from outside, number 2: measure it" in one for one in study.decision.assumptions
+    )
 
 
 def test_coins_are_not_doubted():

@@ -47,6 +47,7 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"\bif_exists='(\w+)'", r"--if-exists \1"),
     (r"\bthreshold='(\w+)'", r"--threshold \1"),
     (r"\barm=\.\.\.", "--arm"),
+    (r"\bmin_pulls=(\d+)", r"`--min-pulls \1`"),
 )
 
 
@@ -129,7 +130,9 @@ def create(
     threshold: Annotated[str, typer.Option(help="When it is enough.")] = "mixture",
     seed: Annotated[int, typer.Option(help="The same seed, the same experiment.")] = 0,
     epsilon: Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")] = 0.0,
-    min_pulls: Annotated[int, typer.Option(help="Every arm that matters gets so many values first.")] = 0,
+    min_pulls: Annotated[
+        int, typer.Option(help="Every arm that matters gets so many values first; 2 is cheap insurance against typing mistakes.")
+    ] = 0,
     max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
     deadline: Annotated[str | None, typer.Option(help="Give up at this time, such as 2030-01-31T18:00.")] = None,
     if_exists: Annotated[str, typer.Option(help="error, resume or replace.")] = "error",
@@ -190,8 +193,8 @@ def ask(
                 typer.echo(f"combgame: {count(len(found), 'round')}{again}.", err=True)
         if not found:
             status = study.status
-            for line in (status.next, *(status.doubts if state == "certified" else ())):
-                typer.echo(f"combgame: {shell(str(line))}", err=True)
+            for line in (status.next, *(warnings(study, status) if state == "certified" else ())):
+                typer.echo(f"combgame: {shell(line)}", err=True)
             leave(state)
             raise typer.Exit(NOTHING)
 
@@ -260,9 +263,18 @@ def tell(
                 "next": status.next,
                 "doubts": [one._asdict() for one in status.doubts],
             },
-            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *map(str, status.doubts)]),
+            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *warnings(study, status)]),
             as_json,
         )
+
+
+def warnings(study: Any, status: Any) -> list[str]:
+    """What to look at before relying on the answer, whoever told it."""
+    from .decision import RESTS
+
+    decision = study.decision if status.state == "certified" else None
+    single = [] if decision is None else [one for one in decision.assumptions if one.startswith(RESTS)]
+    return [*map(str, status.doubts), *single]
 
 
 def summary(stored: list[int], already: list[int], values: int, missing: int, blank: list[int]) -> str:
@@ -315,7 +327,7 @@ def observe(
         status = study.status
         put(
             {"number": number, "state": status.state, "next": status.next, "doubts": [one._asdict() for one in status.doubts]},
-            "\n".join([f"stored as number {number}, by which it can be retracted. {status.next}", *map(str, status.doubts)]),
+            "\n".join([f"stored as number {number}, by which it can be retracted. {status.next}", *warnings(study, status)]),
             as_json,
         )
 

@@ -33,10 +33,11 @@ class Doubt(NamedTuple):
     outside: bool = False  # whether it is data from outside
 
     def __str__(self) -> str:
+        what, anew = ("Data from outside, number", "observe") if self.outside else ("Round", "tell")
         return (
-            f"{'Data from outside, number' if self.outside else 'Round'} {self.round}, arm {self.name}: {self.value:g} is {self.errors:,.3g} standard errors from the mean of the arm's "
+            f"{what} {self.round}, arm {self.name}: {self.value:g} is {self.errors:,.3g} standard errors from the mean of the arm's "
             f"{f'{self.others:,} other values' if self.others > 1 else 'only other value'} (a heuristic; it counts as it was told): "
-            f"if it is a mistake, retract({self.round}, reason), and {'observe' if self.outside else 'tell'} it anew."
+            f"if it is a mistake, retract({self.round}, reason), and {anew} it anew."
         )
 
 

@@ -170,6 +170,13 @@ class Fold:
                 return least, arms_of(rival)
         return float(view.evidence[0]), arms_of(view.rival)
 
+    def single(self, arms: set[int]) -> list[list[Any]]:
+        """Of some arms, those that have one value: the arm, the value, its round, and whether it is data from outside."""
+        one = [a for a in sorted(arms) if self.state.seen.counts[a] == 1.0]
+        outside = {number for number, _, _ in self.state.outside} if one else set()
+        found = [(a, float(self.state.far[0, 0, a]), int(self.state.far[0, 2, a])) for a in one]
+        return [[a, value, number, number in outside] for a, value, number in found]
+
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""
         side, t = self.told, int(self.state.seen.clock[0])
@@ -179,5 +186,6 @@ class Fold:
             "evidence": evidence, "threshold": level, "rounds": self.state.told,
             "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
             "seq": self.state.seq if event is None else event.seq,
+            "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip
