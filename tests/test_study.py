@@ -587,6 +587,20 @@ def test_a_study_that_was_closed_by_hand_stays_closed():
     assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
 
 
+def test_the_status_of_a_study_that_has_stopped_is_of_then():
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"]))
+    study.observe({"a": [0.0, 0.1], "b": [1.0, 1.1], "c": [0.2, 0.3]})
+    before = study.status
+    assert study.state == "certified" and before.rivals[0].answer == study.decision.rival == (2,) and len(before.rivals) == 2
+    study.observe({"a": [0.9] * 20})
+    study.observe({"a": 2.0})
+    after = study.status
+    assert (after.leader, after.evidence, after.late) == (before.leader, before.evidence, 2)
+    assert after.rivals == before.rivals[:1] and "later        2 results: stored, but not part of this" in str(after)
+    assert after.rivals[0].evidence == after.evidence and "against c" in study.decision.sentence and before.late == 0
+    study.close_storage()
+
+
 def test_min_pulls_come_first():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
     while not study.done:

@@ -48,6 +48,7 @@ class Status:
     next: str  # what to do now
     clients: tuple[str | None, ...] = ()  # who has the pending rounds
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
+    late: int = 0  # results that came after it had stopped: everything above is without them, but for `doubts`
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
@@ -64,6 +65,7 @@ class Status:
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
+            *([f"  later        {count(self.late, 'result')}: stored, but not part of this"] if self.late else []),
             f"  pending      {count(len(self.pending), 'round')}{self._who()}"
             + (f"; {len(self.expired)} of them overdue" if self.expired else "")
             + (
@@ -149,11 +151,14 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     if state != "running":
         facts = fold.ended or facts
     leader = tuple(facts["answer"])
+    close = rivals(fold) if facts["values"] else ()
+    if fold.late:  # what is known now is not what it stopped with
+        close = (Rival(tuple(facts["rival"]), problem.label(facts["rival"]), facts["evidence"]),)
     return Status(
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
-        rivals(fold) if facts["values"] else (), facts["rounds"], facts["values"], out, overdue, waiting, left,
+        close, facts["rounds"], facts["values"], out, overdue, waiting, left,
         advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
-        fold.doubts(),
+        fold.doubts(), fold.late,
     )  # fmt: skip
 
 
