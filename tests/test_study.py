@@ -14,6 +14,7 @@ import combgame as cg
 from combgame.presets import PRESETS
 from combgame.simulate import make_bench
 from combgame.study.decision import decide
+from combgame.study.fold import Fold
 from combgame.study.snapshot import dump, load
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
@@ -599,6 +600,35 @@ def test_the_status_of_a_study_that_has_stopped_is_of_then():
     assert after.rivals == before.rivals[:1] and "later        2 results: stored, but not part of this" in str(after)
     assert after.rivals[0].evidence == after.evidence and "against c" in study.decision.sentence and before.late == 0
     study.close_storage()
+
+
+def test_rounds_that_are_told_together_are_judged_together():
+    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
+    values = {1: {0: 0.0}, 2: {1: 50.0}, 3: {0: 0.1}, 4: {1: 50.1}}
+    apart, whole = cg.Study(problem), cg.Study(problem)
+    for study in (apart, whole):
+        assert [one.arms for one in study.ask(4)] == [(0,), (1,), (0,), (1,)]
+    for number, said in values.items():
+        apart.tell(number, said)
+    assert (apart.decision.rounds, fold_of(apart).late) == (2, 2)
+    called = []
+    whole._calls = (None, called.append, called.append)
+    whole.tell_many({**values, 4: {}}, final=False)
+    whole.tell_many(values)  # the first three again, and the last
+    assert [one for one in called if isinstance(one, int)] == [1, 2, 3, 4] and called[3].rounds == whole.decision.rounds == 3
+    study = cg.Study(problem)
+    study.ask(4)
+    study.tell_many(values)
+    decision = study.decision
+    assert decision.certified and (decision.rounds, decision.values, fold_of(study).late) == (4, 4, 0)
+    assert "still out" not in str(decision) and "came after" not in str(decision)
+    assert [one.data.get("more", False) for one in study.events() if one.kind == "told"] == [True, True, True, False]
+    assert [one["rounds"] for one in study.history()] == [4] and study.replay().same
+    again = Fold(study._setting, "auto")
+    for k, event in enumerate(study.events()):
+        again.apply(event, lambda k=k: study.events()[:k])
+    again.state.seal = fold_of(study).state.seal
+    assert dump(again) == dump(fold_of(study)) and decide(again, again.ended) == decision
 
 
 def test_min_pulls_come_first():

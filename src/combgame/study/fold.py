@@ -70,7 +70,7 @@ class Fold:
                 self.differences.append({"round": event.round, "asked": tuple(event.data["arms"]), "now": mine})
         self.state.apply(event, past)
         self.late += self.ended is not None and event.kind in ("told", "observed")
-        if event.kind in ("created", "told", "observed", "retracted", "closed"):
+        if event.kind in ("created", "told", "observed", "retracted", "closed") and not event.data.get("more"):
             self.judge(event)
 
     @property

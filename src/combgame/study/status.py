@@ -152,7 +152,7 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
         facts = fold.ended or facts
     leader = tuple(facts["answer"])
     close = rivals(fold) if facts["values"] else ()
-    if fold.late:  # what is known now is not what it stopped with
+    if fold.late and close:  # what is known now is not what it stopped with
         close = (Rival(tuple(facts["rival"]), problem.label(facts["rival"]), facts["evidence"]),)
     return Status(
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],

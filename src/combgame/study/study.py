@@ -185,7 +185,7 @@ class Study(Looking):
         self.tell_many({_number(round, "tell"): values}, final, client)
 
     def tell_many(self, told: Mapping[Any, Any], final: bool = True, client: str | None = None) -> None:
-        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing."""
+        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it is judged as a whole."""
         rounds: dict[int, Any] = {}
         for key, values in told.items():
             number = _number(key, "tell")
@@ -193,21 +193,23 @@ class Study(Looking):
                 raise InputError(f"tell_many: round {number} is given twice; give it once.")
             rounds[number] = values
         with self._session.writing(_client(client) or self.client) as batch:
-            fresh = [self._tell(batch, number, values, bool(final)) for number, values in rounds.items()]
+            found = {number: self._read(batch, number, values, bool(final)) for number, values in rounds.items()}
+            fresh = {number: new for number, new in found.items() if new is not None}
+            for k, (number, new) in enumerate(fresh.items(), start=1):
+                more: dict[str, Any] = {"more": True} if k < len(fresh) else {}  # judged after the last of them
+                batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=bool(final), **more)
             decision = self._certified(batch)
-        self._call(told=[number for number, new in zip(rounds, fresh, strict=True) if new], certified=decision)
+        self._call(told=list(fresh), certified=decision)
 
-    def _tell(self, batch: Batch, number: int, values: Any, final: bool) -> bool:
+    def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
+        """What is new of a round; None if nothing is."""
         known, how = look_up(batch, number, "tell")
         if how == "given up":
             raise StudyError(f"tell: round {number} was given up; what was measured nevertheless can be told with observe().")
         if how == "observed":
             raise StudyError(f"tell: number {number} is data from outside, not a round; it can only be retracted.")
         new = self._news(number, known, read_values(self.problem, values, known.arms, f"tell: round {number}"))
-        if not new and not (final and known.left):
-            return False
-        batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=final)
-        return True
+        return new if new or (final and known.left) else None
 
     def _news(self, number: int, known: Open, given: dict[int, Entry]) -> dict[int, Entry]:
         """What was not told before."""
