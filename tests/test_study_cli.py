@@ -259,6 +259,11 @@ def test_other_commands(lab):
             "line 2: the table is of the study 'plates', not of 'study'",
         ),
         ("round,arm,value\n", "no lines"),
+        ("round,arm,value,sd\n1,ann,0.5,0.1\n", "the column 'sd' is not known; take it out, or call it note"),
+        ("round,arm,value,n\n1,ann,0.5,0\n", "line 2: n = 0 must be at least 1"),
+        ("round,arm,value,n\n1,ann,0.5,two\n", "line 2: n = 'two' must be a whole number"),
+        ("round,arm,value,n\n1,ann,0.5,3\n1,ann,0.4,\n", "line 3: a mean of n values must be the only line"),
+        ("round,arm,value\n1,ann,inf\n1,bob,0.5\n", "a blank cell says that a value is missing"),
         ("", "must name the columns"),
     ],
 )
@@ -270,6 +275,38 @@ def test_a_table_that_is_refused_is_refused_as_a_whole(lab, table, sentence):
     assert code == 2 and sentence in text
     with cg.Study.open("sqlite:///lab.db") as study:
         assert len(study.events()) == 2
+
+
+def test_means_of_n_values_in_a_table(lab):
+    lab("create", "screen.toml", "--delta", 1e-9)
+    lab("ask")
+    Path("todo.csv").write_text("round,arm,value,N,note,\n1,ann,0.5,3,good,\n1,bob,0.4,,,\n")
+    assert "1 round, 4 values stored." in lab("tell", "todo.csv")[1]
+    assert "1 round was there already" in lab("tell", "todo.csv")[1]
+    Path("old.csv").write_text("arm,value,n\neve,0.1,5\n")
+    assert lab("observe", "old.csv")[0] == 0
+    with cg.Study.open("sqlite:///lab.db") as study:
+        assert study.events()[2].data["values"] == {"0": {"mean": 0.5, "n": 3}, "1": 0.4}
+        assert study.events()[3].data["values"] == {"4": {"mean": 0.1, "n": 5}}
+
+
+@pytest.mark.parametrize(
+    ("rewards", "table", "sentence"),
+    [
+        ("bernoulli", "0.7,", "0.7 must be 0 or 1; give a share of n results as the value, with n in a column n."),
+        ("bernoulli", "0.78,9", "which is not a whole number; give the share with ten digits."),
+        ("bernoulli", "0.7777777778,9", None),
+        ("gaussian", "0.7,9", "give each value a line of its own."),
+    ],
+)
+def test_what_a_table_can_say_of_shares_and_means(lab, rewards, table, sentence):
+    known = ", known = false" if rewards == "gaussian" else ""
+    Path("screen.toml").write_text(f'actions = {{kind = "arms", arms = 2}}\nrewards = {{kind = "{rewards}"{known}}}\n')
+    assert lab("create", "screen.toml")[0] == 0
+    lab("ask")
+    Path("todo.csv").write_text(f"round,arm,value,n\n1,0,{table}\n")
+    code, text = lab("tell", "todo.csv")
+    assert code == 0 if sentence is None else code == 2 and sentence in text
 
 
 def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):

@@ -47,6 +47,10 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"\bif_exists='(\w+)'", r"--if-exists \1"),
     (r"\bthreshold='(\w+)'", r"--threshold \1"),
     (r"\barm=\.\.\.", "--arm"),
+    (r"give a share of n results as \(share, n\)", "give a share of n results as the value, with n in a column n"),
+    (r"give the share unrounded, such as .*\)\.", "give the share with ten digits."),
+    (r"give the values as a list", "give each value a line of its own"),
+    (r"None says that a value is missing", "a blank cell says that a value is missing"),
     (r"\bmin_pulls=(\d+)", r"`--min-pulls \1`"),
 )
 
@@ -249,10 +253,10 @@ def tell(
         status = study.status
         new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
         entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
-        present = [[x for x in entry if x is not None and x == x] for entry in entries]
+        present = [[x[1] if isinstance(x, tuple) else 1 for x in entry if x is not None and x == x] for entry in entries]
         done: dict[str, Any] = {
             "stored": [number for number in told if new[number]], "already": [number for number in told if not new[number]],
-            "values": sum(map(len, present)), "missing": present.count([]),
+            "values": sum(map(sum, present)), "missing": present.count([]),
         }  # fmt: skip
         put(
             {
@@ -314,7 +318,7 @@ def check_whole(path: Path, sheet: dict[int, dict[int, Any]], left: dict[int, tu
 
 @app.command()
 def observe(
-    file: Annotated[Path, typer.Argument(help="A table with the columns arm and value.")],
+    file: Annotated[Path, typer.Argument(help="A table with the columns arm and value, and n where a value is the mean of n.")],
     storage: Where,
     name: Name = None,
     reason: Reason = "measured outside the study",
