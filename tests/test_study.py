@@ -301,6 +301,9 @@ def test_a_share_of_coins_is_a_whole_number_of_them():
         (lambda s: s.ask(client=""), "client = ''"),
         (lambda s: s.close(""), "says why"),
         (lambda s: s.tell_many({1.0: {}}), "round = 1.0"),
+        (lambda s: s.tell_many([(1, {}), (1, {})]), "round 1 is given twice"),
+        (lambda s: s.tell_many([1, 2]), r"tell_many: told = \[1, 2\] must be values by round"),
+        (lambda s: s.tell_many(7), "tell_many: told = 7 must be values by round"),
         (lambda s: s.tell_many({True: {}}), "round = True"),
         (lambda s: s.tell_many({1: {}, s.pending[0]: {}}), "round 1 is given twice"),
         (lambda s: s.observe({0: 1.0}, reason=5), "reason = 5"),
@@ -629,6 +632,13 @@ def test_rounds_that_are_told_together_are_judged_together():
         again.apply(event, lambda k=k: study.events()[:k])
     again.state.seal = fold_of(study).state.seal
     assert dump(again) == dump(fold_of(study)) and decide(again, again.ended) == decision
+
+
+def test_rounds_may_be_told_as_pairs():
+    study = cg.Study(PROBLEM)
+    one, two = study.ask(2)
+    study.tell_many([(one, dict.fromkeys(one.arms, 0.1)), (two.id, dict.fromkeys(two.arms, 0.2))])
+    assert study.status.rounds == 2 and study.status.values == 4
 
 
 def test_min_pulls_come_first():

@@ -1,7 +1,7 @@
 """Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is sure."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from ..errors import InputError, StudyError, UnknownNameError
@@ -184,10 +184,21 @@ class Study(Looking):
         """
         self.tell_many({_number(round, "tell"): values}, final, client)
 
-    def tell_many(self, told: Mapping[Any, Any], final: bool = True, client: str | None = None) -> None:
-        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it is judged as a whole."""
+    def tell_many(
+        self, told: Mapping[Any, Any] | Iterable[tuple[Any, Any]], final: bool = True, client: str | None = None
+    ) -> None:
+        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it is judged as a whole.
+
+        told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list of pairs (round, values).
+        """
         rounds: dict[int, Any] = {}
-        for key, values in told.items():
+        try:
+            pairs = [(key, values) for key, values in (told.items() if isinstance(told, Mapping) else told)]
+        except (TypeError, ValueError):
+            raise InputError(
+                f"tell_many: told = {told!r} must be values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)."
+            ) from None
+        for key, values in pairs:
             number = _number(key, "tell")
             if number in rounds:
                 raise InputError(f"tell_many: round {number} is given twice; give it once.")
