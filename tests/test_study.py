@@ -641,6 +641,18 @@ def test_rounds_may_be_told_as_pairs():
     assert study.status.rounds == 2 and study.status.values == 4
 
 
+def test_the_status_has_the_settings():
+    study = cg.Study(PROBLEM, 0.1, max_rounds=3)
+    assert "\n  settings     delta 0.1, rule frank-wolfe, threshold mixture, at most 3 rounds\n" in str(study.status)
+    study.extend(7, reason="a grant")
+    assert "at most 7 rounds" in str(study.status)
+    study = cg.Study(PROBLEM, epsilon=0.2, min_pulls=2, deadline="2999-01-31T18:00", rule=cg.CombGame(learner=cg.LLOO()))
+    assert study.status.settings["deadline"].startswith("2999-01-31T18:00:00") and "LLOO" in study.status.settings["rule"]
+    text = str(study.status)
+    assert "epsilon 0.2, at least 2 values of every arm, until 2999-01-31T18:00:00" in text and "rounds\n  spent" not in text
+    assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
+
+
 def test_min_pulls_come_first():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
     while not study.done:

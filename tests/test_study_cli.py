@@ -367,6 +367,8 @@ def test_status_says_who_has_what(lab):
     lab("create", "screen.toml")
     lab("ask")
     assert "Measure and tell the pending round;" in lab("status")[1]
+    assert "settings     delta 0.05, rule frank-wolfe, threshold mixture\n" in lab("status")[1]
+    assert json.loads(lab("status", "--json")[1])["settings"]["delta"] == 0.05
     lab("ask", "-n", 2)
     lab("ask", "--client", "you")
     assert "pending      3 rounds: 1 (me), 2 (me), 3 (you)\n" in lab("status")[1]

@@ -138,7 +138,9 @@ def create(
         int, typer.Option(help="Every arm that matters gets so many values first; 2 is cheap insurance against typing mistakes.")
     ] = 0,
     max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
-    deadline: Annotated[str | None, typer.Option(help="Give up at this time, such as 2030-01-31T18:00.")] = None,
+    deadline: Annotated[
+        str | None, typer.Option(help="Give up at this time, such as 2030-01-31T18:00 (local time, or with an offset: +01:00).")
+    ] = None,
     if_exists: Annotated[str, typer.Option(help="error, resume or replace.")] = "error",
     client: Client = None,
     as_json: AsJson = False,

@@ -1,7 +1,8 @@
 """Where a study stands, and what to do next."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ class Status:
     next: str  # what to do now
     clients: tuple[str | None, ...] = ()  # who has the pending rounds
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)  # the limits as they are now; the deadline in local time
     late: int = 0  # results that came after it had stopped: everything above is without them, but for `doubts`
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,6 +61,7 @@ class Status:
         left = "too early to say" if self.forecast is None else f"about {self.forecast[0]:,} to {self.forecast[1]:,}"
         lines = [
             f"study {self.name}: {self.state}",
+            f"  settings     {said(self.settings)}",
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of {self.threshold:.2f})",
             *(
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f})"
@@ -84,6 +87,43 @@ class Status:
         pairs = list(zip(self.pending, self.clients, strict=False))
         said = [f"{number}" if client is None else f"{number} ({client})" for number, client in pairs[:most]]
         return (": " + ", ".join(said) + ", ..." * (len(pairs) > most)) if said else ""
+
+
+def settings(fold: Fold) -> dict[str, Any]:
+    """What the study was made with, as plain data; max_rounds and deadline as they are now."""
+    setting, end = fold.setting, fold.deadline
+    rule = setting.rule if isinstance(setting.rule, str) else repr(setting.rule)
+    return {
+        "delta": setting.delta, "rule": rule, "threshold": setting.threshold, "seed": setting.seed, "epsilon": setting.epsilon,
+        "min_pulls": setting.min_pulls, "max_rounds": fold.max_rounds, "deadline": None if end is None else local(end),
+    }  # fmt: skip
+
+
+def local(at: float) -> str:
+    """A moment in the time zone of this machine.
+
+    >>> local(1e99)
+    '1e+99 seconds after 1970'
+    """
+    try:
+        return datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+    except (OverflowError, OSError, ValueError):
+        return f"{at:g} seconds after 1970"
+
+
+def said(settings: dict[str, Any]) -> str:
+    """
+    >>> said({"delta": 0.05, "rule": "lloo", "threshold": "mixture", "epsilon": 0.0, "min_pulls": 2, "max_rounds": 40, "deadline": None})
+    'delta 0.05, rule lloo, threshold mixture, at least 2 values of every arm, at most 40 rounds'
+    """
+    words = {
+        "epsilon": "epsilon {:g}",
+        "min_pulls": "at least {} values of every arm",
+        "max_rounds": "at most {} rounds",
+        "deadline": "until {}",
+    }
+    words = {"delta": "delta {:g}", "rule": "rule {}", "threshold": "threshold {}", **words}
+    return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
 
 
 def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
@@ -158,7 +198,7 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
         close, facts["rounds"], facts["values"], out, overdue, waiting, left,
         advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
-        fold.doubts(), fold.late,
+        fold.doubts(), settings(fold), fold.late,
     )  # fmt: skip
 
 
