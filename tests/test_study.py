@@ -653,6 +653,20 @@ def test_the_status_has_the_settings():
     assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
 
 
+def test_a_certified_study_cannot_be_closed():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    number = study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
+    events = len(study.events())
+    with pytest.raises(cg.StudyError, match=r"close: study 'study' is certified; there is nothing to close\."):
+        study.close("the end of the year")
+    assert len(study.events()) == events
+    study.retract(number, "mistyped")
+    assert study.state == "running"
+    study.close("enough")
+    study.close("really")
+    assert study.state == "by hand"
+
+
 def test_min_pulls_come_first():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
     while not study.done:

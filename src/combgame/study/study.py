@@ -319,9 +319,11 @@ class Study(Looking):
             batch.add("extended", None, reason, **given)
 
     def close(self, reason: str, client: str | None = None) -> None:
-        """End the study by hand."""
+        """End the study by hand, if it is not certified; closing it twice is harmless."""
         reason = _reason(reason, "close")
         with self._session.writing(_client(client) or self.client) as batch:
+            if batch.fold.ended is not None and batch.fold.ended["why"] == "certified":
+                raise StudyError(f"close: study {self.name!r} is certified; there is nothing to close.")
             if batch.fold.state.closed is None:
                 batch.add("closed", None, reason)
 
