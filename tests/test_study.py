@@ -667,6 +667,19 @@ def test_a_certified_study_cannot_be_closed():
     assert study.state == "by hand"
 
 
+def test_an_arm_told_anew_is_noted_like_any_other():
+    study = cg.Study(PROBLEM)
+    todo = study.ask()
+    study.tell(todo, {0: 1000.0, 1: 0.3})
+    study.retract(arm=0, reason="a point was lost")
+    study.tell(todo, {0: (1.0, 4)})
+    study.retract(arm=1, reason="contaminated")
+    study.tell(todo, {1: None})
+    study.close("enough")
+    assert "1 entry was told as means" in str(study.decision) and "1 value is missing" in str(study.decision)
+    assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
+
+
 def test_min_pulls_come_first():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
     while not study.done:
@@ -843,7 +856,7 @@ def test_the_clocks():
 
 class NaiveRound:
     def __init__(self, arms, state="open", owner=None):
-        self.arms, self.state, self.owner, self.said = arms, state, owner, {}
+        self.arms, self.state, self.owner, self.said, self.again = arms, state, owner, {}, set()
 
 
 class Naive:
@@ -927,10 +940,23 @@ class Machine(RuleBasedStateMachine):
             return
         events = len(self.study.events())
         self.study.tell(number, self.naive.rounds[number].said)
-        for a in self.naive.rounds[number].arms:
+        for a in set(self.naive.rounds[number].arms) - self.naive.rounds[number].again:
             with pytest.raises(cg.StudyError, match="retract"):
                 self.study.tell(number, {a: 77.0})
         assert len(self.study.events()) == events
+
+    @rule(data=st.data(), final=st.booleans())
+    def tell_anew(self, data, final):
+        """An arm that was retracted after its round had ended."""
+        found = [n for n in self.those("told") if self.naive.rounds[n].again]
+        if found:
+            number = data.draw(st.sampled_from(found))
+            one = self.naive.rounds[number]
+            arm, x = data.draw(st.sampled_from(sorted(one.again))), data.draw(st.sampled_from([0.1, 0.75, None]))
+            assert self.study.tell_many({number: {**one.said, arm: x}}, final) == {number: {arm: x}}
+            one.said[arm] = x
+            one.again.remove(arm)
+            self.naive.told.append((number, arm, [] if x is None else [x]))
 
     @rule(data=st.data(), retry=st.booleans())
     def fail(self, data, retry):
@@ -955,7 +981,7 @@ class Machine(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(found))
         self.study.retract(number, "wrong")
         self.naive.told = [one for one in self.naive.told if one[0] != number]
-        self.naive.rounds[number].said = {}
+        self.naive.rounds[number].said, self.naive.rounds[number].again = {}, set()
         if self.naive.rounds[number].state == "told":
             self.naive.rounds[number].state = "open"
 
@@ -967,6 +993,10 @@ class Machine(RuleBasedStateMachine):
         for n in self.those("open", "waiting"):
             self.naive.told = [one for one in self.naive.told if one[:2] != (n, arm)]
             self.naive.rounds[n].said.pop(arm, None)
+        for n in self.those("told"):
+            if self.naive.rounds[n].said.get(arm) is not None:
+                self.naive.rounds[n].again.add(arm)
+                del self.naive.rounds[n].said[arm]
         self.naive.told = [(n, a, [] if a == arm else xs) for n, a, xs in self.naive.told]
 
     @rule(arm=st.integers(0, 5), x=st.sampled_from([0.5, [1.0, 1.0]]))

@@ -126,6 +126,21 @@ def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
     assert "rests on a single value of bob" in lab("ask")[1]
 
 
+def test_the_values_of_an_arm_that_was_retracted_are_told_anew(lab):
+    lab("create", "screen.toml", "--delta", 1e-9)
+    lab("ask", "--out", "todo.csv")
+    Path("todo.csv").write_text("round,arm,value\n1,ann,1000\n1,bob,0.4\n")
+    lab("tell", "todo.csv")
+    code, text = lab("retract", "--arm", "ann", "-r", "a point was lost")
+    assert code == 0 and "anew in their rounds (`combgame study tell`)" in text
+    Path("todo.csv").write_text("round,arm,value\n1,ann,1.000\n1,bob,0.4\n")
+    assert "1 round, 1 value stored." in lab("tell", "todo.csv")[1]
+    assert "0 rounds, 0 values stored; 1 round was there already." in lab("tell", "todo.csv")[1]
+    assert [row["mean"] for row in csv.DictReader(io.StringIO(lab("export")[1]))] == ["1.0", "0.4"]
+    Path("todo.csv").write_text("round,arm,value\n1,ann,1.5\n1,bob,0.4\n")
+    assert lab("tell", "todo.csv")[0] == 2 and lab("replay")[0] == 0
+
+
 def test_a_whole_experiment_on_the_command_line(lab):
     rng = np.random.default_rng(0)
     assert lab("create", "screen.toml", "--delta", 0.05)[0] == 0

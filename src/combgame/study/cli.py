@@ -13,6 +13,7 @@ import typer
 
 from ..errors import CombGameError, InputError, StoreError
 from .sheet import read_sheet, write_sheet
+from .values import pulls
 from .words import count
 
 app = typer.Typer(
@@ -251,14 +252,12 @@ def tell(
         told = {number: values for number, values in sheet.items() if number not in blank}
         if partial:
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
-        study.tell_many(told, final=not partial)
+        new = study.tell_many(told, final=not partial)
         status = study.status
-        new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
-        entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
-        present = [[x[1] if isinstance(x, tuple) else 1 for x in entry if x is not None and x == x] for entry in entries]
+        present = [sum(n for _, n in pulls(entry)) for entries in new.values() for entry in entries.values()]
         done: dict[str, Any] = {
-            "stored": [number for number in told if new[number]], "already": [number for number in told if not new[number]],
-            "values": sum(map(sum, present)), "missing": present.count([]),
+            "stored": list(new), "already": [number for number in told if number not in new],
+            "values": sum(present), "missing": present.count(0),
         }  # fmt: skip
         put(
             {
@@ -369,7 +368,10 @@ def retract(
         which = arm if arm is None or study.problem.names or not arm.isdigit() else int(arm)
         study.retract(round, reason, arm=which)
         if arm is not None:
-            done = f"all values of arm {arm} are taken back."
+            done = (
+                f"all values of arm {arm} are taken back: tell those that are right, or were mistyped, anew in their rounds "
+                "(`combgame study tell`); data from outside, observe anew."
+            )
         elif any(one.id == round for one in study.pending):
             done = f"round {round} is open again: tell it anew, or fail it."
         else:

@@ -26,6 +26,7 @@ class Open:
     told: dict[int, Entry] = field(default_factory=dict)
     waiting: bool = False  # it failed, and is to be asked again
     touched: bool = False  # something was told of it, even if it was retracted
+    again: list[int] = field(default_factory=list)  # of a finished round: arms that were retracted since, which may be told anew
 
     @property
     def left(self) -> list[int]:
@@ -82,7 +83,12 @@ class State:
         known.client, known.until = event.client, data.get("until")
 
     def _told(self, event: Event, past: Past) -> None:
-        number, known = event.round or 0, self.open[event.round or 0]
+        number = event.round or 0
+        if number not in self.open:  # an arm that was retracted after the round had ended
+            for arm, entry in entries(event).items():
+                self._enter(arm, entry, number)
+            return
+        known = self.open[number]
         if not known.touched:
             earlier = takewhile(lambda other: other < number, self.open)
             self._note("overtaking", any(not self.open[other].waiting for other in earlier))
@@ -100,6 +106,9 @@ class State:
         known.told[arm] = entry
         if not known.waiting:
             self.pending[arm] -= 1.0
+        self._enter(arm, entry, number)
+
+    def _enter(self, arm: int, entry: Entry, number: int) -> None:
         self._note("missing", entry is None)
         self._note("averaged", isinstance(entry, dict))
         self._add(arm, entry, number)
@@ -123,8 +132,7 @@ class State:
         self.last = event.round or self.last
         for arm, entry in entries(event).items():
             self.outside.append([self.last, arm, sum(n for _, n in pulls(entry))])
-            self._note("averaged", isinstance(entry, dict))
-            self._add(arm, entry, self.last)
+            self._enter(arm, entry, self.last)
 
     def _retracted(self, event: Event, past: Past) -> None:
         before = list(past())

@@ -186,10 +186,11 @@ class Study(Looking):
 
     def tell_many(
         self, told: Mapping[Any, Any] | Iterable[tuple[Any, Any]], final: bool = True, client: str | None = None
-    ) -> None:
+    ) -> dict[int, dict[int, Entry]]:
         """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it is judged as a whole.
 
         told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list of pairs (round, values).
+        Returns what was new of it, by round and arm.
         """
         rounds: dict[int, Any] = {}
         try:
@@ -208,9 +209,11 @@ class Study(Looking):
             fresh = {number: new for number, new in found.items() if new is not None}
             for k, (number, new) in enumerate(fresh.items(), start=1):
                 more: dict[str, Any] = {"more": True} if k < len(fresh) else {}  # judged after the last of them
-                batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=bool(final), **more)
+                last = bool(final) and number in batch.fold.state.open
+                batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=last, **more)
             decision = self._certified(batch)
         self._call(told=list(fresh), certified=decision)
+        return fresh
 
     def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
         """What is new of a round; None if nothing is."""
@@ -225,13 +228,13 @@ class Study(Looking):
     def _news(self, number: int, known: Open, given: dict[int, Entry]) -> dict[int, Entry]:
         """What was not told before."""
         for arm, entry in given.items():
-            if arm in known.told and known.told[arm] != entry:
+            if arm in known.told and known.told[arm] != entry and arm not in known.again:
                 old = "missing" if known.told[arm] is None else known.told[arm]
                 raise StudyError(
                     f"tell: round {number}: arm {self.problem.label([arm])} was told to be {old}, and now {entry}; nothing was changed: "
                     f"retract({number}, reason) first if it was wrong; if the round was measured twice, observe() adds the second."
                 )
-        return {arm: entry for arm, entry in given.items() if arm not in known.told}
+        return {arm: entry for arm, entry in given.items() if arm not in known.told or arm in known.again}
 
     def fail(self, round: Round | int, reason: str, retry: bool = True, client: str | None = None) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
@@ -249,7 +252,8 @@ class Study(Looking):
     ) -> None:
         """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it.
 
-        Data from outside are taken back by their number, for good: observe them anew if they were mistyped.
+        Data from outside are taken back by their number, for good: observe them anew if they were mistyped. The values of an arm may be
+        told anew in their rounds, also where a round had ended; such a round does not ask for it.
         """
         reason = _reason(reason, "retract")
         if (round is None) == (arm is None):
