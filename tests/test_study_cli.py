@@ -67,7 +67,7 @@ def test_more_rounds_and_more_time_on_the_command_line(lab):
     code, told = lab("status")
     assert code == 4 and "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
     assert lab("extend", "--max-rounds", "1", "--reason", "less") == (
-        2, "extend: max_rounds = 1 is not more than 2, which it has; give more, or `combgame study close` it.",
+        2, "extend: --max-rounds 1 is not more than 2, which it has; give more, or `combgame study close` it.",
     )  # fmt: skip
     assert lab("extend", "--max-rounds", "many", "--reason", "more")[0] == 2
     code, told = lab("extend", "--max-rounds", "4", "--deadline", "none", "--reason", "a grant", "--json")
@@ -357,7 +357,10 @@ def test_sentences_name_commands_not_python(lab):
     Path("todo.csv").write_text("round,arm,value\n1,ann,0.6\n1,bob,0.4\n")
     assert "`combgame study retract 1 --reason ...`" in lab("tell", "todo.csv")[1]
     assert "give a round, or --arm" in lab("retract", "-r", "why")[1]
-    lab("close", "-r", "enough")
+    assert "extend: give --max-rounds ..., or --deadline ..., or both." in lab("extend", "-r", "why")[1]
+    assert "has no --max-rounds, so" in lab("extend", "-r", "why", "--max-rounds", 9)[1]
+    assert json.loads(lab("replay", "--json")[1])["sentence"].startswith("3 events, 1 round: every")
+    assert "it was closed by hand (the project ended) after 1 round and" in lab("close", "-r", "the project ended")[1]
     assert "`combgame study status` says" in lab("ask")[1] and "below is how sure it is" in lab("status")[1]
 
 

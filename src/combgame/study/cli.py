@@ -52,6 +52,9 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"give the share unrounded, such as .*\)\.", "give the share with ten digits."),
     (r"give the values as a list", "give each value a line of its own"),
     (r"None says that a value is missing", "a blank cell says that a value is missing"),
+    (r"\bmax_rounds\b", "--max-rounds"),
+    (r"\bdeadline(?= ?=)", "--deadline"),
+    (r"(--max-rounds|--deadline) ?= ?", r"\1 "),
     (r"\bmin_pulls=(\d+)", r"`--min-pulls \1`"),
 )
 

@@ -59,7 +59,7 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
         reached = f"the confidence reached is {100 * sure:.3g}%" if sure > 0.0 else "the evidence is too weak for any confidence"
         if not proved:
             reached += f" by {heuristic}, which is not proved,"
-        told = f": {fold.state.closed}" if why == "by hand" else ""
+        told = f" ({fold.state.closed})" if why == "by hand" else ""
         asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
         if why != "by hand":
