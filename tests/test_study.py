@@ -680,6 +680,20 @@ def test_an_arm_told_anew_is_noted_like_any_other():
     assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
 
 
+def test_which_rounds_are_spent():
+    study = cg.Study(PROBLEM, 1e-9)
+    told, taken, dropped, spoilt, _ = study.ask(5)
+    for todo in (told, taken, spoilt):
+        study.tell(todo, dict.fromkeys(todo.arms, 0.1))
+    study.fail(dropped, "dropped", retry=False)
+    study.retract(taken, "wrong plate")
+    study.retract(spoilt, "spoilt")
+    study.fail(spoilt, "spoilt", retry=False)
+    assert study.status.rounds == 3 and "spent        3 rounds, 2 values" in str(study.status)
+    study.close("enough")
+    assert study.decision.rounds == 3
+
+
 def test_min_pulls_come_first():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
     while not study.done:

@@ -21,7 +21,7 @@ class Decision:
     evidence: float
     threshold: float
     rival: tuple[int, ...]
-    rounds: int  # of which something was told
+    rounds: int  # of which something was told, even if it was retracted
     values: int
     assumptions: tuple[str, ...]
     proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic

@@ -46,7 +46,7 @@ class State:
         self.last = 0  # the number of the last round
         self.asked = 0  # rounds chosen
         self.dropped = 0  # of them, given up without a value
-        self.told = 0  # rounds of which something was told
+        self.told = 0  # rounds of which something was told, even if it was retracted
         self.closed: str | None = None
         self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values

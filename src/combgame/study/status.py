@@ -40,7 +40,7 @@ class Status:
     evidence: float
     threshold: float
     rivals: tuple[Rival, ...]  # the closest first
-    rounds: int  # of which something was told
+    rounds: int  # of which something was told, even if it was retracted
     values: int
     pending: tuple[int, ...]  # rounds that are out
     expired: tuple[int, ...]  # of them, those whose lease has ended
