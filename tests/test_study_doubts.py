@@ -141,6 +141,7 @@ def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
     ) in study.decision.assumptions
     assert any(one.startswith("Arm a has a single value") and "min_pulls=2" in one for one in study.decision.assumptions)
     study.observe({"b": 1.2})  # measured again; the decision is still that of its time
+    assert "measured outside" not in str(study.decision)
     assert any("a single value of b, 1000 in round 2" in one for one in study.decision.assumptions)
 
 

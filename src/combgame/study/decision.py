@@ -118,7 +118,7 @@ def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
         found.append(
             f"Data were retracted {some('retracted', 'time', 'times')}: the guarantee holds if why had nothing to do with the values."
         )
-    outside = sum(n for _, _, n in fold.state.outside)
+    outside = facts["outside"]
     if outside:
         found.append(
             f"{count(outside, 'value')} {'was' if outside == 1 else 'were'} measured outside the study: the guarantee holds if they "

@@ -186,6 +186,6 @@ class Fold:
             "evidence": evidence, "threshold": level, "rounds": self.state.told,
             "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
             "seq": self.state.seq if event is None else event.seq,
-            "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
+            "outside": sum(n for _, _, n in self.state.outside), "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip
