@@ -14,6 +14,7 @@ import combgame as cg
 from combgame.presets import PRESETS
 from combgame.simulate import make_bench
 from combgame.study.decision import decide
+from combgame.study.fold import Fold
 from combgame.study.snapshot import dump, load
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
@@ -300,6 +301,9 @@ def test_a_share_of_coins_is_a_whole_number_of_them():
         (lambda s: s.ask(client=""), "client = ''"),
         (lambda s: s.close(""), "says why"),
         (lambda s: s.tell_many({1.0: {}}), "round = 1.0"),
+        (lambda s: s.tell_many([(1, {}), (1, {})]), "round 1 is given twice"),
+        (lambda s: s.tell_many([1, 2]), r"tell_many: told = \[1, 2\] must be values by round"),
+        (lambda s: s.tell_many(7), "tell_many: told = 7 must be values by round"),
         (lambda s: s.tell_many({True: {}}), "round = True"),
         (lambda s: s.tell_many({1: {}, s.pending[0]: {}}), "round 1 is given twice"),
         (lambda s: s.observe({0: 1.0}, reason=5), "reason = 5"),
@@ -587,6 +591,109 @@ def test_a_study_that_was_closed_by_hand_stays_closed():
     assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
 
 
+def test_the_status_of_a_study_that_has_stopped_is_of_then():
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"]))
+    study.observe({"a": [0.0, 0.1], "b": [1.0, 1.1], "c": [0.2, 0.3]})
+    before = study.status
+    assert study.state == "certified" and before.rivals[0].answer == study.decision.rival == (2,) and len(before.rivals) == 2
+    study.observe({"a": [0.9] * 20})
+    study.observe({"a": 2.0})
+    after = study.status
+    assert (after.leader, after.evidence, after.late) == (before.leader, before.evidence, 2)
+    assert after.rivals == before.rivals[:1] and "later        2 results: stored, but not part of this" in str(after)
+    assert after.rivals[0].evidence == after.evidence and "against c" in study.decision.sentence and before.late == 0
+    study.close_storage()
+
+
+def test_rounds_that_are_told_together_are_judged_together():
+    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
+    values = {1: {0: 0.0}, 2: {1: 50.0}, 3: {0: 0.1}, 4: {1: 50.1}}
+    apart, whole = cg.Study(problem), cg.Study(problem)
+    for study in (apart, whole):
+        assert [one.arms for one in study.ask(4)] == [(0,), (1,), (0,), (1,)]
+    for number, said in values.items():
+        apart.tell(number, said)
+    assert (apart.decision.rounds, fold_of(apart).late) == (2, 2)
+    called = []
+    whole._calls = (None, called.append, called.append)
+    whole.tell_many({**values, 4: {}}, final=False)
+    whole.tell_many(values)  # the first three again, and the last
+    assert [one for one in called if isinstance(one, int)] == [1, 2, 3, 4] and called[3].rounds == whole.decision.rounds == 3
+    study = cg.Study(problem)
+    study.ask(4)
+    study.tell_many(values)
+    decision = study.decision
+    assert decision.certified and (decision.rounds, decision.values, fold_of(study).late) == (4, 4, 0)
+    assert "still out" not in str(decision) and "came after" not in str(decision)
+    assert [one.data.get("more", False) for one in study.events() if one.kind == "told"] == [True, True, True, False]
+    assert [one["rounds"] for one in study.history()] == [4] and study.replay().same
+    again = Fold(study._setting, "auto")
+    for k, event in enumerate(study.events()):
+        again.apply(event, lambda k=k: study.events()[:k])
+    again.state.seal = fold_of(study).state.seal
+    assert dump(again) == dump(fold_of(study)) and decide(again, again.ended) == decision
+
+
+def test_rounds_may_be_told_as_pairs():
+    study = cg.Study(PROBLEM)
+    one, two = study.ask(2)
+    study.tell_many([(one, dict.fromkeys(one.arms, 0.1)), (two.id, dict.fromkeys(two.arms, 0.2))])
+    assert study.status.rounds == 2 and study.status.values == 4
+
+
+def test_the_status_has_the_settings():
+    study = cg.Study(PROBLEM, 0.1, max_rounds=3)
+    assert "\n  settings     delta 0.1, rule frank-wolfe, threshold mixture, at most 3 rounds\n" in str(study.status)
+    study.extend(7, reason="a grant")
+    assert "at most 7 rounds" in str(study.status)
+    study = cg.Study(PROBLEM, epsilon=0.2, min_pulls=2, deadline="2999-01-31T18:00", rule=cg.CombGame(learner=cg.LLOO()))
+    assert study.status.settings["deadline"].startswith("2999-01-31T18:00:00") and "LLOO" in study.status.settings["rule"]
+    text = str(study.status)
+    assert "epsilon 0.2, at least 2 values of every arm, until 2999-01-31T18:00:00" in text and "rounds\n  spent" not in text
+    assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
+
+
+def test_a_certified_study_cannot_be_closed():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    number = study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
+    events = len(study.events())
+    with pytest.raises(cg.StudyError, match=r"close: study 'study' is certified; there is nothing to close\."):
+        study.close("the end of the year")
+    assert len(study.events()) == events
+    study.retract(number, "mistyped")
+    assert study.state == "running"
+    study.close("enough")
+    study.close("really")
+    assert study.state == "by hand"
+
+
+def test_an_arm_told_anew_is_noted_like_any_other():
+    study = cg.Study(PROBLEM)
+    todo = study.ask()
+    study.tell(todo, {0: 1000.0, 1: 0.3})
+    study.retract(arm=0, reason="a point was lost")
+    study.tell(todo, {0: (1.0, 4)})
+    study.retract(arm=1, reason="contaminated")
+    study.tell(todo, {1: None})
+    study.close("enough")
+    assert "1 entry was told as means" in str(study.decision) and "1 value is missing" in str(study.decision)
+    assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
+
+
+def test_which_rounds_are_spent():
+    study = cg.Study(PROBLEM, 1e-9)
+    told, taken, dropped, spoilt, _ = study.ask(5)
+    for todo in (told, taken, spoilt):
+        study.tell(todo, dict.fromkeys(todo.arms, 0.1))
+    study.fail(dropped, "dropped", retry=False)
+    study.retract(taken, "wrong plate")
+    study.retract(spoilt, "spoilt")
+    study.fail(spoilt, "spoilt", retry=False)
+    assert study.status.rounds == 3 and "spent        3 rounds, 2 values" in str(study.status)
+    study.close("enough")
+    assert study.decision.rounds == 3
+
+
 def test_min_pulls_come_first():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1)), min_pulls=4)
     while not study.done:
@@ -763,7 +870,7 @@ def test_the_clocks():
 
 class NaiveRound:
     def __init__(self, arms, state="open", owner=None):
-        self.arms, self.state, self.owner, self.said = arms, state, owner, {}
+        self.arms, self.state, self.owner, self.said, self.again = arms, state, owner, {}, set()
 
 
 class Naive:
@@ -847,10 +954,23 @@ class Machine(RuleBasedStateMachine):
             return
         events = len(self.study.events())
         self.study.tell(number, self.naive.rounds[number].said)
-        for a in self.naive.rounds[number].arms:
+        for a in set(self.naive.rounds[number].arms) - self.naive.rounds[number].again:
             with pytest.raises(cg.StudyError, match="retract"):
                 self.study.tell(number, {a: 77.0})
         assert len(self.study.events()) == events
+
+    @rule(data=st.data(), final=st.booleans())
+    def tell_anew(self, data, final):
+        """An arm that was retracted after its round had ended."""
+        found = [n for n in self.those("told") if self.naive.rounds[n].again]
+        if found:
+            number = data.draw(st.sampled_from(found))
+            one = self.naive.rounds[number]
+            arm, x = data.draw(st.sampled_from(sorted(one.again))), data.draw(st.sampled_from([0.1, 0.75, None]))
+            assert self.study.tell_many({number: {**one.said, arm: x}}, final) == {number: {arm: x}}
+            one.said[arm] = x
+            one.again.remove(arm)
+            self.naive.told.append((number, arm, [] if x is None else [x]))
 
     @rule(data=st.data(), retry=st.booleans())
     def fail(self, data, retry):
@@ -875,7 +995,7 @@ class Machine(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(found))
         self.study.retract(number, "wrong")
         self.naive.told = [one for one in self.naive.told if one[0] != number]
-        self.naive.rounds[number].said = {}
+        self.naive.rounds[number].said, self.naive.rounds[number].again = {}, set()
         if self.naive.rounds[number].state == "told":
             self.naive.rounds[number].state = "open"
 
@@ -887,6 +1007,10 @@ class Machine(RuleBasedStateMachine):
         for n in self.those("open", "waiting"):
             self.naive.told = [one for one in self.naive.told if one[:2] != (n, arm)]
             self.naive.rounds[n].said.pop(arm, None)
+        for n in self.those("told"):
+            if self.naive.rounds[n].said.get(arm) is not None:
+                self.naive.rounds[n].again.add(arm)
+                del self.naive.rounds[n].said[arm]
         self.naive.told = [(n, a, [] if a == arm else xs) for n, a, xs in self.naive.told]
 
     @rule(arm=st.integers(0, 5), x=st.sampled_from([0.5, [1.0, 1.0]]))

@@ -67,7 +67,7 @@ def test_more_rounds_and_more_time_on_the_command_line(lab):
     code, told = lab("status")
     assert code == 4 and "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
     assert lab("extend", "--max-rounds", "1", "--reason", "less") == (
-        2, "extend: max_rounds = 1 is not more than 2, which it has; give more, or `combgame study close` it.",
+        2, "extend: --max-rounds 1 is not more than 2, which it has; give more, or `combgame study close` it.",
     )  # fmt: skip
     assert lab("extend", "--max-rounds", "many", "--reason", "more")[0] == 2
     code, told = lab("extend", "--max-rounds", "4", "--deadline", "none", "--reason", "a grant", "--json")
@@ -91,6 +91,54 @@ def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
     code, told = lab("tell", "todo.csv")
     assert code == 0 and "1 round, 2 values stored" in told and "1000 is" in told
     assert "`combgame study retract 9 --reason ...`, and tell it anew" in told
+
+
+def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
+    lab("create", "screen.toml")
+    Path("old.csv").write_text("arm,value\nann,0.5\nann,0.52\nbob,0.4\nbob,0.41\ncid,0.4\ndee,0.4\n")
+    assert "hard to believe" not in lab("observe", "old.csv")[1]
+    Path("ben.csv").write_text("arm,value\nann,1000\n")
+    code, told = lab("observe", "ben.csv", "--client", "ben")
+    assert code == 0 and "1000 is" in told and "ertified, but" not in told
+    lab("ask", "--out", "todo.csv")
+    Path("anna.csv").write_text("arm,value\neve,0.1\n")
+    code, told = lab("observe", "anna.csv", "--client", "anna")
+    assert "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
+    Path("todo.csv").write_text(
+        "".join(line + "0.4" * (k > 0) + "\n" for k, line in enumerate(Path("todo.csv").read_text().splitlines()))
+    )
+    code, told = lab("tell", "todo.csv")
+    assert code == 0 and "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
+    assert json.loads(lab("tell", "todo.csv", "--json")[1])["doubts"][0]["value"] == 1000.0
+    code, told = lab("ask")
+    assert code == 3 and "certified, but 1 value is hard to believe" in told and "1000 is" in told
+
+
+def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 3, "--out", "todo.csv")
+    head, *lines = Path("todo.csv").read_text().splitlines()
+    filled = [line + ("1000" if ",bob," in line else "0.4") for line in lines]
+    Path("todo.csv").write_text("\n".join([head, *filled]) + "\n")
+    code, told = lab("tell", "todo.csv")
+    assert code == 0 and "The answer rests on a single value of bob, 1000 in round" in told
+    assert "`--min-pulls 2` asks for two values of every arm" in told and "min_pulls" not in told + lab("status")[1]
+    assert "rests on a single value of bob" in lab("ask")[1]
+
+
+def test_the_values_of_an_arm_that_was_retracted_are_told_anew(lab):
+    lab("create", "screen.toml", "--delta", 1e-9)
+    lab("ask", "--out", "todo.csv")
+    Path("todo.csv").write_text("round,arm,value\n1,ann,1000\n1,bob,0.4\n")
+    lab("tell", "todo.csv")
+    code, text = lab("retract", "--arm", "ann", "-r", "a point was lost")
+    assert code == 0 and "anew in their rounds (`combgame study tell`)" in text
+    Path("todo.csv").write_text("round,arm,value\n1,ann,1.000\n1,bob,0.4\n")
+    assert "1 round, 1 value stored." in lab("tell", "todo.csv")[1]
+    assert "0 rounds, 0 values stored; 1 round was there already." in lab("tell", "todo.csv")[1]
+    assert [row["mean"] for row in csv.DictReader(io.StringIO(lab("export")[1]))] == ["1.0", "0.4"]
+    Path("todo.csv").write_text("round,arm,value\n1,ann,1.5\n1,bob,0.4\n")
+    assert lab("tell", "todo.csv")[0] == 2 and lab("replay")[0] == 0
 
 
 def test_a_whole_experiment_on_the_command_line(lab):
@@ -194,7 +242,10 @@ def test_other_commands(lab):
     assert "open again" in lab("retract", 1, "-r", "misread")[1]
     assert lab("tell", "todo.csv", "--partial")[0] == 0
     Path("old.csv").write_text("arm,value\neve,0.1\neve,0.2\n")
-    assert json.loads(lab("observe", "old.csv", "--json")[1]) == {"number": 4}
+    assert json.loads(lab("observe", "old.csv", "--json")[1])["number"] == 4
+    Path("typo.csv").write_text("arm,value\neve,100\n")
+    lab("observe", "typo.csv")
+    assert "number 5, data from outside, is taken back; observe it anew if" in lab("retract", 5, "-r", "mistyped")[1]
     assert "taken back" in lab("retract", "--arm", "eve", "-r", "other batch")[1]
     table = list(csv.DictReader(io.StringIO(lab("export")[1])))
     states = {(row["round"], row["arm"]): row["state"] for row in table}
@@ -223,6 +274,11 @@ def test_other_commands(lab):
             "line 2: the table is of the study 'plates', not of 'study'",
         ),
         ("round,arm,value\n", "no lines"),
+        ("round,arm,value,sd\n1,ann,0.5,0.1\n", "the column 'sd' is not known; take it out, or call it note"),
+        ("round,arm,value,n\n1,ann,0.5,0\n", "line 2: n = 0 must be at least 1"),
+        ("round,arm,value,n\n1,ann,0.5,two\n", "line 2: n = 'two' must be a whole number"),
+        ("round,arm,value,n\n1,ann,0.5,3\n1,ann,0.4,\n", "line 3: a mean of n values must be the only line"),
+        ("round,arm,value\n1,ann,inf\n1,bob,0.5\n", "a blank cell says that a value is missing"),
         ("", "must name the columns"),
     ],
 )
@@ -234,6 +290,38 @@ def test_a_table_that_is_refused_is_refused_as_a_whole(lab, table, sentence):
     assert code == 2 and sentence in text
     with cg.Study.open("sqlite:///lab.db") as study:
         assert len(study.events()) == 2
+
+
+def test_means_of_n_values_in_a_table(lab):
+    lab("create", "screen.toml", "--delta", 1e-9)
+    lab("ask")
+    Path("todo.csv").write_text("round,arm,value,N,note,\n1,ann,0.5,3,good,\n1,bob,0.4,,,\n")
+    assert "1 round, 4 values stored." in lab("tell", "todo.csv")[1]
+    assert "1 round was there already" in lab("tell", "todo.csv")[1]
+    Path("old.csv").write_text("arm,value,n\neve,0.1,5\n")
+    assert lab("observe", "old.csv")[0] == 0
+    with cg.Study.open("sqlite:///lab.db") as study:
+        assert study.events()[2].data["values"] == {"0": {"mean": 0.5, "n": 3}, "1": 0.4}
+        assert study.events()[3].data["values"] == {"4": {"mean": 0.1, "n": 5}}
+
+
+@pytest.mark.parametrize(
+    ("rewards", "table", "sentence"),
+    [
+        ("bernoulli", "0.7,", "0.7 must be 0 or 1; give a share of n results as the value, with n in a column n."),
+        ("bernoulli", "0.78,9", "which is not a whole number; give the share with ten digits."),
+        ("bernoulli", "0.7777777778,9", None),
+        ("gaussian", "0.7,9", "give each value a line of its own."),
+    ],
+)
+def test_what_a_table_can_say_of_shares_and_means(lab, rewards, table, sentence):
+    known = ", known = false" if rewards == "gaussian" else ""
+    Path("screen.toml").write_text(f'actions = {{kind = "arms", arms = 2}}\nrewards = {{kind = "{rewards}"{known}}}\n')
+    assert lab("create", "screen.toml")[0] == 0
+    lab("ask")
+    Path("todo.csv").write_text(f"round,arm,value,n\n1,0,{table}\n")
+    code, text = lab("tell", "todo.csv")
+    assert code == 0 if sentence is None else code == 2 and sentence in text
 
 
 def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
@@ -269,7 +357,10 @@ def test_sentences_name_commands_not_python(lab):
     Path("todo.csv").write_text("round,arm,value\n1,ann,0.6\n1,bob,0.4\n")
     assert "`combgame study retract 1 --reason ...`" in lab("tell", "todo.csv")[1]
     assert "give a round, or --arm" in lab("retract", "-r", "why")[1]
-    lab("close", "-r", "enough")
+    assert "extend: give --max-rounds ..., or --deadline ..., or both." in lab("extend", "-r", "why")[1]
+    assert "has no --max-rounds, so" in lab("extend", "-r", "why", "--max-rounds", 9)[1]
+    assert json.loads(lab("replay", "--json")[1])["sentence"].startswith("3 events, 1 round: every")
+    assert "it was closed by hand (the project ended) after 1 round and" in lab("close", "-r", "the project ended")[1]
     assert "`combgame study status` says" in lab("ask")[1] and "below is how sure it is" in lab("status")[1]
 
 
@@ -294,6 +385,8 @@ def test_status_says_who_has_what(lab):
     lab("create", "screen.toml")
     lab("ask")
     assert "Measure and tell the pending round;" in lab("status")[1]
+    assert "settings     delta 0.05, rule frank-wolfe, threshold mixture\n" in lab("status")[1]
+    assert json.loads(lab("status", "--json")[1])["settings"]["delta"] == 0.05
     lab("ask", "-n", 2)
     lab("ask", "--client", "you")
     assert "pending      3 rounds: 1 (me), 2 (me), 3 (you)\n" in lab("status")[1]

@@ -110,6 +110,20 @@ def test_what_certifies_on_a_mistake_says_so():
     assert str(decision.doubts[0]) in str(decision) and decision.to_dict()["doubts"][0]["value"] == 1000.0 and len(numbers) == 3
 
 
+def test_data_from_outside_are_observed_anew():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), 1e-9, max_rounds=9)
+    study.observe({0: [0.0, 0.1, 0.2]})
+    bad = study.observe({0: 1000.0})
+    (one,) = study.status.doubts
+    assert one.outside and str(one).startswith(f"Data from outside, number {bad}, arm 0: 1000")
+    assert str(one).endswith(f"retract({bad}, reason), and observe it anew.")
+    study.retract(bad, "a point was lost")
+    study.close("enough")
+    assert "3 values were measured outside the study" in str(study.decision)
+    study.retract(arm=0, reason="contaminated")
+    assert "measured outside" not in str(study.decision)
+
+
 def test_of_two_values_that_do_not_fit_either_may_be_wrong():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), 1e-9, max_rounds=9)
     numbers = [study.observe({0: x}) for x in (1.0, 20.0)]
@@ -121,7 +135,23 @@ def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
     for todo, x in zip(study.ask(3), (1.0, 1000.0, 1.1), strict=True):
         study.tell(todo, {todo.arms[0]: x})
     assert study.decision.certified and study.decision.doubts == ()
-    assert any("3 arms have a single value each" in one and "min_pulls=2" in one for one in study.decision.assumptions)
+    assert (
+        "The answer rests on a single value of b, 1000 in round 2, and of c, 1.1 in round 3: measure them again before you rely on it "
+        "(min_pulls=2 asks for two values of every arm)."
+    ) in study.decision.assumptions
+    assert any(one.startswith("Arm a has a single value") and "min_pulls=2" in one for one in study.decision.assumptions)
+    study.observe({"b": 1.2})  # measured again; the decision is still that of its time
+    assert "measured outside" not in str(study.decision)
+    assert any("a single value of b, 1000 in round 2" in one for one in study.decision.assumptions)
+
+
+def test_a_single_value_may_be_data_from_outside():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["a", "b"]))
+    study.observe({"a": [1.0, 1.1]})
+    study.observe({"b": 1000.0})
+    assert any(
+        "a single value of b, 1000 in the data from outside, number 2: measure it" in one for one in study.decision.assumptions
+    )
 
 
 def test_coins_are_not_doubted():

@@ -13,6 +13,7 @@ import typer
 
 from ..errors import CombGameError, InputError, StoreError
 from .sheet import read_sheet, write_sheet
+from .values import pulls
 from .words import count
 
 app = typer.Typer(
@@ -47,6 +48,14 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"\bif_exists='(\w+)'", r"--if-exists \1"),
     (r"\bthreshold='(\w+)'", r"--threshold \1"),
     (r"\barm=\.\.\.", "--arm"),
+    (r"give a share of n results as \(share, n\)", "give a share of n results as the value, with n in a column n"),
+    (r"give the share unrounded, such as .*\)\.", "give the share with ten digits."),
+    (r"give the values as a list", "give each value a line of its own"),
+    (r"None says that a value is missing", "a blank cell says that a value is missing"),
+    (r"\bmax_rounds\b", "--max-rounds"),
+    (r"\bdeadline(?= ?=)", "--deadline"),
+    (r"(--max-rounds|--deadline) ?= ?", r"\1 "),
+    (r"\bmin_pulls=(\d+)", r"`--min-pulls \1`"),
 )
 
 
@@ -129,9 +138,13 @@ def create(
     threshold: Annotated[str, typer.Option(help="When it is enough.")] = "mixture",
     seed: Annotated[int, typer.Option(help="The same seed, the same experiment.")] = 0,
     epsilon: Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")] = 0.0,
-    min_pulls: Annotated[int, typer.Option(help="Every arm that matters gets so many values first.")] = 0,
+    min_pulls: Annotated[
+        int, typer.Option(help="Every arm that matters gets so many values first; 2 is cheap insurance against typing mistakes.")
+    ] = 0,
     max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
-    deadline: Annotated[str | None, typer.Option(help="Give up at this time, such as 2030-01-31T18:00.")] = None,
+    deadline: Annotated[
+        str | None, typer.Option(help="Give up at this time, such as 2030-01-31T18:00 (local time, or with an offset: +01:00).")
+    ] = None,
     if_exists: Annotated[str, typer.Option(help="error, resume or replace.")] = "error",
     client: Client = None,
     as_json: AsJson = False,
@@ -189,7 +202,9 @@ def ask(
             if again and not as_json:
                 typer.echo(f"combgame: {count(len(found), 'round')}{again}.", err=True)
         if not found:
-            typer.echo(f"combgame: {shell(study.status.next)}", err=True)
+            status = study.status
+            for line in (status.next, *(warnings(study, status) if state == "certified" else ())):
+                typer.echo(f"combgame: {shell(line)}", err=True)
             leave(state)
             raise typer.Exit(NOTHING)
 
@@ -240,15 +255,12 @@ def tell(
         told = {number: values for number, values in sheet.items() if number not in blank}
         if partial:
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
-        study.tell_many(told, final=not partial)
+        new = study.tell_many(told, final=not partial)
         status = study.status
-        doubts = [one for one in status.doubts if one.round in told]
-        new = {number: {arm: x for arm, x in values.items() if arm in left.get(number, ())} for number, values in told.items()}
-        entries = [x if isinstance(x, list) else [x] for values in new.values() for x in values.values()]
-        present = [[x for x in entry if x is not None and x == x] for entry in entries]
+        present = [sum(n for _, n in pulls(entry)) for entries in new.values() for entry in entries.values()]
         done: dict[str, Any] = {
-            "stored": [number for number in told if new[number]], "already": [number for number in told if not new[number]],
-            "values": sum(map(len, present)), "missing": present.count([]),
+            "stored": list(new), "already": [number for number in told if number not in new],
+            "values": sum(present), "missing": present.count(0),
         }  # fmt: skip
         put(
             {
@@ -257,11 +269,20 @@ def tell(
                 **done,
                 "state": status.state,
                 "next": status.next,
-                "doubts": [one._asdict() for one in doubts],
+                "doubts": [one._asdict() for one in status.doubts],
             },
-            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *map(str, doubts)]),
+            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *warnings(study, status)]),
             as_json,
         )
+
+
+def warnings(study: Any, status: Any) -> list[str]:
+    """What to look at before relying on the answer, whoever told it."""
+    from .decision import RESTS
+
+    decision = study.decision if status.state == "certified" else None
+    single = [] if decision is None else [one for one in decision.assumptions if one.startswith(RESTS)]
+    return [*map(str, status.doubts), *single]
 
 
 def summary(stored: list[int], already: list[int], values: int, missing: int, blank: list[int]) -> str:
@@ -301,7 +322,7 @@ def check_whole(path: Path, sheet: dict[int, dict[int, Any]], left: dict[int, tu
 
 @app.command()
 def observe(
-    file: Annotated[Path, typer.Argument(help="A table with the columns arm and value.")],
+    file: Annotated[Path, typer.Argument(help="A table with the columns arm and value, and n where a value is the mean of n.")],
     storage: Where,
     name: Name = None,
     reason: Reason = "measured outside the study",
@@ -311,7 +332,12 @@ def observe(
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
         number = study.observe(read_sheet(file, study.problem, study.name, rounds=False)[0], reason)
-        put({"number": number}, f"stored as number {number}, by which it can be retracted.", as_json)
+        status = study.status
+        put(
+            {"number": number, "state": status.state, "next": status.next, "doubts": [one._asdict() for one in status.doubts]},
+            "\n".join([f"stored as number {number}, by which it can be retracted. {status.next}", *warnings(study, status)]),
+            as_json,
+        )
 
 
 @app.command()
@@ -344,11 +370,15 @@ def retract(
     with opened(storage, name, client) as study:
         which = arm if arm is None or study.problem.names or not arm.isdigit() else int(arm)
         study.retract(round, reason, arm=which)
-        done = (
-            f"round {round} is open again: tell it anew, or fail it."
-            if arm is None
-            else f"all values of arm {arm} are taken back."
-        )
+        if arm is not None:
+            done = (
+                f"all values of arm {arm} are taken back: tell those that are right, or were mistyped, anew in their rounds "
+                "(`combgame study tell`); data from outside, observe anew."
+            )
+        elif any(one.id == round for one in study.pending):
+            done = f"round {round} is open again: tell it anew, or fail it."
+        else:
+            done = f"number {round}, data from outside, is taken back; observe it anew if it was mistyped."
         put({"round": round, "arm": arm}, done, as_json)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..problem import Problem
 from .doubts import Doubt
 from .fold import Fold
 from .words import count
@@ -20,7 +21,7 @@ class Decision:
     evidence: float
     threshold: float
     rival: tuple[int, ...]
-    rounds: int  # of which something was told
+    rounds: int  # of which something was told, even if it was retracted
     values: int
     assumptions: tuple[str, ...]
     proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
@@ -58,7 +59,7 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
         reached = f"the confidence reached is {100 * sure:.3g}%" if sure > 0.0 else "the evidence is too weak for any confidence"
         if not proved:
             reached += f" by {heuristic}, which is not proved,"
-        told = f": {fold.state.closed}" if why == "by hand" else ""
+        told = f" ({fold.state.closed})" if why == "by hand" else ""
         asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
         if why != "by hand":
@@ -68,13 +69,30 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
                     facts["values"], tuple(assumptions(fold, facts)), proved, fold.doubts())  # fmt: skip
 
 
+RESTS = "The answer rests on a single value"
+
+
+def rests_on(problem: Problem, single: list[Any], most: int = 5) -> str:
+    """A mistake in a single value would not show, and may be all that the answer is made of."""
+    said = [
+        f"of {problem.label([arm])}, {value:g} in {'the data from outside, number' if outside else 'round'} {number}"
+        for arm, value, number, outside in single[:most]
+    ]
+    if len(single) > most:
+        said.append(f"of {count(len(single) - most, 'more arm')}")
+    these = said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
+    again = "it" if len(single) == 1 else "them"
+    return f"{RESTS} {these}: measure {again} again before you rely on it (min_pulls=2 asks for two values of every arm)."
+
+
 LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is."
 
 
 def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
     """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study."""
     setting, notes, pending = fold.setting, fold.state.notes, facts["pending"]
-    lone = (fold.needed & (fold.state.seen.counts == 1.0)).nonzero()[0]
+    single = {arm for arm, _, _, _ in facts["single"]}
+    lone = [a for a in (fold.needed & (fold.state.seen.counts == 1.0)).nonzero()[0] if a not in single]
 
     def some(what: str, one: str, many: str) -> str:
         return f"1 {one}" if notes[what] == 1 else f"{notes[what]:,} {many}"
@@ -100,10 +118,11 @@ def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
         found.append(
             f"Data were retracted {some('retracted', 'time', 'times')}: the guarantee holds if why had nothing to do with the values."
         )
-    if "observed" in notes:
+    outside = facts["outside"]
+    if outside:
         found.append(
-            f"{some('observed', 'value was', 'values were')} measured outside the study: the guarantee holds if they were chosen before "
-            "anybody saw them, and come from the same arms."
+            f"{count(outside, 'value')} {'was' if outside == 1 else 'were'} measured outside the study: the guarantee holds if they "
+            "were chosen before anybody saw them, and come from the same arms."
         )
     if "averaged" in notes:
         found.append(
@@ -114,10 +133,13 @@ def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
             f"The budget was extended {some('extended', 'time', 'times')}: nothing rests on that, because the threshold allows for a look "
             "after every round, however many there are."
         )
-    if lone.size and facts["why"] == "certified":
-        who = f"Arm {setting.problem.label(lone)} has" if lone.size == 1 else f"{lone.size:,} arms have"
+    if single and facts["why"] == "certified":
+        found.append(rests_on(setting.problem, facts["single"]))
+    if lone and facts["why"] == "certified":
+        more = "more " * bool(single)
+        who = f"Arm {setting.problem.label(lone)} has" if len(lone) == 1 else f"{len(lone):,} {more}arms have"
         found.append(
-            f"{who} a single value{' each' * (lone.size > 1)}, so a mistake in it would not show; min_pulls=2 asks for two."
+            f"{who} a single value{' each' * (len(lone) > 1)}, so a mistake in it would not show; min_pulls=2 asks for two."
         )
     if fold.late:
         found.append(f"{fold.late:,} result{'s' * (fold.late > 1)} came after the decision: stored, but not part of it.")

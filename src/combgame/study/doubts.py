@@ -30,12 +30,14 @@ class Doubt(NamedTuple):
     value: float
     others: int  # values of the arm that it is compared with
     errors: float
+    outside: bool = False  # whether it is data from outside
 
     def __str__(self) -> str:
+        what, anew = ("Data from outside, number", "observe") if self.outside else ("Round", "tell")
         return (
-            f"Round {self.round}, arm {self.name}: {self.value:g} is {self.errors:,.3g} standard errors from the mean of the arm's "
+            f"{what} {self.round}, arm {self.name}: {self.value:g} is {self.errors:,.3g} standard errors from the mean of the arm's "
             f"{f'{self.others:,} other values' if self.others > 1 else 'only other value'} (a heuristic; it counts as it was told): "
-            f"if it is a mistake, retract({self.round}, reason), and tell it anew."
+            f"if it is a mistake, retract({self.round}, reason), and {anew} it anew."
         )
 
 

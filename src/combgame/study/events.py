@@ -11,8 +11,9 @@ class Event(NamedTuple):
     """One line of a study's history.
 
     data: created: everything that determines the study; asked: `arms`, `until` (the end of the lease) and `again` (the round was given
-    before); told and observed: `values`, and for told `final`; failed: `retry`; retracted: `arm`, if it is not a round that is retracted;
-    extended: `max_rounds` and `deadline`, whichever was changed, as they are from now on.
+    before); told and observed: `values`, and for told `final` and `more` (the next event was told together with it, and is judged with
+    it); failed: `retry`; retracted: `arm`, if it is not a round that is retracted; extended: `max_rounds` and `deadline`, whichever was
+    changed, as they are from now on.
     """
 
     seq: int  # 1, 2, 3, ...

@@ -81,7 +81,7 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
     fold, found = Fold(setting, engine), []
     for k, event in enumerate(events):
         fold.apply(event, lambda k=k: events[:k], chosen=True)  # type: ignore[misc]
-        if event.kind in ("told", "observed", "retracted"):
+        if event.kind in ("told", "observed", "retracted") and not event.data.get("more"):
             facts = fold.facts("running")
             kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold")}
             found.append({"seq": event.seq, "at": event.at, "leader": setting.problem.label(facts["answer"]), **kept})

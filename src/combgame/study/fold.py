@@ -70,7 +70,7 @@ class Fold:
                 self.differences.append({"round": event.round, "asked": tuple(event.data["arms"]), "now": mine})
         self.state.apply(event, past)
         self.late += self.ended is not None and event.kind in ("told", "observed")
-        if event.kind in ("created", "told", "observed", "retracted", "closed"):
+        if event.kind in ("created", "told", "observed", "retracted", "closed") and not event.data.get("more"):
             self.judge(event)
 
     @property
@@ -156,7 +156,9 @@ class Fold:
 
     def doubts(self) -> tuple[Doubt, ...]:
         """Values that are hard to believe; nothing depends on them."""
-        return doubts(self.setting.problem, self.state.seen, self.state.far)
+        outside = {number for number, _, _ in self.state.outside}
+        found = doubts(self.setting.problem, self.state.seen, self.state.far)
+        return tuple(one._replace(outside=one.round in outside) for one in found)
 
     def weakest(self) -> tuple[float, tuple[int, ...]]:
         """The evidence, and the rival that it is least against. (Below the threshold a run may have looked at the nearest pair only.)"""
@@ -168,6 +170,13 @@ class Fold:
                 return least, arms_of(rival)
         return float(view.evidence[0]), arms_of(view.rival)
 
+    def single(self, arms: set[int]) -> list[list[Any]]:
+        """Of some arms, those that have one value: the arm, the value, its round, and whether it is data from outside."""
+        one = [a for a in sorted(arms) if self.state.seen.counts[a] == 1.0]
+        outside = {number for number, _, _ in self.state.outside} if one else set()
+        found = [(a, float(self.state.far[0, 0, a]), int(self.state.far[0, 2, a])) for a in one]
+        return [[a, value, number, number in outside] for a, value, number in found]
+
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""
         side, t = self.told, int(self.state.seen.clock[0])
@@ -177,5 +186,6 @@ class Fold:
             "evidence": evidence, "threshold": level, "rounds": self.state.told,
             "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
             "seq": self.state.seq if event is None else event.seq,
+            "outside": sum(n for _, _, n in self.state.outside), "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 from .events import Event
 from .fold import Fold
 from .setting import Setting
+from .words import count
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
     for k, event in enumerate(events):
         fold.apply(event, lambda k=k: events[:k])  # type: ignore[misc]
     made, found = events[0].data["version"], fold.differences
-    head = f"{len(events):,} events, {fold.state.asked:,} rounds"
+    head = f"{count(len(events), 'event')}, {count(fold.state.asked, 'round')}"
     if found:
         first = ", ".join(str(one["round"]) for one in found[:5])
         sentence = f"{head}: {len(found):,} of the rounds would be chosen otherwise now, the first ones {first} (made with version {made})."

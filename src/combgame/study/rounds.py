@@ -20,13 +20,17 @@ def look_up(batch: Batch, number: int, what: str) -> tuple[Open, str]:
         return Open([], None, None, {} if gone else entries(first)), "observed"
     known, closed = Open(list(first.data["arms"]), None, None), False
     for event in events:
-        if event.round is None:  # an arm was retracted: an open round wants it again, a finished one does not
+        if event.round is None:  # an arm was retracted: an open round wants it again, a finished one takes it if it is told anew
+            arm = event.data["arm"]
             if not closed:
-                known.told.pop(event.data["arm"], None)
+                known.told.pop(arm, None)
+            elif known.told.get(arm) is not None and arm not in known.again:
+                known.again.append(arm)
         elif event.kind == "retracted":
-            known.told, closed = {}, False
+            known.told, known.again, closed = {}, [], False
         else:
             known.told.update(entries(event))
+            known.again = [arm for arm in known.again if arm not in entries(event)]
             ends = event.data.get("final") or event.data.get("retry") is False
             closed = bool(ends) or not known.left
             if event.data.get("final") or (ends and known.told):

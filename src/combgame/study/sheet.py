@@ -1,4 +1,7 @@
-"""The table that goes to the bench and comes back filled in: one line per round and arm; several lines of one arm are replicates."""
+"""The table that goes to the bench and comes back filled in: one line per round and arm; several lines of one arm are replicates.
+
+A column `n` says of how many values a value is the mean; a column `note` is for people.
+"""
 
 import csv
 import io
@@ -9,6 +12,8 @@ from typing import Any
 from ..errors import InputError
 from ..problem import Problem
 from .round import Round
+
+COLUMNS = ("study", "round", "arm", "value", "n", "note")
 
 
 def write_sheet(rounds: Sequence[Round], study: str) -> str:
@@ -43,7 +48,13 @@ def read_sheet(path: Path, problem: Problem, study: str, rounds: bool = True) ->
         raise InputError(
             f"{path}: the first line must name the columns {', '.join(wanted)} (commas between them), not {','.join(head)!r}."
         )
-    read = [*wanted, "study"] if "study" in columns else wanted
+    for word, said in zip(columns, head, strict=True):
+        if word not in COLUMNS and word:
+            raise InputError(
+                f"{path}: the column {said.strip()!r} is not known; take it out, or call it note if it is for people. "
+                f"There are {', '.join(COLUMNS)}."
+            )
+    read = [*wanted, *(word for word in ("study", "n") if word in columns)]
     found: dict[int, dict[int, Any]] = {}
     for k, line in enumerate(lines, start=2):
         if not any(cell.strip() for cell in line):
@@ -60,7 +71,15 @@ def read_sheet(path: Path, problem: Problem, study: str, rounds: bool = True) ->
             raise InputError(f"{path}, line {k}: {error}") from None
         number = _number(path, k, "round", cells["round"], int) if rounds else 0
         value = _number(path, k, "value", cells["value"], float) if cells["value"] else None
+        n = _number(path, k, "n", cells["n"], int) if cells.get("n") else 1
+        if n < 1:
+            raise InputError(f"{path}, line {k}: n = {n} must be at least 1; a blank value is missing.")
+        value = (value, n) if n > 1 and value is not None else value
         known = found.setdefault(number, {})
+        if value is not None and known.get(arm) is not None and (n > 1 or isinstance(known[arm], tuple)):
+            raise InputError(
+                f"{path}, line {k}: a mean of n values must be the only line of its arm in its round; mend the table."
+            )
         if known.get(arm) is None:
             known[arm] = value
         elif value is not None:

@@ -14,7 +14,7 @@ from .setting import Setting
 from .state import Open
 
 EVERY = 500  # events
-PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "notes")
+PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "outside", "notes")
 
 
 def dump(fold: Fold) -> bytes | None:

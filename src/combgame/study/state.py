@@ -26,6 +26,7 @@ class Open:
     told: dict[int, Entry] = field(default_factory=dict)
     waiting: bool = False  # it failed, and is to be asked again
     touched: bool = False  # something was told of it, even if it was retracted
+    again: list[int] = field(default_factory=list)  # of a finished round: arms that were retracted since, which may be told anew
 
     @property
     def left(self) -> list[int]:
@@ -45,9 +46,10 @@ class State:
         self.last = 0  # the number of the last round
         self.asked = 0  # rounds chosen
         self.dropped = 0  # of them, given up without a value
-        self.told = 0  # rounds of which something was told
+        self.told = 0  # rounds of which something was told, even if it was retracted
         self.closed: str | None = None
         self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
+        self.outside: list[list[int]] = []  # data from outside: number, arm, values
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
@@ -81,7 +83,12 @@ class State:
         known.client, known.until = event.client, data.get("until")
 
     def _told(self, event: Event, past: Past) -> None:
-        number, known = event.round or 0, self.open[event.round or 0]
+        number = event.round or 0
+        if number not in self.open:  # an arm that was retracted after the round had ended
+            for arm, entry in entries(event).items():
+                self._enter(arm, entry, number)
+            return
+        known = self.open[number]
         if not known.touched:
             earlier = takewhile(lambda other: other < number, self.open)
             self._note("overtaking", any(not self.open[other].waiting for other in earlier))
@@ -99,6 +106,9 @@ class State:
         known.told[arm] = entry
         if not known.waiting:
             self.pending[arm] -= 1.0
+        self._enter(arm, entry, number)
+
+    def _enter(self, arm: int, entry: Entry, number: int) -> None:
         self._note("missing", entry is None)
         self._note("averaged", isinstance(entry, dict))
         self._add(arm, entry, number)
@@ -121,9 +131,8 @@ class State:
     def _observed(self, event: Event, past: Past) -> None:
         self.last = event.round or self.last
         for arm, entry in entries(event).items():
-            self._note("observed", times=sum(n for _, n in pulls(entry)))
-            self._note("averaged", isinstance(entry, dict))
-            self._add(arm, entry, self.last)
+            self.outside.append([self.last, arm, sum(n for _, n in pulls(entry))])
+            self._enter(arm, entry, self.last)
 
     def _retracted(self, event: Event, past: Past) -> None:
         before = list(past())
@@ -138,6 +147,8 @@ class State:
             arms = sorted({arm for one in mine for arm in entries(one)})
             if mine[0].kind == "asked":
                 self._reopen(event.round, mine)
+        gone = event.round
+        self.outside = [one for one in self.outside if (one[0] != gone if gone is not None else one[1] != arms[0])]
         forget(self.seen, arms)
         self.far[:, :, arms] = nothing_far(len(arms))
         for number, arm, entry in remaining([*before, event], set(arms)):

@@ -1,7 +1,8 @@
 """Where a study stands, and what to do next."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class Status:
     evidence: float
     threshold: float
     rivals: tuple[Rival, ...]  # the closest first
-    rounds: int  # of which something was told
+    rounds: int  # of which something was told, even if it was retracted
     values: int
     pending: tuple[int, ...]  # rounds that are out
     expired: tuple[int, ...]  # of them, those whose lease has ended
@@ -48,6 +49,8 @@ class Status:
     next: str  # what to do now
     clients: tuple[str | None, ...] = ()  # who has the pending rounds
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)  # the limits as they are now; the deadline in local time
+    late: int = 0  # results that came after it had stopped: everything above is without them, but for `doubts`
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
@@ -58,12 +61,14 @@ class Status:
         left = "too early to say" if self.forecast is None else f"about {self.forecast[0]:,} to {self.forecast[1]:,}"
         lines = [
             f"study {self.name}: {self.state}",
+            f"  settings     {said(self.settings)}",
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of {self.threshold:.2f})",
             *(
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f})"
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
+            *([f"  later        {count(self.late, 'result')}: stored, but not part of this"] if self.late else []),
             f"  pending      {count(len(self.pending), 'round')}{self._who()}"
             + (f"; {len(self.expired)} of them overdue" if self.expired else "")
             + (
@@ -82,6 +87,43 @@ class Status:
         pairs = list(zip(self.pending, self.clients, strict=False))
         said = [f"{number}" if client is None else f"{number} ({client})" for number, client in pairs[:most]]
         return (": " + ", ".join(said) + ", ..." * (len(pairs) > most)) if said else ""
+
+
+def settings(fold: Fold) -> dict[str, Any]:
+    """What the study was made with, as plain data; max_rounds and deadline as they are now."""
+    setting, end = fold.setting, fold.deadline
+    rule = setting.rule if isinstance(setting.rule, str) else repr(setting.rule)
+    return {
+        "delta": setting.delta, "rule": rule, "threshold": setting.threshold, "seed": setting.seed, "epsilon": setting.epsilon,
+        "min_pulls": setting.min_pulls, "max_rounds": fold.max_rounds, "deadline": None if end is None else local(end),
+    }  # fmt: skip
+
+
+def local(at: float) -> str:
+    """A moment in the time zone of this machine.
+
+    >>> local(1e99)
+    '1e+99 seconds after 1970'
+    """
+    try:
+        return datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+    except (OverflowError, OSError, ValueError):
+        return f"{at:g} seconds after 1970"
+
+
+def said(settings: dict[str, Any]) -> str:
+    """
+    >>> said({"delta": 0.05, "rule": "lloo", "threshold": "mixture", "epsilon": 0.0, "min_pulls": 2, "max_rounds": 40, "deadline": None})
+    'delta 0.05, rule lloo, threshold mixture, at least 2 values of every arm, at most 40 rounds'
+    """
+    words = {
+        "epsilon": "epsilon {:g}",
+        "min_pulls": "at least {} values of every arm",
+        "max_rounds": "at most {} rounds",
+        "deadline": "until {}",
+    }
+    words = {"delta": "delta {:g}", "rule": "rule {}", "threshold": "threshold {}", **words}
+    return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
 
 
 def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
@@ -149,11 +191,14 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
     if state != "running":
         facts = fold.ended or facts
     leader = tuple(facts["answer"])
+    close = rivals(fold) if facts["values"] else ()
+    if fold.late and close:  # what is known now is not what it stopped with
+        close = (Rival(tuple(facts["rival"]), problem.label(facts["rival"]), facts["evidence"]),)
     return Status(
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
-        rivals(fold) if facts["values"] else (), facts["rounds"], facts["values"], out, overdue, waiting, left,
+        close, facts["rounds"], facts["values"], out, overdue, waiting, left,
         advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
-        fold.doubts(),
+        fold.doubts(), settings(fold), fold.late,
     )  # fmt: skip
 
 
@@ -164,7 +209,9 @@ def advice(
     these = "pending round" if len(out) == 1 else count(len(out), "pending round")
     problem, counts = fold.setting.problem, fold.state.seen.counts
     if state == "certified":
-        return "Stop: the answer is certified; `decision` says why." + (
+        doubtful = len(fold.doubts())
+        but = f", but {count(doubtful, 'value')} {'is' if doubtful == 1 else 'are'} hard to believe: look there first"
+        return f"Stop: the answer is certified{but * (doubtful > 0)}; `decision` says why." + (
             f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
         )
     if state != "running":

@@ -1,7 +1,7 @@
 """Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is sure."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from ..errors import InputError, StudyError, UnknownNameError
@@ -184,41 +184,57 @@ class Study(Looking):
         """
         self.tell_many({_number(round, "tell"): values}, final, client)
 
-    def tell_many(self, told: Mapping[Any, Any], final: bool = True, client: str | None = None) -> None:
-        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing."""
+    def tell_many(
+        self, told: Mapping[Any, Any] | Iterable[tuple[Any, Any]], final: bool = True, client: str | None = None
+    ) -> dict[int, dict[int, Entry]]:
+        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it is judged as a whole.
+
+        told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list of pairs (round, values).
+        Returns what was new of it, by round and arm.
+        """
         rounds: dict[int, Any] = {}
-        for key, values in told.items():
+        try:
+            pairs = [(key, values) for key, values in (told.items() if isinstance(told, Mapping) else told)]
+        except (TypeError, ValueError):
+            raise InputError(
+                f"tell_many: told = {told!r} must be values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)."
+            ) from None
+        for key, values in pairs:
             number = _number(key, "tell")
             if number in rounds:
                 raise InputError(f"tell_many: round {number} is given twice; give it once.")
             rounds[number] = values
         with self._session.writing(_client(client) or self.client) as batch:
-            fresh = [self._tell(batch, number, values, bool(final)) for number, values in rounds.items()]
+            found = {number: self._read(batch, number, values, bool(final)) for number, values in rounds.items()}
+            fresh = {number: new for number, new in found.items() if new is not None}
+            for k, (number, new) in enumerate(fresh.items(), start=1):
+                more: dict[str, Any] = {"more": True} if k < len(fresh) else {}  # judged after the last of them
+                last = bool(final) and number in batch.fold.state.open
+                batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=last, **more)
             decision = self._certified(batch)
-        self._call(told=[number for number, new in zip(rounds, fresh, strict=True) if new], certified=decision)
+        self._call(told=list(fresh), certified=decision)
+        return fresh
 
-    def _tell(self, batch: Batch, number: int, values: Any, final: bool) -> bool:
+    def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
+        """What is new of a round; None if nothing is."""
         known, how = look_up(batch, number, "tell")
         if how == "given up":
             raise StudyError(f"tell: round {number} was given up; what was measured nevertheless can be told with observe().")
         if how == "observed":
             raise StudyError(f"tell: number {number} is data from outside, not a round; it can only be retracted.")
         new = self._news(number, known, read_values(self.problem, values, known.arms, f"tell: round {number}"))
-        if not new and not (final and known.left):
-            return False
-        batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=final)
-        return True
+        return new if new or (final and known.left) else None
 
     def _news(self, number: int, known: Open, given: dict[int, Entry]) -> dict[int, Entry]:
         """What was not told before."""
         for arm, entry in given.items():
-            if arm in known.told and known.told[arm] != entry:
+            if arm in known.told and known.told[arm] != entry and arm not in known.again:
                 old = "missing" if known.told[arm] is None else known.told[arm]
                 raise StudyError(
                     f"tell: round {number}: arm {self.problem.label([arm])} was told to be {old}, and now {entry}; nothing was changed: "
                     f"retract({number}, reason) first if it was wrong; if the round was measured twice, observe() adds the second."
                 )
-        return {arm: entry for arm, entry in given.items() if arm not in known.told}
+        return {arm: entry for arm, entry in given.items() if arm not in known.told or arm in known.again}
 
     def fail(self, round: Round | int, reason: str, retry: bool = True, client: str | None = None) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
@@ -234,7 +250,11 @@ class Study(Looking):
     def retract(
         self, round: Round | int | None = None, reason: str = "", *, arm: int | str | None = None, client: str | None = None
     ) -> None:
-        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it."""
+        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it.
+
+        Data from outside are taken back by their number, for good: observe them anew if they were mistyped. The values of an arm may be
+        told anew in their rounds, also where a round had ended; such a round does not ask for it.
+        """
         reason = _reason(reason, "retract")
         if (round is None) == (arm is None):
             raise InputError("retract: give a round, or arm=..., and not both.")
@@ -303,9 +323,11 @@ class Study(Looking):
             batch.add("extended", None, reason, **given)
 
     def close(self, reason: str, client: str | None = None) -> None:
-        """End the study by hand."""
+        """End the study by hand, if it is not certified; closing it twice is harmless."""
         reason = _reason(reason, "close")
         with self._session.writing(_client(client) or self.client) as batch:
+            if batch.fold.ended is not None and batch.fold.ended["why"] == "certified":
+                raise StudyError(f"close: study {self.name!r} is certified; there is nothing to close.")
             if batch.fold.state.closed is None:
                 batch.add("closed", None, reason)
 
