@@ -499,6 +499,14 @@ def test_evidence_says_what_a_run_would_do(seed, threshold):
     assert found.certified == (value > stopping.threshold.level(math.ceil(counts.sum() / 3), 0))
 
 
+def test_evidence_where_bounds_decide_and_where_numbers_end():
+    apart = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=[(2.0, 3.0), (0.0, 1.0)])
+    found = cg.evidence(apart, [2.5, 0.5], [5, 5], delta=0.1, threshold="mixture")
+    assert found.certified and found.value == math.inf and found.threshold == pytest.approx(math.log(10))
+    extreme = cg.Problem(cg.Arms(2), None, cg.Gaussian([1e-80, 1e80]))
+    assert not cg.evidence(extreme, [1e80, 0.0], [100, 100], delta=0.1, threshold="mixture").certified
+
+
 def test_evidence_with_unknown_variances():
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(known=False))
     assert not cg.evidence(problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1]).certified

@@ -74,7 +74,8 @@ def evidence(
         stopping = make_stopping(Uniform(), threshold, problem, check_deltas(delta)[:1])
         level = stopping.threshold.level(rounds, 0)
         if stopping.watch is not None:  # the fees are part of what the value must exceed
-            level += value - judge(stopping, problem, mean, weight, scatter, best)
+            less = judge(stopping, problem, mean, weight, scatter, best)
+            level += value - less if less < math.inf else 0.0
     return Evidence(arms_of(best), arms_of(rival), float(value), level)
 
 

@@ -150,6 +150,8 @@ def tail(z: float) -> tuple[float, float, float]:
     >>> [round(x, 4) for x in tail(0.0)]
     [0.0, 0.7979, 0.3634]
     """
+    if z < -1e150:  # 1/z^2 would be lost
+        return -math.inf, 0.0, 0.0
     if z < -25.0:  # Phi(z) > phi(z) |z| / (1 + z^2); the derivatives by their series, without the difference of large numbers
         far = -1.0 / z
         square = far * far
@@ -169,19 +171,19 @@ def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
     """F, its slope and its curvature where arm i is `up` below its mean and arm j `down` above its own; row: see `lowest`."""
     top, total, slope, bend = -math.inf, 0.0, 0.0, 0.0
     for k in range(row.shape[1]):
-        first, second = row[0, k], row[1, k]
+        first, second = float(row[0, k]), float(row[1, k])  # plain floats: what is too large is infinite, without a warning
         y, z = up * first, down * second
         value, p, q = (0.5 * y * y, y, 1.0) if sided[0, k] < 0.5 else tail(y)
         other, r, s = (0.5 * z * z, z, 1.0) if sided[1, k] < 0.5 else tail(z)
-        row[3, k] = value + other + row[2, k]
+        row[3, k] = value + other + float(row[2, k])
         row[4, k] = second * r - first * p
         row[5, k] = second * second * s + first * first * q
-        top = max(top, row[3, k])
+        top = max(top, float(row[3, k]))
     for k in range(row.shape[1]):
-        share = math.exp(row[3, k] - top)
+        share, rise = math.exp(float(row[3, k]) - top), float(row[4, k])
         total += share
-        slope += share * row[4, k]
-        bend += share * (row[5, k] + row[4, k] * row[4, k])
+        slope += share * rise
+        bend += share * (float(row[5, k]) + rise * rise)
     slope /= total
     return top + math.log(total), slope, bend / total - slope * slope
 
@@ -189,7 +191,7 @@ def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
 @jitable
 def lowest(row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float) -> tuple[float, float]:
     """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of arm j, minus what the scale costs."""
-    left, right, stride = low, high, 4.0 / row[0, 0] + 4.0 / row[1, 0]
+    left, right, stride = low, high, 4.0 / float(row[0, 0]) + 4.0 / float(row[1, 0])
     value, slope, reach, at = -math.inf, 0.0, 0.0, x
     for _ in range(100):  # Newton, not too far at a time
         at = x
@@ -281,23 +283,27 @@ class PairsPart(NamedTuple):
 
     def pair(self, mean: Floats, i: int, j: int) -> float:
         """min of F over the x that M allows, from below."""
-        low, high = max(self.low[i], self.low[j]), min(self.high[i], self.high[j])
-        self.at[0] = x = min(max(0.5 * (mean[i] + mean[j]), low), high)
+        low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
+        one, other = float(mean[i]), float(mean[j])
+        self.at[0] = x = min(max(0.5 * (one + other), low), high)
         if self.high[i] < self.low[j]:
             return 0.0  # not enough for any delta
         if low > high:
             return math.inf  # j is never as good as i
-        most, lead, row = -math.inf, mean[i] - mean[j], self.row
+        most, lead, row = -math.inf, one - other, self.row
+        if lead < 0.0 and low == -math.inf and high == math.inf:
+            return -math.inf  # j is better; only where bounds, which epsilon does without, made i the leader
         for k in range(self.cost.size):
-            first, second = self.variance[i] * self.wide[0, i, k], self.variance[j] * self.wide[1, j, k]
-            if not first + second < math.inf:
+            first = float(self.variance[i]) * float(self.wide[0, i, k])
+            second = float(self.variance[j]) * float(self.wide[1, j, k])
+            if not (first > 0.0 and second > 0.0 and first + second < math.inf):  # unknown, or too small for a float
                 return 0.0
             row[0, k], row[1, k] = 1.0 / math.sqrt(first), 1.0 / math.sqrt(second)
             row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
-            alone = 0.5 * lead * lead / (first + second) + row[2, k]
+            alone = 0.5 * lead * lead / (first + second) + float(row[2, k])
             if alone > most:
-                most, x = alone, mean[i] - lead * first / (first + second)
-        value, self.at[0] = lowest(row, self.sided, mean[i], mean[j], min(max(x, low), high), low, high)
+                most, x = alone, one - lead * first / (first + second)
+        value, self.at[0] = lowest(row, self.sided, one, other, min(max(x, low), high), low, high)
         return value
 
 

@@ -140,6 +140,7 @@ def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
         return float(rewards.distance(mean, weight, differ, sign, differ.size, alternative))
 
     fees = against(side.view.rival) - float(side.view.evidence[0])  # what else the stopping rule takes off, the same for all
+    fees = fees if fees == fees else 0.0  # both infinite: no means that are possible make the rival as good
     least, nearest = fold.weakest()
     found = {nearest: least}
     if problem.d <= MANY:
