@@ -126,7 +126,7 @@ def batches(runs: int, pending: int = 8) -> str:
     instance, totals = matroid(20), []
     alone = cg.simulate(instance.problem, instance.means, "frank-wolfe", 0.1, "mixture", runs=10 * runs, seed=1).rounds
     for run in range(runs):
-        study, rng = cg.Study(instance.problem, 0.1, seed=run), np.random.default_rng(run)
+        study, rng = cg.Study(instance.problem, 0.1, seed=run, engine="compiled"), np.random.default_rng(run)
         queue = study.ask(pending)
         while not study.done:
             one = queue.pop(int(rng.integers(len(queue))))  # whichever comes back first
