@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--sets", action="store_true", help="best sets with unequal standard deviations, instead of single arms")
     parser.add_argument("--cap", type=int, default=20_000)
     parser.add_argument("--tied", action="store_true", help="answers that are tied, and an adversary, instead; cap: 1,000 rounds")
-    parser.add_argument("--only", action="append", default=None, help="a threshold; may be given several times")
+    parser.add_argument("--only", action="append", choices=ALL, help="a threshold; may be given several times")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
