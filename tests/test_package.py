@@ -59,6 +59,7 @@ LAYERS = [
     "rules",
     "presets",
     "problem",
+    "numbering",
     "complexity",
     "round",
     "_numba",

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .complexity import order_of
 from .errors import InputError
 from .problem import Problem, check_deltas
 from .rules import Uniform
@@ -60,7 +61,12 @@ def evidence(
     scatter = problem.rewards.spread(problem.d) if known else problem.vector(spreads, "spreads")
     if (scatter < 0.0).any():
         raise InputError(f"spreads: {scatter.min()} is negative; a sample standard deviation is 0 or more.")
-    game = problem.game()
+    order = order_of(problem, mean, weight, scatter)  # an order of the values, so that the given numbers change nothing
+    mine = problem.numbered(order)
+    if mine is None:
+        mine, order = problem, np.arange(problem.d)
+    mean, weight, scatter = mean[order], weight[order], scatter[order]
+    game = mine.game()
     if not known:
         game.rewards.sigma[:] = np.where(scatter > 0.0, scatter, 1.0)  # type: ignore[attr-defined]
     best, rival, alternative = np.zeros(problem.d), np.zeros(problem.d), np.zeros(problem.d)
@@ -71,12 +77,13 @@ def evidence(
     level = None
     if delta is not None:  # t K in the threshold bounds the number of values seen: that number itself will do
         rounds = math.ceil(float(weight.sum()) / problem.actions.largest())
-        stopping = make_stopping(Uniform(), threshold, problem, check_deltas(delta)[:1])
+        stopping = make_stopping(Uniform(), threshold, mine, check_deltas(delta)[:1])
         level = stopping.threshold.level(rounds, 0)
         if stopping.watch is not None:  # the fees are part of what the value must exceed
-            less = judge(stopping, problem, mean, weight, scatter, best)
+            less = judge(stopping, mine, mean, weight, scatter, best)
             level += value - less if less < math.inf else 0.0
-    return Evidence(arms_of(best), arms_of(rival), float(value), level)
+    answer, other = (tuple(sorted(order[list(arms_of(found))].tolist())) for found in (best, rival))
+    return Evidence(answer, other, float(value), level)
 
 
 def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

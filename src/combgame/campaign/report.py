@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnknownNameError
+from ..numbering import RELABELLED, drawn
 from ..simulate import aligned, summary
 from .store import Row, Store
 
@@ -57,6 +58,9 @@ def rows(store: Store) -> list[dict[str, Any]]:
     for c in store.configurations():
         described = c["description"]
         for row in store.rows(c["key"]):
+            labels = None  # a function of the seed and the run, so not stored
+            if described.get("relabel"):
+                labels = drawn(len(described["problem"]["truth"]["means"]), described["seed"], row.run, RELABELLED)
             for k, delta in enumerate(described["deltas"]):
                 stop = row.stops[k]
                 found.append({
@@ -64,6 +68,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
                     "threshold": described["threshold"], "seed": described["seed"], "delta": delta, "run": row.run,
                     "rounds": stop if stop >= 0 else described["max_rounds"], "answer": " ".join(map(str, row.answers[k])),
                     "correct": row.correct[k], "capped": stop < 0, **row.figures, "played": row.rounds,
+                    **({"labels": " ".join(map(str, labels))} if labels is not None else {}),
                     "rounds_per_second": row.rounds / max(row.seconds, 1e-9), "seconds": row.seconds,
                 })  # fmt: skip
     return found

@@ -36,6 +36,7 @@ class Record(NamedTuple):
 class LearnerBase:
     """Describes a learner; `part` makes what learns."""
 
+    impartial: ClassVar[bool] = False  # True: arms are only numbers to it, so that every run may draw its own
     on_simplex: ClassVar[bool] = False  # True: it holds a weight for every action, so the actions are enumerated
     start: ClassVar[str] = "covering"  # the initialisation that the paper gives it
 

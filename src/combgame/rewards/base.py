@@ -35,6 +35,10 @@ class RewardsBase:
         """The smallest and largest value that a pull can return."""
         return -math.inf, math.inf
 
+    def numbered(self, order: Ints) -> "RewardsBase | None":
+        """The rewards of the same arms with arm order[i] called i; None: that cannot be done."""
+        return None
+
     def spread(self, d: int) -> Floats:
         """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a sentence if it is not known."""
         raise NotImplementedError

@@ -168,5 +168,8 @@ class CombGame(RuleBase):
             raise InputError("CombGame: record=True keeps the regret of one learner; drop it, or per_answer=True.")
         make_bonus(self.bonus)
 
+    def numbered(self, order: Ints) -> "CombGame | None":
+        return self if self.learner.impartial else None
+
     def setup(self, problem: Question) -> CombGameSetup:
         return CombGameSetup(self, problem)

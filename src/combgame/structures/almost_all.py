@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..protocols import Floats, Random, Rewards, Structure
+from ..protocols import Floats, Ints, Random, Rewards, Structure
 from .base import Geometry, StructureBase, whole
 from .bracket import BracketPart
 from .diagram import DiagramPart, diagram
@@ -116,6 +116,9 @@ class AlmostAllSets(StructureBase):
                 elif i + 1 == d and then == "some":
                     leaving[v].append((arm, end))
         return diagram(leaving)
+
+    def numbered(self, order: Ints) -> "AlmostAllSets":
+        return AlmostAllSets(self.d, np.argsort(order)[list(self.needle)].tolist())
 
     def size(self) -> int:
         return (1 << self.d) - (1 << (self.d - len(self.needle)))

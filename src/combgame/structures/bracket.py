@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import OracleError
 from ..protocols import Floats, Random, Rewards
 from .base import Geometry, StructureBase, farthest
+from .numbering import figure
 from .rivals import against, lightest
 
 
@@ -159,12 +160,14 @@ class Bracketed(StructureBase):
     def size(self) -> None:
         return None
 
+    @figure
     def difference(self) -> int:
         return farthest(self)
 
     def difference_bound(self) -> int:
         return min(self.d, 2 * self.largest())
 
+    @figure
     def geometry(self) -> Geometry:
         """The diameter by greedy climbing; psi and phi those of the cube."""
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

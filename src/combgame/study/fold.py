@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engines import choose_engine, own_bounds, repeated
 from ..judges import PairJudgePart
+from ..numbering import own_numbers
 from ..problem import Problem
 from ..protocols import Floats, Game, Ints, Random, Rule, Seen, View, blank
 from ..round import advise, recommend, settle
@@ -48,13 +49,16 @@ class Fold:
         problem, self.setting = setting.problem, setting
         self.state = State(problem.d)
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(setting.seed, spawn_key=(0,)))  # run 0 of `simulate`
-        self.setup = setting.chosen.setup(problem)
+        self.numbers = own_numbers(problem, setting.chosen, setting.seed, 0)  # rounds are chosen under these
+        mine = self.numbers.problem
+        self.setup = self.numbers.rule.setup(mine)
         self.rule: Rule
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         self.told = Side(problem, setting.stopping, self.state.seen, self.engine)
-        self.plan = Side(problem, setting.stopping, blank(problem.d), self.engine)
+        stopping = setting.stopping if mine is problem else setting.stopping_at(setting.delta, mine)
+        self.plan = Side(mine, stopping, blank(problem.d), self.engine)
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
@@ -88,28 +92,28 @@ class Fold:
 
     def choose(self) -> tuple[int, ...]:
         """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
-        state, side = self.state, self.plan
-        told, seen = state.seen, side.seen
-        seen.counts[:], seen.sums[:], seen.squares[:] = told.counts, told.sums, told.squares
-        if state.pending.any():
-            seen.counts[:] += state.pending
-            waiting = (state.pending > 0.0) & (told.counts > 0.0)
+        state, side, order = self.state, self.plan, self.numbers.order
+        seen, counts, pending, needed = side.seen, state.seen.counts[order], state.pending[order], self.needed[order]
+        seen.counts[:], seen.sums[:], seen.squares[:] = counts, state.seen.sums[order], state.seen.squares[order]
+        if pending.any():
+            seen.counts[:] += pending
+            waiting = (pending > 0.0) & (counts > 0.0)
             for now in (seen.sums, seen.squares):
-                now[waiting] *= seen.counts[waiting] / told.counts[waiting]
+                now[waiting] *= seen.counts[waiting] / counts[waiting]
         seen.clock[0] = state.plays
-        lack = np.where(self.needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
+        lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
             if state.asked < len(self.start):
                 side.recommend()  # a judge may remember the last rival
-                return tuple(sorted(int(a) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
-            if not lack.any() and (told.counts[self.needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
-                lack = np.where(self.needed, seen.counts[self.needed].max() - seen.counts + 1.0, 0.0)
+                return tuple(sorted(int(order[a]) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
+            if not lack.any() and (counts[needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
+                lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
                 side.game.actions.argmax(lack, side.view.action)
             else:
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
                     self.rule = self.setup.enlarge(self.rule)
-        return arms_of(side.view.action)
+        return tuple(sorted(order[list(arms_of(side.view.action))].tolist()))
 
     # ---- stopping
 
