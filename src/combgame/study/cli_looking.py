@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import CombGameError
-from .cli import DIFFERS, AsJson, Name, Where, app, leave, names_in, opened, put
+from .cli import DIFFERS, AsJson, Name, Where, app, in_shell, leave, names_in, opened, put
 
 
 @app.command()
@@ -71,6 +71,24 @@ def plot(
         base = out.with_suffix("") if out.suffix.lower() in (".png", ".svg") else out
         written = [str(path) for path in save(study.plot(kind), base)]
         put(written, f"wrote {' and '.join(written)}.", as_json)
+
+
+File = Annotated[str, typer.Argument(help="A file of studies, such as lab.db (or sqlite:///lab.db).")]
+
+
+@app.command()
+def copy(source: File, destination: File, as_json: AsJson = False) -> None:
+    """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal beside it.) Overwrites nothing."""
+    from .opening import open_storage
+
+    start = "sqlite:///"
+    storing = open_storage(source if "://" in source else start + source, "", 30.0)
+    try:
+        with in_shell():
+            storing.copy(Path(destination.removeprefix(start)))
+    finally:
+        storing.close()
+    put({"out": destination}, f"wrote {destination}.", as_json)
 
 
 @app.command()

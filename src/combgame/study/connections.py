@@ -1,5 +1,9 @@
-"""From a URL to a connection whose tables are up to date; and what databases say, as sentences."""
+"""From a URL to a connection whose tables are up to date; and what databases say, as sentences.
 
+A URL may hold a password, also where it is not a URL after all: no sentence shows one as it was given.
+"""
+
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,66 +13,116 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 
 from ..errors import InputError, StoreError, UnknownNameError
+from .same_file import SameFile
 from .tables import SCHEMA, UPGRADES, metadata, schema
+
+HARMLESS = ("host", "hostaddr", "port", "dbname", "user", "sslmode", "connect_timeout", "application_name")  # options of a URL
 
 
 def parse(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        parsed = None
-    if parsed is None or parsed.get_backend_name() not in ("sqlite", "postgresql") or (
-        parsed.get_backend_name() == "sqlite" and not parsed.database
-    ):  # fmt: skip
-        raise InputError(f"storage = {url!r} must be a URL such as sqlite:///lab.db or postgresql+psycopg://user@host/database.")
+        backend = parsed.get_backend_name()
+    except (ArgumentError, ValueError):
+        parsed, backend = None, ""
+    if parsed is None or backend not in ("sqlite", "postgresql") or (backend == "sqlite" and not parsed.database):
+        raise InputError(
+            f"storage{called(url)} must be a URL such as sqlite:///lab.db or postgresql+psycopg://user@host/database; in a password, @ is "
+            "written %40, : %3A and / %2F."
+        )
+    if "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql":  # the rest of a password would be taken for a host
+        raise InputError("storage has more than one @; in a password, @ is written %40 (and : %3A, / %2F).")
     return parsed
 
 
-def is_there(url: URL) -> bool:
-    """Whether connecting would not make a file. (Servers, and what SQLite itself has names for, are not looked at.)"""
+def called(url: str) -> str:
+    """Of what is not a URL, as much as cannot be a secret.
+
+    >>> called("lab.db"), called("postgres://u:secret@host/lab"), called("u:secret@host")
+    (" = 'lab.db'", ', which begins with postgres://,', '')
+    """
+    scheme = re.match(r"([\w+.-]*)://", url)
+    if scheme:
+        return f", which begins with {scheme[0]},"
+    return f" = {url!r}" if re.fullmatch(r"[\w./\\ -]*", url) else ""
+
+
+def file_of(url: URL) -> str | None:
+    """The SQLite file; None for servers, and for what SQLite itself has names for."""
     path = str(url.database)
-    return url.get_backend_name() != "sqlite" or path.startswith((":", "file:")) or Path(path).exists()
+    return None if url.get_backend_name() != "sqlite" or path.startswith((":", "file:")) else path
+
+
+def absolute(url: URL) -> URL:
+    """A folder that the process moves to later does not matter."""
+    path = file_of(url)
+    return url if path is None else url.set(database=str(Path(path).absolute()))
+
+
+def is_there(url: URL) -> bool:
+    """Whether connecting would not make a file."""
+    path = file_of(url)
+    return path is None or Path(path).exists()
 
 
 def check_there(url: URL, name: str, make: bool) -> None:
     """Only making a study may make a file, and nothing makes folders."""
     if is_there(url):
         return
-    path = Path(str(url.database))
-    if not path.absolute().parent.is_dir():
+    path = Path(str(url.database)).absolute()
+    if not path.parent.is_dir():
         raise StoreError(
-            f"{path}: the folder {path.absolute().parent} does not exist, so it cannot be written or read; check the path, or "
-            "make the folder."
+            f"{path}: the folder {path.parent} does not exist, so it cannot be written or read; check the path, or make the folder."
         )
     if not make:
         what = f"no study {name!r}" if name else "no study"
         raise UnknownNameError(
-            f"there is {what}: the file {path} does not exist in {path.absolute().parent}; check the path, or make a study there first."
+            f"there is {what}: the file {path.name} does not exist in {path.parent}; check the path, or make a study there first."
         )
 
 
 def connect(url: URL, timeout: float) -> Engine:
-    if url.get_backend_name() == "postgresql":
-        own = url.query.get("options", "")
-        settings = f"{own} -c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c client_min_messages=warning"
-        try:
-            return create_engine(
-                url, poolclass=StaticPool, connect_args={"options": settings, "connect_timeout": max(int(timeout), 1)}
-            )
-        except (ModuleNotFoundError, NoSuchModuleError):
-            raise InputError(
-                "PostgreSQL needs psycopg: pip install 'combgame[postgres]', with a URL postgresql+psycopg://..."
-            ) from None
+    """An engine that is connected."""
+    postgres = url.get_backend_name() == "postgresql"
+    try:
+        made = (postgres_engine if postgres else sqlite_engine)(url, timeout)
+        with made.connect():
+            return made
+    except (ModuleNotFoundError, NoSuchModuleError):
+        if not postgres:
+            raise InputError(f"SQLite needs no driver of its own: write sqlite:///{url.database}.") from None
+        raise InputError(
+            "PostgreSQL needs psycopg: pip install 'combgame[postgres]', with a URL postgresql+psycopg://..."
+        ) from None
+    except (ArgumentError, TypeError, ValueError, OverflowError):  # what it says may quote the URL
+        raise InputError(
+            f"storage {shown(url)} cannot be opened with what else its URL says (after a ?, or before an @); leave that out, or correct it."
+        ) from None
+
+
+def postgres_engine(url: URL, timeout: float) -> Engine:
+    own = url.query.get("options", "")
+    settings = f"{own} -c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c client_min_messages=warning"
+    return create_engine(url, poolclass=StaticPool, connect_args={"options": settings, "connect_timeout": max(int(timeout), 1)})
+
+
+def sqlite_engine(url: URL, timeout: float) -> Engine:
     made = create_engine(url, poolclass=StaticPool, connect_args={"timeout": timeout, "check_same_thread": False})
 
     @event.listens_for(made, "connect")
-    def begun(connection: Any, _: Any) -> None:
+    def begun(connection: Any, record: Any) -> None:
         connection.isolation_level = None  # transactions begin as we say
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        path = file_of(url)
+        record.info["file"] = None if path is None else SameFile(path)
 
     @event.listens_for(made, "begin")
     def begins(connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        driver.execute(
+            "PRAGMA shrink_memory"
+        )  # pages that it remembers may be of another file, if somebody has copied one over it
         connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
 
     return made
@@ -102,7 +156,18 @@ def prepare(engine: Engine) -> None:
 
 
 def shown(url: URL) -> str:
-    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+    """Without a password, and without the options, where it may stand too."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return URL.create(url.drivername, url.username, host=url.host, port=url.port, database=url.database).render_as_string()
+
+
+def secrets(url: URL) -> list[str]:
+    """What may not be said, whoever says it."""
+    options = [
+        one for key, value in url.query.items() if key not in HARMLESS for one in ([value] if isinstance(value, str) else value)
+    ]
+    return [one for one in (str(url.password or ""), *options) if one]
 
 
 def sentence(url: URL, error: DBAPIError, timeout: float) -> StoreError:
@@ -122,4 +187,6 @@ def sentence(url: URL, error: DBAPIError, timeout: float) -> StoreError:
         )
     else:
         why = "the database refused; nothing was changed"
+    if any(one in said for one in secrets(url)):
+        said = "what it says is left out, because it quotes what may be secret"
     return StoreError(f"{shown(url)}: {why} ({said}).")

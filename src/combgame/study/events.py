@@ -4,6 +4,8 @@ import hashlib
 import json
 from typing import Any, NamedTuple
 
+from ..errors import StoreError
+
 KINDS = ("created", "asked", "told", "failed", "retracted", "observed", "extended", "closed")
 
 
@@ -39,3 +41,23 @@ def seal(before: str, event: Event) -> str:
     False
     """
     return hashlib.sha256((before + compact(event)).encode()).hexdigest()[:16]
+
+
+Sealed = tuple[Event, str]
+
+
+def checked(stored: list[Sealed], name: str) -> list[Event]:
+    """The events from the first one on, each as it was stored."""
+    before = ""
+    for event, sealed in stored:
+        check_seal(before, event, sealed, name)
+        before = sealed
+    return [event for event, _ in stored]
+
+
+def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
+    if seal(before, event) != sealed:
+        raise StoreError(
+            f"study {name!r}: event {event.seq} is not what was stored, because the file is damaged or was changed; go back to a copy, or "
+            "begin a new study and give it the data that are good with observe()."
+        )

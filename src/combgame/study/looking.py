@@ -1,5 +1,6 @@
 """Everything that can be seen of a study without changing it."""
 
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
@@ -87,6 +88,11 @@ class Looking:
     def export(self, path: Any = None, level: str = "event") -> str:
         """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text, which is also written to `path`."""
         return export(self, path, level)
+
+    def copy(self, destination: Any) -> None:
+        """A copy of the SQLite file, with all the studies in it, while others go on; nothing is overwritten."""
+        with self._session.lock:
+            self._session.storage.copy(Path(destination))
 
     def history(self) -> list[dict[str, Any]]:
         """The evidence and the threshold after everything that was told."""
