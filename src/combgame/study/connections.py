@@ -162,12 +162,12 @@ def shown(url: URL) -> str:
     return URL.create(url.drivername, url.username, host=url.host, port=url.port, database=url.database).render_as_string()
 
 
-def secrets(url: URL) -> list[str]:
-    """What may not be said, whoever says it."""
+def quotes_secret(url: URL, error: DBAPIError) -> bool:
+    """Whether a driver says something that may be a password."""
     options = [
         one for key, value in url.query.items() if key not in HARMLESS for one in ([value] if isinstance(value, str) else value)
     ]
-    return [one for one in (str(url.password or ""), *options) if one]
+    return any(one and one in str(error) for one in (str(url.password or ""), *options))
 
 
 def sentence(url: URL, error: DBAPIError, timeout: float) -> StoreError:
@@ -187,6 +187,6 @@ def sentence(url: URL, error: DBAPIError, timeout: float) -> StoreError:
         )
     else:
         why = "the database refused; nothing was changed"
-    if any(one in said for one in secrets(url)):
+    if quotes_secret(url, error):
         said = "what it says is left out, because it quotes what may be secret"
     return StoreError(f"{shown(url)}: {why} ({said}).")

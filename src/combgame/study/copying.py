@@ -4,8 +4,21 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
-from ..errors import StoreError
+from ..errors import InputError, StoreError
+
+
+def path_of(destination: Any) -> Path:
+    """A path, also where it is given as sqlite:///file.
+
+    >>> str(path_of("sqlite:///copy.db"))
+    'copy.db'
+    """
+    text = str(destination).removeprefix("sqlite:///")
+    if "://" in text or not text:
+        raise InputError("copy: the destination must be a file, such as copy.db.")
+    return Path(text)
 
 
 def copy_file(source: sqlite3.Connection, destination: Path) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import InputError, StoreError, StudyError, UnknownNameError
 from . import same_file
-from .connections import absolute, check_there, connect, is_there, parse, prepare, sentence, shown
+from .connections import absolute, check_there, connect, is_there, parse, prepare, quotes_secret, sentence, shown
 from .copying import copy_file
 from .events import Event, Sealed, check_seal, compact
 from .interrupts import deferred
@@ -79,7 +79,8 @@ class Database:
                 yield
             except DBAPIError as error:
                 self._drop()
-                raise sentence(self._parsed, error, self.timeout) from error
+                cause = None if quotes_secret(self._parsed, error) else error
+                raise sentence(self._parsed, error, self.timeout) from cause
 
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[Connection]:
@@ -165,7 +166,7 @@ class Database:
                     self._make(connection, created, None if found is None else found.id)
                 return self._found(connection).events(before=2)[0][0]
         except StoreError as error:
-            if not isinstance(error.__cause__, IntegrityError):
+            if not isinstance(error.__context__, IntegrityError):
                 raise
             return self.begin(created, "error" if if_exists == "error" else "resume")  # somebody else has just made it
 

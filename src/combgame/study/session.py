@@ -89,6 +89,10 @@ class Session:
         with self.lock, self.storage.reading() as log:
             return checked(log.events(), self.name)
 
+    def head(self, fold: Fold) -> str:
+        """The number and the seal of the last event; "" where nothing outlives the process, so that there is nothing to compare."""
+        return f"{fold.state.seq}:{fold.state.seal}" if self.storage.url else ""
+
     def _catch_up(self, log: Log) -> tuple[Fold, bool]:
         """Fold what others have stored; whether that was so much that a snapshot is due."""
         fold = self._fold or load(self.setting, self.engine, log.snapshot(digest()))
