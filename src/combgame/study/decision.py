@@ -46,7 +46,7 @@ class Decision:
 REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was closed by hand"}
 
 
-def decide(fold: Fold, facts: dict[str, Any], head: str) -> Decision:
+def decide(fold: Fold, facts: dict[str, Any], head: str = "") -> Decision:
     """The decision that the facts of a study's end make."""
     setting, why = fold.setting, facts["why"]
     problem, answer, rival = setting.problem, facts["answer"], facts["rival"]

@@ -114,7 +114,7 @@ class Study(Looking):
         self._calls = calls
 
     def close_storage(self) -> None:
-        """Let go of the file or the connection. (A study may be dropped without: nothing is kept back.)"""
+        """Let go of the file or the connection; what SQLite keeps beside a file goes into it. (Nothing is lost without.)"""
         self._session.storage.close()
 
     def __enter__(self) -> "Study":
