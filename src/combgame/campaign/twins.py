@@ -11,7 +11,7 @@ def told_apart(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
     """The same, but where two lines of a report would look alike the label says which is which: by the first characters of its key.
 
     >>> one = {"key": "1a2b3c4d", "instance": "five", "label": "lloo", "description": {"threshold": "t", "seed": 0, "deltas": [0.1]}}
-    >>> [c["label"] for c in told_apart([one, {**one, "key": "5e6f7a8b"}, {**one, "label": "ofw"}])]
+    >>> [c["label"] for c in told_apart([one, {**one, "key": "5e6f7a8b"}, {**one, "key": "9c0d1e2f", "label": "ofw"}])]
     ['lloo [1a2b3c]', 'lloo [5e6f7a]', 'ofw']
     """
     alike = {one["key"] for group in groups(configurations) for one in group}
