@@ -13,6 +13,7 @@ from ..errors import UnknownNameError
 from ..numbering import RELABELLED, drawn
 from ..simulate import aligned, summary
 from .store import Row, Store
+from .twins import told_apart
 
 FORMATS = ("text", "markdown", "csv", "json")
 
@@ -22,16 +23,12 @@ def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[s
 
     wanted: only these configurations (their keys), and only so many runs of each.
     """
-    found = []
-    for c in store.configurations():
-        if wanted is not None:
-            if c["key"] not in wanted:
-                continue
-            c["runs"] = wanted[c["key"]]
-        rows = [row for row in store.rows(c["key"]) if row.run < c["runs"]]
-        if rows:
-            found += [line(c, rows, k) for k in range(len(c["description"]["deltas"]))]
-    return found
+    configurations = [c for c in store.configurations() if wanted is None or c["key"] in wanted]
+    if wanted is not None:
+        configurations = [{**c, "runs": wanted[c["key"]]} for c in configurations]
+    rows = {c["key"]: [row for row in store.rows(c["key"]) if row.run < c["runs"]] for c in configurations}
+    shown = told_apart([c for c in configurations if rows[c["key"]]])
+    return [line(c, rows[c["key"]], k) for c in shown for k in range(len(c["description"]["deltas"]))]
 
 
 def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
@@ -55,7 +52,7 @@ def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
 def rows(store: Store) -> list[dict[str, Any]]:
     """One line per run and delta. All but `seconds` is the same whatever engine, workers or order made them."""
     found = []
-    for c in store.configurations():
+    for c in told_apart(store.configurations()):
         described = c["description"]
         for row in store.rows(c["key"]):
             labels = None  # a function of the seed and the run, so not stored
@@ -101,8 +98,8 @@ NOTES = (
 )
 
 
-def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] = ()) -> str:
-    """A report in one of the FORMATS; a table for people without some columns."""
+def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
+    """A report in one of the FORMATS; a table for people without some columns, and with notes under it."""
     if form == "json":
         return json.dumps(rows, indent=1, allow_nan=False, default=str)
     if form == "csv":
@@ -115,9 +112,9 @@ def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] 
     columns = {name: column for name, column in COLUMNS.items() if name not in without}
     cells = [[column(row) for column in columns.values()] for row in rows]
     if form == "markdown":
-        return markdown(list(columns), cells, left=3) + "\n\n" + NOTES + "\n"
+        return markdown(list(columns), cells, left=3) + "\n\n" + " ".join([NOTES, *notes]) + "\n"
     if form == "text":
-        return aligned(list(columns), cells, left=3) + "\n\n" + NOTES
+        return aligned(list(columns), cells, left=3) + "\n\n" + "\n".join([NOTES, *notes])
     raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
 
 

@@ -1,4 +1,4 @@
-"""combgame study create | ask | tell | observe | fail | retract | extend | close | status | export | plot | replay | list."""
+"""combgame study create | ask | tell | observe | fail | retract | extend | close | status | export | plot | replay | copy | list."""
 
 import json
 import math
@@ -41,6 +41,10 @@ Number = Annotated[int, typer.Argument(help="The round.")]
 SHELL = (  # what Python calls so, and how it is called here
     (r"`decision` says", "`combgame study status` says"),
     (r"\bretract\((\d+), reason\)", r"`combgame study retract \1 --reason ...`"),
+    (r"\breplay\(head=\.\.\.\)", "`combgame study replay --head ...`"),
+    (r"\breplay: head = '(.*?)'", r"--head \1"),
+    (r" Until then, copy\(\) saves what this process still has\.", ""),
+    (r"\bexport\(path\)", "`combgame study export`"),
     (r"\bobserve\(\)", "`combgame study observe`"),
     (r"\bextend\(max_rounds=\.\.\., reason\)", "`combgame study extend --max-rounds ... --reason ...`"),
     (r"\bextend\(deadline=\.\.\., reason\)", "`combgame study extend --deadline ... --reason ...`"),

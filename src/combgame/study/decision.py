@@ -26,6 +26,7 @@ class Decision:
     assumptions: tuple[str, ...]
     proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe: look at them before you rely on it
+    head: str = ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
 
     @property
     def certified(self) -> bool:
@@ -36,13 +37,16 @@ class Decision:
         return {**asdict(self), "certified": self.certified, "doubts": [one._asdict() for one in self.doubts]}
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts))])
+        record = [f"The last event is {self.head}: note it; replay(head=...) says whether the record still has it."] * bool(
+            self.head
+        )
+        return "\n".join([self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts, *record))])
 
 
 REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was closed by hand"}
 
 
-def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
+def decide(fold: Fold, facts: dict[str, Any], head: str = "") -> Decision:
     """The decision that the facts of a study's end make."""
     setting, why = fold.setting, facts["why"]
     problem, answer, rival = setting.problem, facts["answer"], facts["rival"]
@@ -66,7 +70,7 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
             sentence += " Results that still come are counted and may yet certify it."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
-                    facts["values"], tuple(assumptions(fold, facts)), proved, fold.doubts())  # fmt: skip
+                    facts["values"], tuple(assumptions(fold, facts)), proved, fold.doubts(), head)  # fmt: skip
 
 
 RESTS = "The answer rests on a single value"

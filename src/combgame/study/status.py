@@ -51,6 +51,7 @@ class Status:
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
     settings: dict[str, Any] = field(default_factory=dict, hash=False)  # the limits as they are now; the deadline in local time
     late: int = 0  # results that came after it had stopped: everything above is without them, but for `doubts`
+    head: str = ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
@@ -76,6 +77,7 @@ class Status:
                 if self.waiting
                 else ""
             ),
+            *([f"  last event   {self.head}"] if self.head else []),
             *([f"  rounds left  {left}"] if self.state == "running" else []),
             *(f"  {'doubtful' if k == 0 else '':<11}  {one}" for k, one in enumerate(self.doubts)),
             self.next,
@@ -181,7 +183,7 @@ def forecast(fold: Fold) -> tuple[int, int] | None:
     return low, max(math.ceil(ends[1]), low + 1)
 
 
-def standing(fold: Fold, name: str, state: str, now: float) -> Status:
+def standing(fold: Fold, name: str, state: str, now: float, head: str) -> Status:
     """The status of a study at a moment."""
     problem, facts = fold.setting.problem, fold.facts(state)
     known = fold.state.open
@@ -199,7 +201,7 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
         close, facts["rounds"], facts["values"], out, overdue, waiting, left,
         advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
-        fold.doubts(), settings(fold), fold.late,
+        fold.doubts(), settings(fold), fold.late, head,
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class Study(Looking):
         self._calls = calls
 
     def close_storage(self) -> None:
-        """Let go of the file or the connection. (A study may be dropped without: nothing is kept back.)"""
+        """Let go of the file or the connection; what SQLite keeps beside a file goes into it. (Nothing is lost without.)"""
         self._session.storage.close()
 
     def __enter__(self) -> "Study":
@@ -333,7 +333,8 @@ class Study(Looking):
 
     def _certified(self, batch: Batch) -> Decision | None:
         """The decision that this transaction has made, if it has; taken before anybody else can write."""
-        return decide(batch.fold, batch.fold.ended) if batch.certified and batch.fold.ended else None
+        ended = batch.fold.ended
+        return decide(batch.fold, ended, self._session.head(batch.fold)) if batch.certified and ended else None
 
     def _call(self, asked: Sequence[Round] = (), told: Sequence[int] = (), certified: Decision | None = None) -> None:
         """Call back, after it is stored. An error in one keeps no other from being called; the first is raised at the end."""
