@@ -127,7 +127,7 @@ def _solved(problem: Problem, mu: Floats, tolerance: float, steps: int, label: C
 
 
 def order_of(problem: Problem, *values: Floats) -> Ints:
-    """The arms in the order of these values, the largest first: their numbers decide only between arms that are alike in all of them, and in their bounds."""
+    """The arms in the order of these values, the largest first: numbers decide only between arms that are alike in all of them."""
     found: Ints = np.lexsort([-np.array(problem.high), -np.array(problem.low), *(-each for each in reversed(values))])
     return found
 

@@ -81,8 +81,8 @@ class Problem:
 
     def numbered(self, order: Ints) -> "Problem | None":
         """The same problem with arm order[i] called i, and without names; itself, if that is the same; None: it cannot be done."""
-        actions, rewards = self.actions.numbered(order), self.rewards.numbered(order)
-        answers = actions if self.answers is self.actions else self.answers.numbered(order)
+        actions, rewards = _numbered(self.actions, order), _numbered(self.rewards, order)
+        answers = actions if self.answers is self.actions else _numbered(self.answers, order)
         if actions is None or answers is None or rewards is None:
             return None
         low, high = (tuple(ends[a] for a in order) for ends in (self.low, self.high))
@@ -161,6 +161,11 @@ class Problem:
                 "change the mean, or the bounds of the problem."
             )
         return found
+
+
+def _numbered(part: Any, order: Ints) -> Any:
+    """A structure or rewards under other numbers; None unless its own class says how: a subclass may have more to number."""
+    return part.numbered(order) if "numbered" in vars(type(part)) else None
 
 
 def _box(rewards: RewardsBase, d: int, bounds: Bounds | None) -> tuple[tuple[float, ...], tuple[float, ...]]:

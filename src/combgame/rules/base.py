@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ..learners.base import impartial
 from ..protocols import Game, Ints, Random, Rule, Seen, Threshold
 from ..structures.callback import SIGNATURE
 from ..thresholds import Question, Validity
@@ -65,7 +66,7 @@ class RuleBase:
 
     def numbered(self, order: Ints) -> "RuleBase | None":
         """The rule for the same arms with arm order[i] called i; None: that cannot be said, so the user's numbers stay."""
-        return self if self.impartial else None
+        return self if impartial(self) else None
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
         """The stopping rule that comes with the rule, if one does; it stands for "proved"."""

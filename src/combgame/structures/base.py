@@ -102,7 +102,8 @@ class StructureBase:
     def numbered(self, order: Ints) -> "StructureBase | None":
         """The same sets with arm order[i] called i, made as if they had been given so; None: that cannot be done.
 
-        Ties and coverings are decided by numbers. A run draws its numbers at random, so that those of the user decide nothing.
+        Ties and coverings are decided by numbers. A run draws its numbers at random, so that those of the user decide nothing. A
+        subclass has to say it anew.
         """
         return None
 
