@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import CombGameError, InputError, StoreError
+from .retractions import judged
 from .sheet import read_sheet, write_sheet
 from .values import pulls
 from .words import count
@@ -379,7 +380,13 @@ def retract(
             done = f"round {round} is open again: tell it anew, or fail it."
         else:
             done = f"number {round}, data from outside, is taken back; observe it anew if it was mistyped."
-        put({"round": round, "arm": arm}, done, as_json)
+        now = study.status
+        level = judged(now.retractions, now.corrections, now.delta)
+        put(
+            {"round": round, "arm": arm, "delta": now.delta, "retractions": now.retractions, "corrections": now.corrections},
+            f"{done} {level.capitalize()}; what is told anew in one table counts as one correction.",
+            as_json,
+        )
 
 
 @app.command()
