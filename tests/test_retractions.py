@@ -59,7 +59,7 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
 @pytest.mark.parametrize("hopes", [False, True])
 def test_certificates_of_tied_arms_err_no_more_than_is_said_however_often_all_is_retracted(hopes):
     """At most delta/2 = 0.1 of the runs may be wrong after a retraction, and delta = 0.2 before. The true rates are below 0.02 and 0.05
-    (0 and 23 of 800 runs), so the chance of failing is below 1e-5. At delta in every stage, 24 and 30 of the 120 were wrong after a retraction."""
+    (0 and 23 of 800 runs), so the chance of failing is below 1e-5. With delta in every stage, 24 and 30 of the 120 were wrong after one."""
     found = [stage_of_the_certificate(seed, hopes) for seed in range(120)]
     wrong = [one for one in found if one is not None and one[1] == (0,)]
     assert sum(stage > 0 for stage, _ in wrong) <= 12
