@@ -64,6 +64,7 @@ LAYERS = [
     "_numba",
     "engines",
     "judges",
+    "labels",
     "stopping",
     "evidence",
     "simulate",

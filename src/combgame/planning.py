@@ -18,7 +18,7 @@ from .rules import RuleBase, Stopping, Uniform
 from .simulate import Bench, Simulation, aligned, bar, describe, make_bench, spread, summary
 from .stopping import limit, make_stopping
 from .structures.base import vector, whole
-from .thresholds import Validity, resolve
+from .thresholds import resolve
 
 
 class Case(NamedTuple):
@@ -61,7 +61,7 @@ class Plan:
         end = limit(stopping, self.problem, case.means, case.complexity, k)
         return {
             "shrink": case.shrink, "answer": self.problem.label(case.answer), "delta": delta, "threshold": stopping.name,
-            "label": label(stopping.validity), "epsilon": stopping.epsilon, "time": time,
+            "label": stopping.validity.label, "epsilon": stopping.epsilon, "time": time,
             "bound": None if math.isnan(bound) else bound,
             "limit": None if math.isnan(end) else end,
         }  # fmt: skip
@@ -78,7 +78,7 @@ class Plan:
         """Per threshold, delta and arm: how many values of it an optimal rule has seen at the limit, `per_round` of them each round."""
         first, each = self.cases[0], self.cases[0].complexity.allocation
         return [
-            {"threshold": stopping.name, "label": label(stopping.validity), "delta": delta, "arm": self.problem.label([a]),
+            {"threshold": stopping.name, "label": stopping.validity.label, "delta": delta, "arm": self.problem.label([a]),
              "mean": float(first.means[a]), "per_round": float(each[a]), "values": float(each[a] * end)}
             for stopping, k, delta, end in self._limits() for a in range(self.problem.d)
         ]  # fmt: skip
@@ -87,7 +87,7 @@ class Plan:
         """Per threshold, delta and action that an optimal rule plays: its share of the rounds, and its plays at the limit."""
         played = sorted(self.cases[0].complexity.support, key=lambda pair: -pair[1])
         return [
-            {"threshold": stopping.name, "label": label(stopping.validity), "delta": delta, "action": self.problem.label(chosen),
+            {"threshold": stopping.name, "label": stopping.validity.label, "delta": delta, "action": self.problem.label(chosen),
              "share": share, "plays": share * end}
             for stopping, k, delta, end in self._limits() for chosen, share in played
         ]  # fmt: skip
@@ -117,7 +117,7 @@ class Plan:
     def sentence(self) -> str:
         """What to expect, of the first rule, with the first threshold and delta."""
         row = next(self._rows(self.cases[0]))
-        kind = "proved" if row["label"] == "proved" else f"{row['threshold']} (heuristic)"
+        kind = "proved" if row["label"] == "proved" else f"{row['threshold']} ({row['label']})"
         within = f", epsilon = {row['epsilon']:g}" if row["epsilon"] else ""
         where = f"at delta = {row['delta']:g}{within} and the {kind} threshold"
         if row["rule"] is None:
@@ -178,10 +178,10 @@ class Plan:
             x, line = [row["delta"] for row in own], "-" if sim.validity.proved else "--"
             axis.vlines(x, [row["q25"] for row in own], [row["q75"] for row in own], color=colour, linewidth=1.6, alpha=0.55)
             axis.plot(x, [row["mean"] for row in own], line, color=colour, marker=mark, markersize=5, linewidth=1.2,
-                      label=f"{sim.rule}, {sim.threshold} ({label(sim.validity)})")  # fmt: skip
+                      label=f"{sim.rule}, {sim.threshold} ({sim.validity.label})")  # fmt: skip
         for stopping in self.stoppings:
             ends = sorted((delta, end) for s, _, delta, end in self._limits() if s is stopping)
-            told = f"limit, {stopping.name} ({label(stopping.validity)})"
+            told = f"limit, {stopping.name} ({stopping.validity.label})"
             axis.plot(*zip(*ends, strict=True), color="black", linewidth=1.2, marker=".",
                       linestyle=":" if stopping.validity.proved else (0, (1, 4)), label=told)  # fmt: skip
         bounds = [(row["delta"], row["bound"]) for row in rows if row["bound"]]
@@ -204,10 +204,6 @@ class Plan:
 
 
 SHOWN = 10  # arms, actions in the printed plan
-
-
-def label(valid: Validity) -> str:
-    return "proved" if valid.proved else "heuristic"
 
 
 def _rest(number: int, what: str) -> str:

@@ -47,7 +47,7 @@ def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
         "ratio": None if not end else figures["mean"] / end,
         "us_per_round": 1e6 * sum(row.seconds for row in rows) / max(sum(row.rounds for row in rows), 1),
         **{name: float(np.mean([row.figures[name] for row in rows])) for name in rows[0].figures},
-        "proved": reference["proved"], "key": c["key"],
+        "proved": reference["proved"], "label": reference["validity"].partition(":")[0], "key": c["key"],
     }  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "problem": lambda r: r["instance"],
     "rule": lambda r: r["rule"],
-    "threshold": lambda r: r["threshold"] + ("" if r["proved"] else " (heuristic)"),
+    "threshold": lambda r: r["threshold"] + ("" if r["label"] == "proved" else f" ({r['label']})"),
     "delta": lambda r: f"{r['delta']:g}",
     "seed": lambda r: str(r["seed"]),
     "runs": lambda r: f"{r['runs']:,}" + (f" of {r['planned']:,}" if r["runs"] < r["planned"] else ""),
