@@ -91,8 +91,8 @@ NOTES = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average "
     "(- for bounded rewards, whose divergence is a surrogate). "
-    "limit: the root of t = beta(t, delta)/D_nu, near which an optimal rule stops. us/round: measured on whichever machine, start "
-    "included (which is cheap for learners on the simplex)."
+    "limit: the root of t = beta(t, delta)/D_nu, at which the optimal proportions stop without noise. us/round: measured on whichever "
+    "machine, start included (which is cheap for learners on the simplex)."
 )
 
 

@@ -140,7 +140,10 @@ def create(
     seed: Annotated[int, typer.Option(help="The same seed, the same experiment.")] = 0,
     epsilon: Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")] = 0.0,
     min_pulls: Annotated[
-        int, typer.Option(help="Every arm that matters gets so many values first; 2 is cheap insurance against typing mistakes.")
+        int,
+        typer.Option(
+            help="Every arm that matters gets so many values first; with 2 and a known sigma, a gross typing mistake shows."
+        ),
     ] = 0,
     max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
     deadline: Annotated[
