@@ -106,6 +106,16 @@ def test_without_rules_nothing_is_simulated():
         assert plan.plot().axes[0].lines
 
 
+def test_coins_need_fewer_rounds_as_bounded_values_in_the_middle_of_the_range():
+    """As docs/thresholds.md says; near 0 and 1 it is the other way round."""
+    for pair, share in (([0.5, 0.4], 0.53), ([0.3, 0.2], 0.72), ([0.1, 0.05], 2.05)):
+        bounded, coins = (
+            cg.plan(cg.Problem(cg.Arms(2), None, rewards), pair, rules=None, shrink=1.0).rows()[0]["limit"]
+            for rewards in (cg.Bounded(0, 1), cg.Bernoulli())
+        )
+        assert bounded / coins == pytest.approx(share, abs=0.01)
+
+
 def test_caps_and_heuristics_are_in_the_sentence():
     plan = cg.plan(PROBLEM, MEANS, 0.05, {"mine": cg.Uniform()}, "stylised", runs=4, max_rounds=5, shrink=[1.0])
     assert plan.rows()[0]["capped"] == 4 and plan.rows()[0]["rule"] == "mine"

@@ -15,8 +15,9 @@ from combgame.study.fold import Fold
 from combgame.study.retractions import spent
 from combgame.study.setting import check_setting
 from combgame.study.snapshot import dump, load
-from tests.test_study import HARD, UNKNOWN, fold_of
-from tests.test_study_cli import lab  # noqa: F401  (a fixture)
+
+from .test_study import HARD, UNKNOWN, fold_of
+from .test_study_cli import lab  # noqa: F401  (a fixture)
 
 PAIR = cg.Problem(cg.Listed([[0, 1]], 2), cg.Arms(2), cg.Gaussian(1.0))  # every round shows both arms
 TWO = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
