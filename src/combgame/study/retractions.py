@@ -38,6 +38,6 @@ def conditions(retractions: int, corrections: int, delta: float, proved: bool) -
     bound = "A certificate before the first retraction is wrong with probability at most delta, one after it with at most delta/2, if "
     return (
         f"Data were retracted {count(retractions, 'time')}{corrected}, so delta is spent over that: "
-        f"{judged(retractions, corrections, delta)}. {bound if proved else 'That is of use if '}which values are left out had nothing "
-        "to do with what they were (one that was told anew is not left out); if they were picked by that, no delta makes up for it."
+        f"{judged(retractions, corrections, delta)}. {bound if proved else 'That is of use if '}nobody looked at any value to choose "
+        "which are left out (one that was told anew is not left out); if somebody did, no delta makes up for it."
     )
