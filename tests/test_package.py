@@ -65,6 +65,7 @@ LAYERS = [
     "_numba",
     "engines",
     "judges",
+    "labels",
     "stopping",
     "evidence",
     "simulate",

@@ -17,6 +17,8 @@ from combgame.study.decision import decide
 from combgame.study.fold import Fold
 from combgame.study.snapshot import dump, load
 
+from . import naive
+
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
 NAMES = ("ann", "bob", "cid", "dee", "eve")
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1), names=NAMES)
@@ -1067,6 +1069,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def replaying_changes_nothing(self):
         assert self.study.replay().same
+        assert fold_of(self.study).changes == naive.changes(self.study.events())
 
     def teardown(self):
         if hasattr(self, "study"):

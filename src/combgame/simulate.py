@@ -229,7 +229,7 @@ class Simulation:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
     def limit(self, which: int = 0) -> float:
-        """The root of t = beta(t, delta) / D_nu: where an optimal rule would stop with this threshold; NaN if it has none."""
+        """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise; NaN for another kind of threshold."""
         return limit(self.stopping, self.problem, self.means, self.complexity, which)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -336,8 +336,8 @@ def table(simulations: Sequence[Simulation]) -> str:
         if not math.isnan(row["bound"]):
             said.append(f"no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds on average")
         if not math.isnan(row["limit"]):
-            one, end = "an optimal one" if said else "an optimal rule", f"{row['limit']:,.0f}"
-            said.append(f"with the {row['threshold']} threshold {one} stops near the limit t = beta(t, delta)/D_nu = {end}")
+            end = f"the limit t = beta(t, delta)/D_nu = {row['limit']:,.0f}"
+            said.append(f"with the {row['threshold']} threshold the optimal proportions stop without noise at {end}")
         if said:
             lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})

@@ -45,7 +45,7 @@ def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
         "ratio": None if not end else figures["mean"] / end,
         "us_per_round": 1e6 * sum(row.seconds for row in rows) / max(sum(row.rounds for row in rows), 1),
         **{name: float(np.mean([row.figures[name] for row in rows])) for name in rows[0].figures},
-        "proved": reference["proved"], "key": c["key"],
+        "proved": reference["proved"], "label": reference["validity"].partition(":")[0], "key": c["key"],
     }  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "problem": lambda r: r["instance"],
     "rule": lambda r: r["rule"],
-    "threshold": lambda r: r["threshold"] + ("" if r["proved"] else " (heuristic)"),
+    "threshold": lambda r: r["threshold"] + ("" if r["label"] == "proved" else f" ({r['label']})"),
     "delta": lambda r: f"{r['delta']:g}",
     "seed": lambda r: str(r["seed"]),
     "runs": lambda r: f"{r['runs']:,}" + (f" of {r['planned']:,}" if r["runs"] < r["planned"] else ""),
@@ -93,8 +93,8 @@ NOTES = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average "
     "(- for bounded rewards, whose divergence is a surrogate). "
-    "limit: the root of t = beta(t, delta)/D_nu, near which an optimal rule stops. us/round: measured on whichever machine, start "
-    "included (which is cheap for learners on the simplex)."
+    "limit: the root of t = beta(t, delta)/D_nu, at which the optimal proportions stop without noise. us/round: measured on whichever "
+    "machine, start included (which is cheap for learners on the simplex)."
 )
 
 

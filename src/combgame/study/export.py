@@ -89,7 +89,7 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
         fold.apply(event, lambda k=k: events[:k], chosen=True)  # type: ignore[misc]
         if event.kind in ("told", "observed", "retracted") and not event.data.get("more"):
             facts = fold.facts("running")
-            kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold")}
+            kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")}
             found.append({"seq": event.seq, "at": event.at, "leader": setting.problem.label(facts["answer"]), **kept})
     return found
 

@@ -20,6 +20,7 @@ from ..structures.base import arms_of, vector
 from ..structures.callback import own_errors
 from .doubts import Doubt, doubts
 from .events import Event
+from .retractions import spent
 from .setting import Setting
 from .state import Past, State
 
@@ -56,15 +57,27 @@ class Fold:
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
-        self.told = Side(problem, setting.stopping, self.state.seen, self.engine)
-        stopping = setting.stopping if mine is problem else setting.stopping_at(setting.delta, mine)
-        self.plan = Side(mine, stopping, blank(problem.d), self.engine)
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that this fold would not have chosen
+        self.charge()
+
+    def charge(self) -> None:
+        """Judge at the delta that is left after the changes so far."""
+        problem, changes = self.setting.problem, self.changes
+        self.delta = spent(self.setting.delta, changes)
+        self.stopping = self.setting.stopping_at(self.delta) if changes else self.setting.stopping
+        self.told = Side(problem, self.stopping, self.state.seen, self.engine)
+        mine = self.numbers.problem
+        stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
+        self.plan = Side(mine, stopping, blank(problem.d), self.engine)
         self._advise = repeated(choose_engine(self.engine, (self.plan.game, self.rule), advise))
+
+    @property
+    def changes(self) -> int:
+        return self.state.retractions + self.state.corrections
 
     def apply(self, event: Event, past: Past, chosen: bool = False) -> None:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
@@ -72,7 +85,10 @@ class Fold:
             mine = self.choose()
             if list(mine) != event.data["arms"]:
                 self.differences.append({"round": event.round, "asked": tuple(event.data["arms"]), "now": mine})
+        before = self.changes
         self.state.apply(event, past)
+        if self.changes != before:
+            self.charge()
         self.late += self.ended is not None and event.kind in ("told", "observed")
         if event.kind in ("created", "told", "observed", "retracted", "closed") and not event.data.get("more"):
             self.judge(event)
@@ -123,9 +139,9 @@ class Fold:
         if event.kind == "retracted":
             self.ended, self.late = None, 0
         t = max(state.told, math.ceil(float(state.seen.counts.sum()) / self.largest))  # t K bounds the number of values
-        state.seen.clock[0] = t
         with own_errors(), own_bounds():
-            side.recommend()
+            for state.seen.clock[0] in (t,) if side.view.best.any() else (t - 1, t):  # a new judge may want to know a rival
+                side.recommend()
         if self.ended is None:
             if state.closed is not None:
                 self.ended = self.facts("by hand", event)
@@ -144,7 +160,8 @@ class Fold:
         setting, clock = self.setting, int(self.state.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
-            side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen), self.engine)
+            stopping = setting.stopping_at(spent(math.exp(log_delta), self.changes))
+            side = Side(setting.problem, stopping, copied(self.state.seen), self.engine)
             for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
                 side.recommend()
             return bool(side.view.evidence[0] > side.threshold.level(clock, 0))
@@ -191,5 +208,6 @@ class Fold:
             "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
             "seq": self.state.seq if event is None else event.seq,
             "outside": sum(n for _, _, n in self.state.outside), "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
+            "retractions": self.state.retractions, "corrections": self.state.corrections, "delta": self.delta,
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip

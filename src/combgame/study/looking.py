@@ -95,7 +95,7 @@ class Looking:
             self._session.storage.copy(path_of(destination))
 
     def history(self) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told."""
+        """The evidence and the threshold after everything that was told, and the delta at which it was judged."""
         return history(self._setting, self._session.engine, self.events())
 
     def plot(self, kind: str = "evidence") -> Any:

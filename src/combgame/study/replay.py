@@ -5,6 +5,7 @@ from typing import Any
 
 from .events import Event, head_of
 from .fold import Fold
+from .retractions import judged
 from .setting import Setting
 from .words import count
 
@@ -39,4 +40,6 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
         sentence = f"{told}: {len(found):,} of the rounds would be chosen otherwise now, the first ones {first} (made with version {made})."
     else:
         sentence = f"{told}: every round is chosen again as it was asked."
+    if fold.changes:
+        sentence += f" {judged(fold.state.retractions, fold.state.corrections, fold.delta).capitalize()}."
     return Replay(len(events), fold.state.asked, tuple(found), sentence, head_of(events))

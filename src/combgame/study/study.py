@@ -252,6 +252,8 @@ class Study(Looking):
     ) -> None:
         """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it.
 
+        Every retraction, and every `tell` or `tell_many` with values in the place of retracted ones, has its price: after k of them the
+        study is judged at delta/((k + 1) (k + 2)). Retract what was a mistake, whatever its value: what is left is otherwise a selection.
         Data from outside are taken back by their number, for good: observe them anew if they were mistyped. The values of an arm may be
         told anew in their rounds, also where a round had ended; such a round does not ask for it.
         """
