@@ -91,6 +91,7 @@ print(todo.id)
 
 
 @posix
+@pytest.mark.own_numbers  # another process asks
 def test_three_hundred_interrupts_leave_no_lock_behind_and_lose_nothing(tmp_path):
     path, rng, number = tmp_path / "lab.db", random.Random(1), 300
     command, root = [sys.executable, "-c", WORKER, str(path), str(number)], Path(__file__).parent.parent
@@ -268,6 +269,7 @@ def test_a_copy_that_is_written_over_the_file_is_noticed(lab):
 
 
 @posix
+@pytest.mark.own_numbers  # it undoes what is patched
 @pytest.mark.parametrize(
     ("look", "said", "stored"), [(2, "nothing was stored", 0), (3, "what was given just now counts as not stored", 1)]
 )

@@ -105,6 +105,8 @@ def test_a_run_does_not_depend_on_the_order_in_which_arms_are_listed(own, rule, 
 @pytest.mark.parametrize("structure", CLOSED)
 @pytest.mark.parametrize("rewards", ["sigmas", "bernoulli", "bounds"])
 def test_nor_for_best_actions_and_other_rewards(own, rewards, structure):
+    if structure == "almost all":
+        pytest.skip("its nearest alternatives are slow, and its ties are those of the single arms above")
     r, sigma = np.random.default_rng(6).permutation(7), np.linspace(0.1, 0.7, 7)
     pairs = []
     for order in (SAME, r):

@@ -110,11 +110,12 @@ class Fold:
         """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
         state, side, order = self.state, self.plan, self.numbers.order
         seen, counts, pending, needed = side.seen, state.seen.counts[order], state.pending[order], self.needed[order]
-        seen.counts[:], seen.sums[:], seen.squares[:] = counts, state.seen.sums[order], state.seen.squares[order]
+        seen.counts[:], seen.sums[:], seen.rest[:] = counts, state.seen.sums[order], state.seen.rest[order]
+        seen.squares[:] = state.seen.squares[order]
         if pending.any():
             seen.counts[:] += pending
             waiting = (pending > 0.0) & (counts > 0.0)
-            for now in (seen.sums, seen.squares):
+            for now in (seen.sums, seen.rest, seen.squares):
                 now[waiting] *= seen.counts[waiting] / counts[waiting]
         seen.clock[0] = state.plays
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)

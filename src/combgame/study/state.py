@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..protocols import Floats, Seen, blank
-from ..round import note
+from ..round import add, note
 from .doubts import nothing_far, reach
 from .events import Event
 from .values import Entry, pulls
@@ -205,7 +205,7 @@ class State:
             if n == 1:
                 note(self.seen, arm, mean)
             else:
-                self.seen.sums[arm] += mean * n
+                add(self.seen, arm, mean * n)
                 self.seen.counts[arm] += n
             reach(self.far, arm, mean, n, number)
 
@@ -232,4 +232,4 @@ def remaining(events: Iterable[Event], arms: set[int]) -> list[tuple[int, int, E
 
 
 def forget(seen: Seen, arms: list[int]) -> None:
-    seen.sums[arms] = seen.counts[arms] = seen.squares[arms] = 0.0
+    seen.sums[arms] = seen.rest[arms] = seen.counts[arms] = seen.squares[arms] = 0.0
