@@ -151,5 +151,5 @@ class AlmostAllSets(StructureBase):
         return self.d
 
     def geometry(self) -> Geometry:
-        """Nearly the cube: psi = phi = 1."""
+        """The diameter is exact; psi and phi are those of the cube, a placeholder (docs/algorithms.md)."""
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
