@@ -3,6 +3,7 @@
 import decimal
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import brentq, minimize
@@ -504,3 +505,110 @@ def changes(events):
         if anew and not event.data.get("more"):
             count, anew = count + 1, False
     return count
+
+
+# ---- the same to 50 digits or more: floats are taken at their word, however wild they are
+
+HIGH = decimal.Context(prec=90, Emax=10**15, Emin=-(10**15))
+
+
+def ratio(x):
+    """A float as a fraction; infinities stay."""
+    return Fraction(float(x)) if math.isfinite(x) else float(x)
+
+
+def real(x):
+    """A fraction as a decimal of the present precision."""
+    return decimal.Decimal(x.numerator) / decimal.Decimal(x.denominator)
+
+
+def true_distance(family, mean, weight, best, rival, sigma, low, high):
+    """min sum_a w_a d(mean_a, y_a) over low <= y <= high with sum_{rival} y >= sum_{best} y: a Decimal, or infinity."""
+    moving, lead, start = [], Fraction(0), decimal.Decimal(0)
+    with decimal.localcontext(HIGH):
+        for a in sorted(set(best) ^ set(rival)):
+            sign, x, w, v = (1 if a in rival else -1), ratio(mean[a]), ratio(weight[a]), ratio(sigma[a]) ** 2
+            here, end = min(max(x, ratio(low[a])), ratio(high[a])), ratio(high[a] if a in rival else low[a])
+            lead -= sign * here
+            if w:
+                moving.append((sign, x, w, v, here, end))
+                start += real(w) * _true_divergence(family, x, here, v)
+            else:  # free to go
+                lead -= sign * (end - here)
+        if lead <= 0:
+            return start
+        room = sum(sign * (end - here) for sign, _, _, _, here, end in moving)
+        if room < lead:
+            return math.inf
+        return (_true_bernoulli if family == "bernoulli" else _true_gaussian)(moving, lead)
+
+
+def _true_divergence(family, x, y, v):
+    if family != "bernoulli":
+        return real((x - y) ** 2 / (2 * v))
+    return _true_kl(real(x), real(1 - x), real(y), real(1 - y))
+
+
+def _true_kl(x, c, y, z):
+    """Bernoulli, with the chances of 0 beside those of 1; `HIGH` has digits enough for the difference."""
+    return sum((p * (p / q).ln() for p, q in ((x, y), (c, z)) if p and p != q), decimal.Decimal(0))
+
+
+def _true_gaussian(moving, lead):
+    """Each arm goes at the speed v/w of the multiplier alpha, from where it leaves its projection to the end of its box."""
+    events = []
+    for sign, x, w, v, here, end in moving:
+        if end != here:
+            events.append((sign * (here - x) * w / v, v / w))
+            if math.isfinite(end):
+                events.append((sign * (end - x) * w / v, -v / w))
+    alpha, gone, speed = Fraction(0), Fraction(0), Fraction(0)
+    for when, change in sorted(events):
+        if speed and gone + speed * (when - alpha) >= lead:
+            break
+        gone, alpha, speed = gone + speed * (when - alpha), when, speed + change
+    if gone < lead:
+        alpha += (lead - gone) / speed
+
+    def at(sign, x, w, v, here, end):
+        y = sign * max(sign * here, sign * (x + sign * alpha * v / w))
+        return y if sign * y < sign * end else end
+
+    return real(sum(w * (x - at(sign, x, w, v, here, end)) ** 2 / (2 * v) for sign, x, w, v, here, end in moving))
+
+
+def _true_bernoulli(moving, lead):
+    """The multiplier by bisection; y is the root in [0, 1] of w (y - x) = alpha y (1 - y)."""
+    arms = [(sign, real(x), real(1 - x), real(w), real(here), real(1 - here), real(end), real(1 - end))
+            for sign, x, w, _, here, end in moving]  # fmt: skip
+    lead = real(lead)
+
+    def at(alpha, sign, x, c, w, here, there, end, rest):
+        q = alpha / w
+        if sign > 0:
+            x, c, here, there, end, rest = c, x, there, here, rest, end
+        root = ((1 - q) ** 2 + 4 * q * c).sqrt()  # towards 0
+        y = 2 * x / (1 + q + root)
+        z = 2 * c / (1 - q + root) if q < 1 else (q - 1 + root) / (2 * q)
+        y, z = (here, there) if y > here else (end, rest) if y < end else (y, z)
+        return (z, y) if sign > 0 else (y, z)
+
+    def left(alpha):
+        return lead - sum(arm[0] * (at(alpha, *arm)[0] - arm[4]) for arm in arms)
+
+    low, high = decimal.Decimal("1e-600"), decimal.Decimal("1e-600")
+    while left(high) > 0:
+        low, high = high, high * 10**20
+        if high > decimal.Decimal("1e400"):  # only at the end of every box
+            ends = [(arm[1], arm[2], arm[6], arm[7], arm[3]) for arm in arms]
+            return sum(w * _true_kl(x, c, y, z) for x, c, y, z, w in ends) if all(y * z for _, _, y, z, _ in ends) else math.inf
+    while high > low * (1 + decimal.Decimal("1e-45")):
+        middle = (low * high).sqrt()
+        low, high = (middle, high) if left(middle) > 0 else (low, middle)
+    return sum(arm[3] * _true_kl(arm[1], arm[2], *at(high, *arm)) for arm in arms)
+
+
+def true_nearest(family, sets, mean, weight, best, sigma, low, high):
+    """The least `true_distance` of all sets, and the distances."""
+    every = {s: true_distance(family, mean, weight, best, s, sigma, low, high) for s in sets if set(s) != set(best)}
+    return min(every.values()), every

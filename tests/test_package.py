@@ -45,6 +45,7 @@ def test_importing_loads_no_package_but_numpy():
 LAYERS = [
     "_marks",
     "_sources",
+    "numerics",
     "errors",
     "catalogue",
     "protocols",

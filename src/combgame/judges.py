@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ._marks import compilable, jitable
+from .numerics import HALF_LOG_TWO_PI, excess, half_stirling, stirling
 from .protocols import Floats, Ints, Rewards, Seen, Structure
 from .rewards.base import swapped
 from .structures.rivals import against
 
 EPSILON = 2.0**-52  # of a float
 FINE = 1000.0  # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for by 4/FINE of the variance
-HALF = 0.5 * math.log(2.0 * math.pi)
 SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
 BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
@@ -460,24 +460,7 @@ def beta_regret(n: float, ones: float) -> float:
     """
     if n <= 0.0:
         return 0.0
-    return max(0.5 * math.log(0.5 * math.pi * n) + stirling(n, 0.0) - stirling(ones, 0.5) - stirling(n - ones, 0.5), 0.0)
-
-
-@jitable
-def stirling(x: float, more: float) -> float:
-    """What is left of ln Gamma after Stirling's formula, which would cancel: for more = 0, ln x! - (x + 1/2) ln x + x - ln(2 pi)/2;
-    for more = 1/2, ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2.
-
-    >>> stirling(0.0, 0.5) + 0.5 * math.log(2.0)
-    0.0
-    """
-    if x < 16.0:
-        logs = (x + 0.5 - more) * math.log(x) if x > 0.0 else 0.0
-        return math.lgamma(x + 1.0 - more) - logs + x - HALF
-    y = 1.0 / (x * x)
-    if more == 0.0:
-        return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y / 1680.0))) / x
-    return (-1.0 / 24.0 + y * (7.0 / 2880.0 - y * (31.0 / 40320.0 - y * 127.0 / 215040.0))) / x
+    return max(0.5 * math.log(0.5 * math.pi * n) + stirling(n) - half_stirling(ones) - half_stirling(n - ones), 0.0)
 
 
 @jitable
@@ -490,27 +473,15 @@ def least_chi_square(m: float, level: float) -> float:
         return 0.0
     h = SPREAD
     power = h + 0.5 * m
-    rest = stirling(power, 0.0) - 0.5 * math.log(power) + HALF  # ln Gamma(p) - p ln p + p
+    rest = stirling(power) - 0.5 * math.log(power) + HALF_LOG_TWO_PI  # ln Gamma(p) - p ln p + p
     goal = (level + h - h * math.log(h) + math.lgamma(h) - rest) / power
     edge = 1.0 - h / power  # v = 0
-    if goal <= 0.0 or bend(edge) <= goal:
+    if goal <= 0.0 or excess(-edge, 1.0 - edge) <= goal:
         return 0.0
     y = min(math.sqrt(2.0 * goal), edge)  # beyond the root
     for _ in range(200):  # Newton on a convex, rising function from the right: it stays on the right
-        excess = bend(y) - goal
-        step = excess * (1.0 - y) / y
+        step = (excess(-y, 1.0 - y) - goal) * (1.0 - y) / y
         if not step > 1e-13 * y:
             break
         y -= step
     return max(2.0 * (power * (1.0 - y) - h) * (1.0 - 1e-13), 0.0)
-
-
-@jitable
-def bend(y: float) -> float:
-    """-y - ln(1 - y), for small y by its series."""
-    if y > 0.05:
-        return -y - math.log1p(-y)
-    total = 0.0
-    for k in range(14, 1, -1):
-        total = total * y + 1.0 / k
-    return total * y * y

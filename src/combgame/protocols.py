@@ -47,8 +47,8 @@ class Rewards(Protocol):
     def move(self, x: float, weight: float, slope: float, arm: int) -> float:
         """The y in M with weight * d/dy d_KL(x, y) = slope, or the end of M in that direction."""
 
-    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
-        """min over y in M of weight * d_KL(x, y) - slope * y: what an arm adds to the Lagrangian of `distance`."""
+    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
+        """Where `move` goes, to nearly all digits however near that is: y - x, weight * d_KL(x, y), and dy/dslope (0 at an end of M)."""
 
     def blur(self, weight: float, arm: int) -> float:
         """sigma^2 / weight where distances have the closed form Delta^2 / (2 sum of blurs); -1 where they do not."""

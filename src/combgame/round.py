@@ -5,6 +5,7 @@ CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
 """
 
 from ._marks import jitable
+from .numerics import two_sum
 from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View
 
 STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
@@ -49,12 +50,10 @@ def note(seen: Seen, arm: int, value: float) -> None:
 
 @jitable
 def add(seen: Seen, arm: int, value: float) -> None:
-    """Onto the sum of an arm, with what rounding leaves out of it (Knuth's two-sum): means are right to their last digit."""
-    before = seen.sums[arm]
-    total = before + value
-    part = total - before
-    seen.rest[arm] += (before - (total - part)) + (value - part)
+    """Onto the sum of an arm, with what rounding leaves out of it: means are right to their last digit."""
+    total, lost = two_sum(seen.sums[arm], value)
     seen.sums[arm] = total
+    seen.rest[arm] += lost
 
 
 @jitable

@@ -8,9 +8,11 @@ import numpy as np
 
 from .._marks import jitable
 from ..errors import InputError
+from ..numerics import ROUND, two_sum
 from ..protocols import Floats, Ints, Rewards
 
 WEIGHTLESS = 1e-100  # a weight below this is none: the arm may be moved at no cost
+SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding can add
 
 
 @dataclass(frozen=True)
@@ -61,34 +63,31 @@ def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
 
 
 @jitable
-def priced(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
-    """`Rewards.price` for any family: at the stationary point."""
-    y = rewards.move(x, weight, slope, arm)
-    return weight * rewards.divergence(x, y, arm) - slope * y
+def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, float]:
+    """By how much `best` leads at these means, and what that may be off by: sums of large numbers that nearly cancel keep their digits."""
+    lead, rest, size = 0.0, 0.0, 0.0
+    for i in range(n):
+        x = float(-sign[i] * mean[arms[i]])
+        lead, lost = two_sum(lead, x)
+        rest += lost
+        size += abs(x)
+    lead += rest
+    return lead, ROUND * abs(lead) + 2.0 * (n * ROUND) * (n * ROUND) * size  # Ogita, Rump, Oishi 2005
 
 
 @jitable
-def slack(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, slope: float,
-          alternative: Floats) -> float:  # fmt: skip
-    """Move every arm that has weight to its stationary point for a multiplier; return by how much `best` still leads."""
-    lead = 0.0
-    for i in range(n):
-        a = arms[i]
-        if weight[a] >= WEIGHTLESS:
-            alternative[a] = rewards.move(mean[a], weight[a], sign[i] * slope, a)
-        lead -= sign[i] * alternative[a]
-    return lead
+def shaved(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
+    """What an arm adds to the Lagrangian of `Rewards.distance` beside the lead at the projected means: the min over y in M of
 
-
-@jitable
-def cost(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, n: int, alternative: Floats) -> float:
-    """sum_a weight_a d(mean_a, alternative_a) over the listed arms."""
-    total = 0.0
-    for i in range(n):
-        a = arms[i]
-        if weight[a] >= WEIGHTLESS:
-            total += weight[a] * rewards.divergence(mean[a], alternative[a], a)
-    return total
+    weight * d(x, y) - slope * (y - project(x)), less what rounding can add to it in a sum of up to 40,000 arms.
+    """
+    out = rewards.project(x, arm) - x
+    if weight < WEIGHTLESS:  # as far as M goes
+        end = rewards.project(math.copysign(math.inf, slope), arm) - x
+        return -(1.0 + SHAVE) * abs(slope) * (abs(end - out) + SHAVE * (abs(end) + abs(out))) if slope != 0.0 else 0.0
+    off, cost, _ = rewards.step(x, weight, slope, arm)
+    value = cost - slope * (off - out) - SHAVE * (cost + abs(slope) * (abs(off) + abs(out)))
+    return value if value > -math.inf else -math.inf  # not a number: no bound
 
 
 @jitable
@@ -96,58 +95,82 @@ def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Float
          alternative: Floats) -> float:  # fmt: skip
     """`Rewards.distance` for any family and any box M, by its one multiplier alpha.
 
-    For each alpha >= 0 the Lagrangian's minimiser is explicit (`move`), and the lead of `best` falls with alpha: find
-    its root. What is returned is the Lagrangian's value, a lower bound at every alpha: stopping early cannot make it an
-    upper estimate of the distance.
+    For each alpha >= 0 the Lagrangian's minimiser is explicit (`step`), and the lead of `best` falls with alpha: find its root. What is
+    returned is the Lagrangian's largest value on the way less what rounding may have added, so it is a lower bound wherever the
+    search ends.
     """
+    lead, doubt = lead_of(mean, arms, sign, n)
+    value, start, speed, room, size = 0.0, lead, 0.0, 0.0, abs(lead)
     for i in range(n):
         a = arms[i]
-        alternative[a] = rewards.project(mean[a], a)
-    lead = slack(rewards, mean, weight, arms, sign, n, 0.0, alternative)
-    if lead <= 0.0:  # case 1: nothing to do
-        return cost(rewards, mean, weight, arms, n, alternative)
+        x, here = float(mean[a]), rewards.project(mean[a], a)
+        alternative[a] = here
+        if weight[a] >= WEIGHTLESS:
+            off, cost, rate = rewards.step(x, weight[a], 0.0, a)
+            value += cost
+            speed += rate
+            room += high[a] - here if sign[i] > 0.0 else here - low[a]
+        else:
+            off = here - x
+            lead -= sign[i] * off
+        start -= sign[i] * off
+        size += abs(off)
+    margin = 4.0 * (n + 2) * ROUND
+    value -= margin * value
+    if start <= 0.0:  # case 1: nothing to do
+        return value
     for i in range(n):  # case 2: arms without weight move first, one after the other, as far as needed
         a = arms[i]
         if weight[a] < WEIGHTLESS:
-            room = high[a] - alternative[a] if sign[i] > 0.0 else alternative[a] - low[a]
-            step = min(room, lead)
-            alternative[a] += sign[i] * step
-            lead -= step
-            if step < room or lead <= 0.0:
-                return cost(rewards, mean, weight, arms, n, alternative)
-    left, lead_left = 0.0, lead  # case 3: the multiplier
-    right = 1.0
-    lead_right = slack(rewards, mean, weight, arms, sign, n, right, alternative)
-    while lead_right > 0.0:
-        left, lead_left = right, lead_right
-        right *= 16.0
-        if right > 1e150:
-            return math.inf  # no means in M make the rival as good
-        lead_right = slack(rewards, mean, weight, arms, sign, n, right, alternative)
-    side = 0
-    for step_number in range(200):  # Illinois: a secant that keeps its bracket, with a bisection every third step
-        if lead_right == 0.0 or right - left <= 4e-16 * right:
-            break
-        middle = 0.5 * (left + right)
-        if step_number % 3 != 2:
-            middle = (left * lead_right - right * lead_left) / (lead_right - lead_left)
-        if not left < middle < right:
-            middle = 0.5 * (left + right)
-            if not left < middle < right:
+            free = high[a] - alternative[a] if sign[i] > 0.0 else alternative[a] - low[a]
+            go = min(free, start)
+            alternative[a] += sign[i] * go
+            start -= go
+            lead -= go
+            size += go
+            if go < free or start <= 0.0:
+                return value
+    doubt += margin * size
+    if start - doubt > room:
+        return math.inf  # no means in M make the rival as good
+    left, right, alpha, here = 0.0, math.inf, 0.0, start  # case 3: the multiplier
+    for count in range(
+        100
+    ):  # Newton; where that leads nowhere, and now and then, a bracket is sought or halved on a logarithmic scale
+        trial = alpha + here / speed if speed > 0.0 else math.inf
+        if not left < trial < right or count % 5 == 4:
+            if right == math.inf:
+                trial = 256.0 * alpha if alpha > 0.0 else 1.0
+            elif left == 0.0:
+                trial = right / 256.0
+            else:
+                trial = math.sqrt(left) * math.sqrt(right) if right > 4.0 * left else 0.5 * (left + right)
+            if not left < trial < right:
                 break
-        lead = slack(rewards, mean, weight, arms, sign, n, middle, alternative)
-        if lead > 0.0:
-            left, lead_left = middle, lead
-            if side == 1:
-                lead_right *= 0.5
-            side = 1
+        alpha, here, speed, total, moved = trial, lead, 0.0, 0.0, size
+        for i in range(n):
+            a = arms[i]
+            if weight[a] >= WEIGHTLESS:
+                off, cost, rate = rewards.step(mean[a], weight[a], sign[i] * alpha, a)
+                here -= sign[i] * off
+                moved += abs(off)
+                total += cost
+                speed += rate
+        slack = doubt + margin * moved
+        found = total + alpha * here - margin * total - alpha * slack
+        if value < found < math.inf:
+            value = found
+        if here > 0.0:
+            left = alpha
         else:
-            right, lead_right = middle, lead
-            if side == -1:
-                lead_left *= 0.5
-            side = -1
-    lead = slack(rewards, mean, weight, arms, sign, n, right, alternative)
-    return cost(rewards, mean, weight, arms, n, alternative) + right * lead
+            right = alpha
+        if abs(here) <= slack or (right < math.inf and abs(here) * (right - left) <= 1e-14 * value):
+            break
+    for i in range(n):
+        a = arms[i]
+        if weight[a] >= WEIGHTLESS:
+            alternative[a] = rewards.move(mean[a], weight[a], sign[i] * alpha, a)
+    return value
 
 
 @jitable
@@ -172,3 +195,9 @@ def swapped(rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: 
 def check_bounds(name: str, low: float, high: float) -> None:
     if not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high)) or not low < high:
         raise InputError(f"{name}: low = {low!r} and high = {high!r} must be finite, low below high.")
+
+
+@jitable
+def priced(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
+    off, cost, _ = rewards.step(x, weight, slope, arm)
+    return cost - slope * (x + off)

@@ -7,17 +7,34 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._marks import jitable
+from ..numerics import excess
 from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch, swapped
+from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps the price finite
 
 
 @jitable
-def toward_zero(x: float, weight: float, push: float) -> float:
-    """The y below x with weight (x - y) = push y (1 - y)."""
-    total = weight + push
-    return 2.0 * weight * x / (total + math.sqrt(max(total * total - 4.0 * push * weight * x, 0.0)))
+def toward_zero(x: float, c: float, q: float) -> tuple[float, float, float]:
+    """The y below x with x - y = q y (1 - y), 1 - y, and dq/dy y (1 - y); c = 1 - x. Nothing is subtracted that could cancel."""
+    if q > 1e100:
+        return x / q, 1.0, q
+    root = math.sqrt((1.0 - q) * (1.0 - q) + 4.0 * q * c)
+    y = 2.0 * x / (1.0 + q + root)
+    z = 2.0 * c / (1.0 - q + root) if q < 1.0 else 0.5 * (q - 1.0 + root) / q
+    return y, z, root
+
+
+@jitable
+def surprise(x: float, y: float, off: float) -> float:
+    """x ln(x/y) + y - x >= 0, where off = y - x is known better than from y and x: d_KL is the sum of two such."""
+    return x * excess(off / x, y / x) if x > 0.0 else off
+
+
+@jitable
+def kl(x: float, y: float, z: float, off: float) -> float:
+    """d_KL(x, y) with z = 1 - y and off = y - x."""
+    return surprise(x, y, off) + surprise(1.0 - x, z, -off)
 
 
 class BernoulliPart(NamedTuple):
@@ -29,15 +46,8 @@ class BernoulliPart(NamedTuple):
     value: Floats
 
     def divergence(self, x: float, y: float, arm: int) -> float:
-        if x == y:
-            return 0.0
-        y = min(max(y, EDGE), 1.0 - EDGE)
-        total = 0.0
-        if x > 0.0:
-            total += x * math.log(x / y)
-        if x < 1.0:
-            total += (1.0 - x) * math.log((1.0 - x) / (1.0 - y))
-        return max(total, 0.0)
+        y = min(max(y, min(EDGE, x)), max(1.0 - EDGE, x))
+        return kl(x, y, 1.0 - y, y - x)
 
     def lower(self, x: float, level: float, arm: int) -> float:
         return 1.0 - self.upper(1.0 - x, level, arm)
@@ -71,16 +81,27 @@ class BernoulliPart(NamedTuple):
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
     def move(self, x: float, weight: float, slope: float, arm: int) -> float:
-        # weight (y - x) = slope y (1 - y): the root in [0, 1] of a quadratic, in its cancellation-free form
-        push, y = abs(slope), x
+        y = x
         if slope < 0.0:
-            y = toward_zero(x, weight, push)
+            y, _, _ = toward_zero(x, 1.0 - x, -slope / weight)
         elif slope > 0.0:
-            y = 1.0 - toward_zero(1.0 - x, weight, push)
+            _, y, _ = toward_zero(1.0 - x, x, slope / weight)
         return float(min(max(y, self.low[arm]), self.high[arm]))
 
-    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
-        return priced(self, x, weight, slope, arm)
+    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
+        c, q = 1.0 - x, abs(slope) / weight
+        y, z, root = x, c, 1.0
+        if slope < 0.0:
+            y, z, root = toward_zero(x, c, q)
+        elif slope > 0.0:
+            z, y, root = toward_zero(c, x, q)
+        off, rate = (q if slope > 0.0 else -q) * y * z, y * z / (weight * root) if root > 0.0 else 0.0
+        low, high = float(self.low[arm]), float(self.high[arm])
+        if y < low:
+            y, z, off, rate = low, 1.0 - low, low - x, 0.0
+        elif y > high:
+            y, z, off, rate = high, 1.0 - high, high - x, 0.0
+        return off, weight * kl(x, y, z, off), rate
 
     def blur(self, weight: float, arm: int) -> float:
         return -1.0
@@ -94,10 +115,11 @@ class BernoulliPart(NamedTuple):
             if taken[j] < 0.5:
                 cost, inside = 0.0, False
                 if mean[i] > mean[j] and weight[i] >= WEIGHTLESS and weight[j] >= WEIGHTLESS:
-                    y = (weight[i] * mean[i] + weight[j] * mean[j]) / (weight[i] + weight[j])  # two arms: the weighted mean
+                    p, q, lead = weight[i] / (weight[i] + weight[j]), weight[j] / (weight[i] + weight[j]), mean[i] - mean[j]
+                    y, z = p * mean[i] + q * mean[j], p * (1.0 - mean[i]) + q * (1.0 - mean[j])  # two arms: the weighted mean
                     if self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]:
                         inside = True
-                        cost = weight[i] * self.divergence(mean[i], y, i) + weight[j] * self.divergence(mean[j], y, j)
+                        cost = weight[i] * kl(mean[i], y, z, -lead * q) + weight[j] * kl(mean[j], y, z, lead * p)
                 if not inside:
                     cost = boxed_pair(self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare)
                 if found < 0 or cost < best:

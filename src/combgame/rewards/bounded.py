@@ -33,8 +33,8 @@ class BoundedPart(NamedTuple):
     def move(self, x: float, weight: float, slope: float, arm: int) -> float:
         return self.surrogate.move(x, weight, slope, arm)
 
-    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
-        return self.surrogate.price(x, weight, slope, arm)
+    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
+        return self.surrogate.step(x, weight, slope, arm)
 
     def blur(self, weight: float, arm: int) -> float:
         return self.surrogate.blur(weight, arm)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, priced, scratch, swapped
+from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
 
 
 class GaussianPart(NamedTuple):
@@ -43,8 +43,15 @@ class GaussianPart(NamedTuple):
         y = x + slope * self.sigma[arm] * self.sigma[arm] / weight
         return float(min(max(y, self.low[arm]), self.high[arm]))
 
-    def price(self, x: float, weight: float, slope: float, arm: int) -> float:
-        return priced(self, x, weight, slope, arm)
+    def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
+        rate = float(self.sigma[arm] * self.sigma[arm] / weight)
+        off, least, most = slope * rate, float(self.low[arm] - x), float(self.high[arm] - x)
+        if off < least:
+            off, rate = least, 0.0
+        elif off > most:
+            off, rate = most, 0.0
+        z = off / float(self.sigma[arm])
+        return off, 0.5 * weight * z * z, rate
 
     def blur(self, weight: float, arm: int) -> float:
         return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
@@ -111,11 +118,11 @@ class GaussianPart(NamedTuple):
     def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
         if not self.free:
             return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
-        lead, spread, idle = 0.0, 0.0, -1
+        (lead, doubt), spread, idle = lead_of(mean, arms, sign, n), 0.0, -1
+        lead -= doubt
         for i in range(n):
             a = arms[i]
             alternative[a] = mean[a]
-            lead -= sign[i] * mean[a]
             if weight[a] < WEIGHTLESS:
                 idle = i if idle < 0 else idle
             else:

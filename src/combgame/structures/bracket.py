@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import OracleError
 from ..protocols import Floats, Random, Rewards
+from ..rewards.base import priced
 from .base import Geometry, StructureBase, farthest
 from .numbering import figure
 from .rivals import against, lightest
@@ -94,7 +95,7 @@ class _Found:
     def costs(self, slope: float, light: float) -> Floats:
         """What flipping each arm adds to g."""
         return np.array([
-            self.rewards.price(self.mean[a], max(self.weight[a], light), -slope if self.best[a] > 0.5 else slope, a)
+            priced(self.rewards, self.mean[a], max(self.weight[a], light), -slope if self.best[a] > 0.5 else slope, a)
             for a in range(self.best.size)
         ])  # fmt: skip
 

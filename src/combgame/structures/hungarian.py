@@ -9,14 +9,16 @@ from ..protocols import Floats, Ints
 
 
 @jitable
-def assign(cost: Floats, chosen: Ints) -> None:
-    """Minimise the total cost: chosen[c + 1] becomes the row + 1 of column c."""
-    n = cost.shape[0]
-    u, v = np.zeros(n + 1), np.zeros(n + 1)  # potentials of rows and columns, from 1
+def assign(cost: Floats, chosen: Ints, worth: Floats) -> None:
+    """Minimise the total cost: chosen[c + 1] becomes the row + 1 of column c.
+
+    worth: float64[2, n + 1], from 1: the potentials of rows and columns, whose sum is the cost where they meet, and never above it.
+    """
+    n, u, v = cost.shape[0], worth[0], worth[1]
     way = np.zeros(n + 1, np.int64)
     least, used = np.zeros(n + 1), np.zeros(n + 1, np.int64)
     for c in range(n + 1):
-        chosen[c] = 0
+        chosen[c], u[c], v[c] = 0, 0.0, 0.0
     for row in range(1, n + 1):
         chosen[0] = row
         at = 0

@@ -2,19 +2,36 @@
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import combinations, permutations
 from typing import NamedTuple
 
 import numpy as np
 
+from .._marks import jitable
 from ..errors import InputError
 from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, farthest, greedy_covering, vector, whole
-from .cycles import search
+from .base import Geometry, StructureBase, farthest, greedy_covering, whole
+from .cycles import Board, lay, make_board, search
 from .hungarian import assign
 from .numbering import figure, renumbered, some_arms
-from .rivals import against, tamed
+from .rivals import against
+
+
+@jitable
+def solve(rows: int, columns: int, arm: Ints, score: Floats, cost: Floats, chosen: Ints, worth: Floats) -> None:
+    """The assignment problem of the scores."""
+    side, total = cost.shape[0], 0.0
+    for a in range(score.size):
+        total += abs(score[a])
+    total = total if total > 0.0 else 1.0
+    for r in range(side):
+        for c in range(side):
+            if r < rows and c < columns:
+                a = arm[r, c]
+                cost[r, c] = -score[a] if a >= 0 else 4.0 * total
+            else:  # a spare row or column; two spare ones may not meet
+                cost[r, c] = 0.0 if r < rows or c < columns else 4.0 * total
+    assign(cost, chosen, worth)
 
 
 class MatchingsPart(NamedTuple):
@@ -24,31 +41,21 @@ class MatchingsPart(NamedTuple):
     columns: int
     row: Ints  # of an arm
     column: Ints
-    arm: Ints  # int64[rows, columns]: -1 where the pair is forbidden
     cost: Floats  # scratch: float64[side, side]
     chosen: Ints  # scratch: int64[side + 1]: the row of a column
     arms: Ints
     sign: Floats
-    deciding: Floats  # 1 for arms that are in some matchings and not in others
-    tame: Floats  # scratch
+    worth: Floats  # scratch: float64[2, side + 1]: potentials
+    board: Board  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        side, total = self.cost.shape[0], 1.0
+        solve(self.rows, self.columns, self.board.arm, score, self.cost, self.chosen, self.worth)
         for a in range(score.size):
             out[a] = 0.0
-            total += abs(score[a])
-        for r in range(side):
-            for c in range(side):
-                if r < self.rows and c < self.columns:
-                    a = self.arm[r, c]
-                    self.cost[r, c] = -score[a] if a >= 0 else 4.0 * total
-                else:  # a spare row or column; two spare ones may not meet
-                    self.cost[r, c] = 0.0 if r < self.rows or c < self.columns else 4.0 * total
-        assign(self.cost, self.chosen)
         for c in range(self.columns):
             r = self.chosen[c + 1] - 1
             if r < self.rows:
-                out[self.arm[r, c]] = 1.0
+                out[self.board.arm[r, c]] = 1.0
 
     def sample(self, rng: Random, out: Floats) -> None:
         """The best matching for random scores: every matching has a chance, but the chances are not equal."""
@@ -58,10 +65,17 @@ class MatchingsPart(NamedTuple):
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Adjacent matchings differ by one alternating cycle or path: a search pruned by a certified bound."""
-        idle = tamed(weight, self.deciding, self.tame)
-        search(rewards, self.arm, self.row, self.column, mean, weight, self.tame, best, self.arms, self.sign, alternative, rival)
-        value = against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
-        return 0.0 if idle and rewards.blur(1.0, 0) > 0.0 else value
+        board = self.board
+        for a in range(mean.size):
+            alternative[a] = rewards.project(mean[a], a)
+        solve(self.rows, self.columns, board.arm, alternative, self.cost, self.chosen, self.worth)
+        for r in range(self.rows):
+            board.row_worth[r] = -self.worth[0, r + 1]
+        for c in range(self.columns):
+            board.column_worth[c] = -self.worth[1, c + 1]
+        lay(board, rewards, mean, self.row, self.column, best)
+        most = search(board, rewards, mean, weight, best, self.arms, self.sign, alternative, rival)
+        return min(against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most)
 
 
 class Matchings(StructureBase):
@@ -138,16 +152,9 @@ class Matchings(StructureBase):
         side = len(self.rows) + len(self.columns) - self.pairs
         row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
         return MatchingsPart(
-            len(self.rows), len(self.columns), row, column, self._arm.copy(), np.zeros((side, side)),
-            np.zeros(side + 1, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(self.d), np.zeros(self.d),
+            len(self.rows), len(self.columns), row, column, np.zeros((side, side)), np.zeros(side + 1, np.int64),
+            np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros((2, side + 1)), make_board(self._arm),
         )  # fmt: skip
-
-    def answer_part(self) -> MatchingsPart:
-        return self.part()._replace(deciding=self._decides.copy())
-
-    @cached_property
-    def _decides(self) -> Floats:
-        return vector(self.deciding(), self.d)
 
     @property
     def complete(self) -> bool:

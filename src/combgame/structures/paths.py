@@ -2,19 +2,19 @@
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, UnknownNameError
 from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, vector
-from .detours import blurs, labels, search
+from .base import Geometry, StructureBase
+from .detour_search import search
+from .detours import labels
 from .diagram import DiagramPart, diagram
 from .graphs import Graph, read_graph, reordered
 from .numbering import figure, renumbered, some_arms
-from .rivals import against, tamed
+from .rivals import against
 
 
 class PathsPart(NamedTuple):
@@ -28,9 +28,6 @@ class PathsPart(NamedTuple):
     take: Ints  # scratch: int64[nodes]
     arms: Ints  # scratch: int64[d]
     sign: Floats
-    deciding: Floats  # 1 for arms that are in some paths and not in others
-    tame: Floats  # scratch
-    blur_of: Floats  # scratch: variances
 
     def argmax(self, score: Floats, out: Floats) -> None:
         """The best way from each node to the sink, backwards."""
@@ -66,18 +63,12 @@ class PathsPart(NamedTuple):
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Adjacent paths differ by one detour: the label programme for Gaussian rewards, a pruned search for others."""
-        idle, bound = tamed(weight, self.deciding, self.tame), math.inf
+        most = math.inf
         if rewards.blur(1.0, 0) > 0.0:
-            raised = blurs(rewards, weight, self.tame, self.deciding, self.blur_of)
-            lower = labels(self.first, self.arm, self.head, mean, self.blur_of, best, rival)
-            if raised:
-                bound = lower * (1.0 - 1e-5)  # sums of variances that differ by 1e10 have lost as much
+            labels(rewards, self.first, self.arm, self.head, mean, weight, best, rival)
         else:
-            search(
-                rewards, self.first, self.arm, self.head, mean, weight, self.tame, best, self.arms, self.sign, alternative, rival
-            )
-        value = against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
-        return 0.0 if idle and rewards.blur(1.0, 0) > 0.0 else min(value, bound)
+            most = search(rewards, self.first, self.arm, self.head, mean, weight, best, self.arms, self.sign, alternative, rival)
+        return min(against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most)
 
 
 class Paths(StructureBase):
@@ -138,17 +129,12 @@ class Paths(StructureBase):
         return PathsPart(
             first, np.array(arms, dtype=np.int64), np.array([self._head[a] for a in arms], dtype=np.int64), np.array(share),
             np.zeros(nodes), np.zeros(nodes, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d),
-            self._decides.copy(), np.zeros(self.d), np.zeros(self.d),
         )  # fmt: skip
 
     def numbered(self, order: Ints) -> "Paths":
         new: Paths = renumbered(self, order, source=self.source, sink=self.sink)
         new._arrange(reordered(self._graph, order))
         return new
-
-    @cached_property
-    def _decides(self) -> Floats:
-        return vector(self.deciding(), self.d)
 
     def ensemble(self) -> DiagramPart:
         """The graph itself."""

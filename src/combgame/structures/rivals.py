@@ -1,13 +1,10 @@
 """The last step of every nearest alternative: the means at which a given rival is as good, and how far away they are."""
 
-import math
-
 from .._marks import jitable
 from ..protocols import Floats, Ints, Rewards
-from ..rewards.base import WEIGHTLESS, differ
+from ..rewards.base import differ
 
 LIGHT = 1e-9  # while an oracle is searched, an arm weighs at least this share of the heaviest
-HEAVY = 1e9  # while paths and matchings are searched, an arm weighs at most this many times the lightest that has a weight
 
 
 @jitable
@@ -35,21 +32,12 @@ def exchange(
 
 
 @jitable
-def tamed(weight: Floats, deciding: Floats, tame: Floats) -> bool:
-    """Weights with which to search: none is above the true one, so bounds stay bounds, but for arms without any.
-
-    Whether an arm that decides has none: then, if means are free, it can be moved at no cost, and the evidence is 0.
-    """
-    low, idle = math.inf, False
-    for a in range(weight.size):
-        if weight[a] >= WEIGHTLESS:
-            low = min(low, weight[a])
-        elif deciding[a] > 0.5:
-            idle = True
-    low = low if low < math.inf else 1.0
-    for a in range(weight.size):
-        tame[a] = min(weight[a], HEAVY * low) if weight[a] >= WEIGHTLESS else low / HEAVY
-    return idle
+def rebuild(best: Floats, arms: Ints, sign: Floats, n: int, rival: Floats) -> None:
+    """Write the rival that differs from `best` in these arms: the opposite of `differ`."""
+    for a in range(best.size):
+        rival[a] = best[a]
+    for i in range(n):
+        rival[arms[i]] = 1.0 if sign[i] > 0.0 else 0.0
 
 
 @jitable

@@ -1,0 +1,64 @@
+"""Arithmetic that keeps the digits which certificates live on: sums with what they round off, ln near 1, Stirling's remainders."""
+
+import math
+
+from ._marks import jitable
+
+ROUND = 2.0**-53  # what one operation may be off by, as a share of its result
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@jitable
+def two_sum(a: float, b: float) -> tuple[float, float]:
+    """a + b, and what it was rounded by: together exactly a + b (Knuth).
+
+    >>> two_sum(1.0, 1e-20)
+    (1.0, 1e-20)
+    """
+    total = a + b
+    moved = total - a
+    return total, (a - (total - moved)) + (b - moved)
+
+
+@jitable
+def excess(t: float, ratio: float) -> float:
+    """t - ln(1 + t) >= 0 to nearly all digits; `ratio` is 1 + t, which may be known better than t where that is near -1.
+
+    >>> excess(1e-9, 1 + 1e-9), round(excess(1.0, 2.0), 12)
+    (4.999999996666666e-19, 0.306852819440)
+    """
+    if ratio <= 0.0:
+        return math.inf
+    if abs(t) > 0.25:
+        return t - math.log(ratio)
+    r = t / (2.0 + t)  # ln(1 + t) = 2 (r + r^3/3 + r^5/5 + ...), and t - 2 r = r t
+    s, series = r * r, 0.0
+    for k in range(21, 1, -2):
+        series = series * s + 1.0 / k
+    return r * (t - 2.0 * s * series)
+
+
+@jitable
+def stirling(x: float) -> float:
+    """ln Gamma(x) less (x - 1/2) ln x - x + ln(2 pi)/2, for x > 0.
+
+    >>> round(stirling(1.0), 12), stirling(1e16) == 1 / 12e16
+    (0.081061466795, True)
+    """
+    if x < 10.0:
+        return math.lgamma(x) - ((x - 0.5) * math.log(x) - x + HALF_LOG_TWO_PI)
+    s = 1.0 / (x * x)
+    return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * (691 / 360360 - s / 156)))))) / x
+
+
+@jitable
+def half_stirling(x: float) -> float:
+    """ln Gamma(x + 1/2) less x ln x - x + ln(2 pi)/2, for x >= 0.
+
+    >>> round(half_stirling(0.0), 12), half_stirling(1e16) == -1 / 24e16
+    (-0.346573590280, True)
+    """
+    if x < 10.0:
+        return math.lgamma(x + 0.5) - ((x * math.log(x) if x > 0.0 else 0.0) - x + HALF_LOG_TWO_PI)
+    s = 1.0 / (x * x)
+    return -(1 / 24 - s * (7 / 2880 - s * (31 / 40320 - s * (127 / 215040 - s * (511 / 608256 - s * 1414477 / 738017280))))) / x
