@@ -36,7 +36,7 @@ def main() -> None:
         for threshold in ("stylised", "gaussian"):
             for rule in ("ofw", "lloo", "uniform") if threshold == "stylised" else ("ofw", "lloo"):
                 sim = cg.simulate(problem, means, rule=rule, delta=0.1, threshold=threshold, runs=options.runs, jobs=options.jobs,
-                                  max_rounds=options.max_rounds)  # fmt: skip
+                                  max_rounds=options.max_rounds, relabel=True)  # fmt: skip
                 row = sim.report()[0]
                 more = ">= " if row["capped"] else ""
                 lines.append(f"| {name} | {seed} | {structure.size():,} | {row['time']:.2f} | {threshold} | {rule} | {options.runs} | "

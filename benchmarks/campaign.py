@@ -29,8 +29,8 @@ MODES = {
 def figure1(runs: int) -> str:
     """How long Figure 1 takes, but for Hedge and AdaHedge beyond d = 30."""
     small, large = [matroid(d) for d in DIMENSIONS if d <= 30], [matroid(d) for d in DIMENSIONS if d > 30]
-    campaign = Campaign.cross("figure1", small, FIVE, 0.1, "stylised", runs, 0, 10**7)
-    campaign += Campaign.cross("figure1", large, ("uniform", "ofw", "lloo"), 0.1, "stylised", runs, 0, 10**7)
+    campaign = Campaign.cross("figure1", small, FIVE, 0.1, "stylised", runs, 0, 10**7, relabel=True)
+    campaign += Campaign.cross("figure1", large, ("uniform", "ofw", "lloo"), 0.1, "stylised", runs, 0, 10**7, relabel=True)
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         campaign.run(Path(folder) / "figure1.db", 2)
@@ -48,7 +48,9 @@ def main() -> None:
     parser.add_argument("--figure1", type=int, default=75, help="how many of the 750 runs of Figure 1 to make; 0: none")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    campaign = Campaign.cross("scaling", [matroid(d) for d in (10, 20, 30)], FIVE, 0.1, "stylised", options.runs, 0, 10**7)
+    campaign = Campaign.cross(
+        "scaling", [matroid(d) for d in (10, 20, 30)], FIVE, 0.1, "stylised", options.runs, 0, 10**7, relabel=True
+    )
     found: dict[str, tuple[float, float]] = {}
     tables = []
     with tempfile.TemporaryDirectory() as folder:

@@ -57,7 +57,9 @@ def main() -> None:
     cells = []
     for family, instance in instances():
         for threshold in THRESHOLDS if (family, instance.name) in CHOSEN else ():
-            sim = cg.simulate(instance.problem, instance.means, "frank-wolfe", DELTAS, threshold, options.runs, jobs=options.jobs)
+            sim = cg.simulate(
+                instance.problem, instance.means, "frank-wolfe", DELTAS, threshold, options.runs, jobs=options.jobs, relabel=True
+            )
             time = sim.complexity.time
             values = [rounds / math.log(1 / delta) / time for rounds, delta in zip(sim.rounds.mean(axis=0), DELTAS, strict=True)]
             errors = int((~sim.correct & ~sim.capped).sum())

@@ -26,7 +26,14 @@ def main() -> None:
         problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
         for threshold in ("stylised", "gaussian"):
             for rule in ("uniform", "ofw"):
-                settings = {"rule": rule, "delta": 0.1, "threshold": threshold, "runs": options.runs, "jobs": options.jobs}
+                settings = {
+                    "rule": rule,
+                    "delta": 0.1,
+                    "threshold": threshold,
+                    "runs": options.runs,
+                    "jobs": options.jobs,
+                    "relabel": True,
+                }
                 plain = cg.simulate(problem, means(d), **settings)
                 shorter = cg.simulate(problem, means(d), eliminate=True, **settings)
                 before, after = plain.rounds.mean(), shorter.rounds.mean()

@@ -1,9 +1,13 @@
-"""Errors where they are likeliest, for every proved threshold: python benchmarks/guarantee.py [--only NAME] [--tied | --sets] [--out FILE]
+"""Errors where they are likeliest: python benchmarks/guarantee.py [--only NAME] [--tied | --sets | --hard] [--out FILE]
 
 close: two answers almost tied, the others far off. level: every answer as good as the second best. pairs: the best pair, the other arms all
 alike. tied: the best is better by 1e-6 sigma only, so that a run that stops before its cap is wrong about half of the time. adversary: a
 rule that knows the means, and plays whatever is likeliest to make the wrong arm look better. The error rate must be at most delta; beside
 it the exact 95 % interval. Runs that reach the cap have stopped with no answer.
+
+--hard: what broke 0.1.0. Best paths whose edges differ in precision by factors of 1e5 and 1e7 (0.09 and 0.48 errors at delta = 0.05 then),
+also reversed; an unknown sigma of 3e-13 of the mean (0.155), and of 1e-9; studies of two tied arms, all of whose values are retracted
+every ten rounds, twenty times (50 of 120 at delta = 0.2): wrong before the first retraction, and after it, which may be delta/2.
 """
 
 import argparse
@@ -22,6 +26,7 @@ from combgame.campaign.report import markdown
 from combgame.coverings import start_sets, table
 from combgame.protocols import Floats
 from combgame.rules.base import FixedSetup, RuleBase
+from combgame.simulate import error_interval
 
 DELTAS = (0.2, 0.1, 0.05)
 ALL = ("mixture", "gaussian", "gaussian-counts", "sub-gaussian", "sub-gaussian-counts")
@@ -96,6 +101,41 @@ def sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     return [(name, cg.Problem(structure, None, cg.Gaussian(spread)), means, ("mixture",)) for name, structure, means in found]
 
 
+def hard() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
+    found = []
+    for sigma in (1e-5, 1e-7):
+        for back in (False, True):  # which of the two edges that tie is listed first decides nothing
+            edges = [("s", "m"), ("s", "m"), ("m", "t"), ("m", "t")]
+            means, sigmas = (0.5, 0.0, 1e-6, 0.0), (sigma, sigma, 1.0, 1.0)
+            order = (3, 2, 1, 0) if back else (0, 1, 2, 3)
+            paths = cg.Paths([edges[a] for a in order], "s", "t")
+            problem = cg.Problem(paths, None, cg.Gaussian(tuple(sigmas[a] for a in order)))
+            found.append(
+                (f"paths, sigma {sigma:g} and 1{', reversed' * back}", problem, tuple(means[a] for a in order), ("mixture",))
+            )
+    for share in (3e-13, 1e-9):
+        problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(share, known=False))
+        found.append((f"sigma {share:g} of the mean", problem, (1.0, 1.0 - max(1e-6 * share, 2.0**-53)), ("mixture",)))
+    return found
+
+
+def retracted(delta: float, seed: int) -> int | None:
+    """The stage of the first wrong certificate of a study of two arms that are almost tied; None if there is none."""
+    rng = np.random.default_rng(seed)
+    study = cg.Study(cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), delta, "uniform", seed=seed)
+    for stage in range(21):
+        for _ in range(10):
+            if study.done:
+                break
+            todo = study.ask()
+            study.tell(todo, {a: (1e-6 if a == 0 else 0.0) + rng.standard_normal() for a in todo.arms})
+        if study.done:
+            return stage if study.decision.answer == (1,) else None
+        for a in (0, 1):
+            study.retract(arm=a, reason="the schedule says so")
+    return None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20_000)
@@ -103,27 +143,46 @@ def main() -> None:
     parser.add_argument("--sets", action="store_true", help="best sets with unequal standard deviations, instead of single arms")
     parser.add_argument("--cap", type=int, default=20_000)
     parser.add_argument("--tied", action="store_true", help="answers that are tied, and an adversary, instead; cap: 1,000 rounds")
+    parser.add_argument("--hard", action="store_true", help="what broke 0.1.0, instead; cap: 1,000 rounds")
+    parser.add_argument("--studies", type=int, default=1_000, help="with --hard: how many studies with retractions")
     parser.add_argument("--only", action="append", choices=ALL, help="a threshold; may be given several times")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
-    cap = min(options.cap, 1_000) if options.tied else options.cap
-    for name, problem, means, thresholds in tied() if options.tied else sets() if options.sets else cases():
-        rules = ["frank-wolfe", Adversary(means)] if options.tied else ["frank-wolfe"]
+    cap = min(options.cap, 1_000) if options.tied or options.hard else options.cap
+    for name, problem, means, thresholds in (
+        tied() if options.tied else sets() if options.sets else hard() if options.hard else cases()
+    ):
+        rules = (
+            ["frank-wolfe", Adversary(means)] if options.tied else ["frank-wolfe", "uniform"] if options.hard else ["frank-wolfe"]
+        )
         for threshold, rule in product((one for one in thresholds if one in (options.only or ALL)), rules):
             for delta in [list(DELTAS)] if problem.rewards.known else [0.1]:  # bounds on variances depend on delta
                 began = time.perf_counter()
                 sim = cg.simulate(
                     problem, means, rule, delta, threshold, options.runs, jobs=options.jobs,
-                    max_rounds=cap, engine="compiled",
+                    max_rounds=cap, engine="compiled", ties="run", relabel=not isinstance(rule, Adversary),
                 )  # fmt: skip
                 for row in sim.report():
                     cells.append([
-                        name, repr(problem.rewards), threshold, "adversary" if rule != "frank-wolfe" else rule, row["delta"],
+                        name, repr(problem.rewards), threshold, rule if isinstance(rule, str) else "adversary", row["delta"],
                         f"{row['mean']:,.0f}", row["errors"], f"{row['error_rate']:.4f}",
                         f"{row['error_low']:.4f} to {row['error_high']:.4f}", row["capped"],
                     ])  # fmt: skip
                     print(*cells[-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
+    if options.hard:
+        for delta in (0.2, 0.05):
+            stages = [retracted(delta, seed) for seed in range(options.studies)]
+            for what, level, errors in (
+                ("before", delta, sum(stage == 0 for stage in stages)),
+                ("after", delta / 2, sum(stage is not None and stage > 0 for stage in stages)),
+            ):
+                low, high = error_interval(errors, options.studies)
+                cells.append([
+                    f"{what} retractions ({options.studies:,} studies)", "Gaussian(sigma=1.0)", "mixture", "uniform", f"{level:g}", "",
+                    errors, f"{errors / options.studies:.4f}", f"{low:.4f} to {high:.4f}", "",
+                ])  # fmt: skip
+                print(*cells[-1], sep=" | ", flush=True)
     worst = max(cells, key=lambda row: float(row[7]) / float(row[4]))
     highest = float(worst[7]) / float(worst[4])
     text = f"{options.runs:,} runs each, cap {cap:,} rounds. The highest rate is {highest:.2f} of its delta.\n\n"

@@ -60,7 +60,7 @@ def main() -> None:
     cells = []
     for family, instance in instances():
         problem, means = instance.problem, instance.means
-        one = {"delta": 0.1, "threshold": "stylised", "jobs": options.jobs}
+        one = {"delta": 0.1, "threshold": "stylised", "jobs": options.jobs, "relabel": True}
         ours = cg.simulate(problem, means, "frank-wolfe", runs=options.runs, **one)
         told = cg.simulate(problem, means, cg.Informed(ours.complexity.support), runs=options.runs, **one)
         big = (problem.actions.size() or 10**9) > 1000

@@ -43,7 +43,7 @@ def main() -> None:
         rules = VARIANTS if options.variants else {name: name for name in ("uniform", "adahedge", "hedge", "ofw", "lloo")}
         for name, rule in rules.items():
             sim = cg.simulate(problem, means(d), rule=rule, delta=0.1, threshold=options.threshold, runs=options.runs,
-                              seed=options.seed, jobs=options.jobs)  # fmt: skip
+                              seed=options.seed, jobs=options.jobs, relabel=True)  # fmt: skip
             row, told = sim.report()[0], REFERENCE.get(d, {}).get(name) if options.threshold == "stylised" else None
             error = sim.rounds.std(ddof=1) / options.runs**0.5
             compared = f"{told:,} | {row['mean'] / told - 1:+.1%}" if told else " | "

@@ -472,6 +472,41 @@ def product_adahedge(sets, d, home, answers, sigma, means, rng, bonus, played):
     return short, lead
 
 
+def changes(events):
+    """How often what counts in a study was changed otherwise than by new values: retractions, and values in the place of retracted ones."""
+    arms, said, taken, outside, open_to_it, count, anew = {}, set(), set(), [], [], 0, False
+    for event in events:
+        values = [int(a) for a, entry in event.data.get("values", {}).items() if entry is not None]
+        if event.kind == "asked":
+            arms[event.round] = event.data["arms"]
+        elif event.kind == "told":
+            anew |= any((event.round, a) in taken for a in values)
+            taken -= {(event.round, a) for a in values}
+            said |= {(event.round, a) for a in (arms[event.round] if event.data["final"] else map(int, event.data["values"]))}
+        elif event.kind == "failed" and not event.data["retry"] and any(number == event.round for number, _ in said):
+            said |= {(event.round, a) for a in arms[event.round]}
+        elif event.kind == "observed":
+            for a in values:
+                if a in open_to_it:
+                    open_to_it.remove(a)
+                    anew = True
+            outside += [(event.round, a) for a in values]
+        elif event.kind == "retracted":
+            count += 1
+
+            def gone(place, event=event):
+                return place[0] == event.round if event.round is not None else place[1] == event.data["arm"]
+
+            taken |= {place for place in said if gone(place)}
+            if event.round is not None:
+                said = {place for place in said if not gone(place)}
+            open_to_it += [a for number, a in outside if gone((number, a))]
+            outside = [place for place in outside if not gone(place)]
+        if anew and not event.data.get("more"):
+            count, anew = count + 1, False
+    return count
+
+
 # ---- the same to 50 digits or more: floats are taken at their word, however wild they are
 
 HIGH = decimal.Context(prec=90, Emax=10**15, Emin=-(10**15))

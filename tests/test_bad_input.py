@@ -84,6 +84,18 @@ CASES = {
     "argmax nan": (lambda: cg.Subsets(3, 1).argmax([0, math.nan, 1]), "3 finite numbers"),
     "argmax shape": (lambda: cg.Subsets(3, 1).argmax([0, 1]), "one per arm"),
     "negative count": (lambda: cg.evidence(GOOD, MEANS, [1, 1, -1, 1]), "is negative"),
+    "negative weight": (lambda: cg.evidence(GOOD, MEANS, weights=[1, 1, -0.5, 1]), "weights: -0.5 is negative"),
+    "counts and estimates swapped": (
+        lambda: cg.evidence(GOOD, [200] * 4, MEANS),
+        r"counts: arm \w+ has 0\.\d+, which is not a whole number of values.*they may be swapped.*weights=",
+    ),
+    "counts and weights": (lambda: cg.evidence(GOOD, MEANS, [1] * 4, weights=[1] * 4), "and not both"),
+    "neither counts nor weights": (lambda: cg.evidence(GOOD, MEANS), "give counts"),
+    "a delta for weights": (lambda: cg.evidence(GOOD, MEANS, delta=0.1, weights=[0.5] * 4), "a delta needs counts"),
+    "several deltas for one answer": (
+        lambda: cg.evidence(GOOD, MEANS, [200] * 4, delta=[0.05, 1e-9]),
+        r"delta = \[0.05, 1e-09\] must be one number, such as 0.05; ask once for each",
+    ),
     "estimate out of range": (
         lambda: cg.evidence(problem(rewards=cg.Bernoulli()), [1.2, 0, 0, 0], [1] * 4),
         r"lie in \[0.0, 1.0\]",

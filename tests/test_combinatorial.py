@@ -101,7 +101,7 @@ def test_counts_coverings_and_differences_against_enumeration(kind, data):
     minimal = kind != "matchings" or (structure.complete and structure.pairs == min(len(structure.rows), len(structure.columns)))
     if minimal and len(sets) <= 30:
         assert len(covering) == naive.smallest_cover(sets, structure.d)
-    check_structure(structure, trials=5)
+    check_structure(structure, trials=1 if kind == "almost" else 5)  # its nearest alternative is slow where it is interpreted
 
 
 def rewards_of(family, d, data):

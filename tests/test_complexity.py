@@ -49,7 +49,7 @@ def check(problem, means):
     solver = by_solver(problem, means)
     assert found.gap <= 1e-4
     assert found.time / (1 + found.gap) <= solver * (1 + 1e-9) and found.time == pytest.approx(solver, rel=1e-3)
-    assert cg.evidence(problem, means, found.allocation).value == pytest.approx(1 / found.time, rel=1e-6)
+    assert cg.evidence(problem, means, weights=found.allocation).value == pytest.approx(1 / found.time, rel=1e-6)
     sigma = np.broadcast_to(getattr(problem.rewards, "sigma", 1.0), problem.d)
     answers = sets_of(problem.answers)
     best = naive.best_set(answers, means)

@@ -35,11 +35,12 @@ def test_several_deltas_come_from_the_same_runs():
 
 
 def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
+    from combgame.numbering import OWN, drawn
     from combgame.presets import make_rule
     from combgame.simulate import Run
 
-    threshold = make_threshold("stylised", PROBLEM, [0.1])
-    run = Run(PROBLEM, make_rule("uniform").setup(PROBLEM), threshold, np.array(MEANS), 1, 0, 0, "python")
+    threshold, order = make_threshold("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
+    run = Run(PROBLEM, make_rule("uniform").setup(PROBLEM), threshold, np.array(MEANS)[order], 1, 0, 0, "python")
     for t in range(1, 10_000):
         if run.advance(t) == 0:
             break
@@ -107,7 +108,7 @@ def test_evidence_is_taken_at_the_counts():
 def test_bounds_on_the_means_are_used():
     """Known to lie in [0, 1], so an estimate of 1.4 counts as 1 when the answer is recommended."""
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0), bounds=(0.0, 1.0))
-    assert cg.evidence(problem, [1.4, 1.2, 0.2], [4, 4, 4]).answer == (0,)  # both are projected on 1: ties by index
+    assert cg.evidence(problem, [1.4, 1.2, 0.2], [4, 4, 4]).answer == (0,)  # both are projected on 1: the larger estimate first
     sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=20)
     assert sim.error_rate <= 0.1 and not sim.capped.any()
     with pytest.raises(cg.InputError, match=r"outside \[0.0, 1.0\]"):

@@ -1,6 +1,7 @@
 """Oracles, coverings and nearest alternatives, against enumeration."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -141,3 +142,18 @@ def test_large_coverings_are_found():
 def test_random_covering_sees_every_arm_without_repeating():
     found = cg.Subsets(9, 2).random_covering(np.random.default_rng(1))
     assert set().union(*map(set, found)) == set(range(9)) and len(set(found)) == len(found)
+
+
+def test_almost_all_sets_have_more_facets_than_the_cube_whose_psi_lloo_is_given():
+    """psi = 1 is a placeholder: with x_a + x_needle <= 1 and sum x >= 1 it is 1 + sqrt 6 at d = 7 (docs/algorithms.md)."""
+    d = 7
+    rows = np.vstack([-np.eye(d), np.eye(d)[1:] + np.eye(d)[0], -np.ones((1, d))])
+    bound = np.r_[np.zeros(d), np.ones(d - 1), -1.0]
+    corners = np.array([np.isin(np.arange(d), s).astype(float) for s in cg.AlmostAllSets(d, 0).sets()])
+    slack = bound - corners @ rows.T
+    assert slack.min() == 0.0 and all(np.linalg.matrix_rank(corners[slack[:, k] == 0.0]) >= d - 1 for k in range(len(rows)))
+    found = [rows[list(some)] for some in combinations(range(len(rows)), d)]
+    psi = max(np.linalg.norm(some, 2) for some in found if abs(np.linalg.det(some)) > 0.5)
+    assert psi == pytest.approx(1.0 + np.sqrt(6.0))
+    geometry = cg.AlmostAllSets(d, 0).geometry()
+    assert geometry.psi == 1.0 and not geometry.exact

@@ -17,6 +17,8 @@ from combgame.study.decision import decide
 from combgame.study.fold import Fold
 from combgame.study.snapshot import dump, load
 
+from . import naive
+
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
 NAMES = ("ann", "bob", "cid", "dee", "eve")
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1), names=NAMES)
@@ -54,6 +56,7 @@ def test_a_study_ends_with_the_best_answer_and_says_why():
     json.dumps([decision.to_dict(), study.status.to_dict()])
 
 
+@pytest.mark.own_numbers
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize(("problem", "threshold"), SAME)
 def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, threshold):
@@ -63,6 +66,9 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     study, game = cg.Study(problem, 0.2, name, threshold, seed=7, max_rounds=150), problem.game()
     rng, path = fold_of(study).rng, []
 
+    numbers = fold_of(study).numbers  # the run draws in the order of its own numbers
+    assert numbers.order.tolist() == bench.numbers(0).order.tolist()
+
     def look():
         fold = fold_of(study)
         path.append([*(x.tolist() for x in fold.state.seen), fold.told.view.evidence[0], fold.told.view.rival.tolist()])
@@ -70,14 +76,20 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     look()
     while not study.done:
         todo = study.ask()
-        study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in todo.arms})
+        mine = sorted(todo.arms, key=lambda a: numbers.order.tolist().index(a))
+        study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
         look()
     for t in [*range(0, len(path) - 1, 7), len(path) - 1]:
         run = bench.run(0)
         run.advance(t)
-        assert path[t] == [*(x.tolist() for x in run.seen), run.view.evidence[0], run.view.rival.tolist()]
+        theirs = [(numbers.theirs(x) if x.size > 1 else x).tolist() for x in run.seen]
+        assert path[t][:-3] == theirs[:-1] and path[t][-3] == pytest.approx(theirs[-1], rel=1e-12)  # worth: by the judge
+        evidence = float(run.view.evidence[0])
+        assert path[t][-2] == pytest.approx(evidence, rel=1e-9, abs=1e-12)
+        ties = evidence <= 0.0 or problem.rewards == cg.Bernoulli()  # which of two rivals that are equally near, is of no account
+        assert ties or path[t][-1] == numbers.theirs(run.view.rival).tolist()
     assert len(path) > 10 and run.stops[0] == (study.decision.rounds if study.decision.certified else -1)
-    assert not study.decision.certified or study.decision.answer == tuple(np.flatnonzero(run.winners[0]))
+    assert not study.decision.certified or study.decision.answer == tuple(np.flatnonzero(numbers.theirs(run.winners[0])))
 
 
 def test_a_rule_that_stops_in_its_own_way_is_refused():
@@ -1057,6 +1069,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def replaying_changes_nothing(self):
         assert self.study.replay().same
+        assert fold_of(self.study).changes == naive.changes(self.study.events())
 
     def teardown(self):
         if hasattr(self, "study"):

@@ -126,6 +126,36 @@ def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
     assert "rests on a single value of bob" in lab("ask")[1]
 
 
+def test_a_head_that_was_noted_is_checked_on_the_command_line(lab):
+    lab("create", "screen.toml")
+    lab("ask", "-n", 3)
+    head = json.loads(lab("status", "--json")[1])["head"]
+    assert f"last event   {head}\n" in lab("status")[1] and head.startswith("4:")
+    code, text = lab("replay", "--head", head)
+    assert code == 0 and text.endswith(f"Event {head} is there.\n") and json.loads(lab("replay", "--json")[1])["head"] == head
+    code, text = lab("close", "-r", "enough")
+    assert "note it; `combgame study replay --head ...` says whether the record still has it" in text
+    code, text = lab("replay", "--head", "nonsense")
+    assert code == 2 and text.startswith("--head nonsense must be a number and a seal")
+    code, text = lab("replay", "--head", "9:" + "0" * 16)
+    assert code == 2 and "has 5 events, but when its head was noted there were 9" in text
+
+
+def test_a_file_is_copied_on_the_command_line(lab):
+    lab("create", "screen.toml")
+    assert lab("copy", "lab.db", "copy.db") == (0, "wrote copy.db.\n")
+    assert lab("status", "--storage", "sqlite:///copy.db")[0] == 0
+    assert json.loads(lab("copy", "sqlite:///lab.db", "sqlite:///second.db", "--json")[1]) == {"out": "second.db"}
+    assert lab("copy", "lab.db", "copy.db") == (
+        2, "copy.db is there already, and nothing is overwritten; name another destination.",
+    )  # fmt: skip
+    code, text = lab("copy", "lba.db", "third.db")
+    assert code == 2 and "the file lba.db does not exist" in text
+    Path("text.db").write_text("dear diary, " * 1000)
+    assert lab("copy", "text.db", "third.db")[0] == 2
+    assert not list(Path().glob("lba.db*")) and not list(Path().glob("*third*"))
+
+
 def test_the_values_of_an_arm_that_was_retracted_are_told_anew(lab):
     lab("create", "screen.toml", "--delta", 1e-9)
     lab("ask", "--out", "todo.csv")

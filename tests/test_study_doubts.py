@@ -130,6 +130,14 @@ def test_of_two_values_that_do_not_fit_either_may_be_wrong():
     assert sorted(one.round for one in study.status.doubts) == numbers and "only other value" in str(study.status.doubts[0])
 
 
+def test_where_sigma_is_not_known_two_values_do_not_show_a_mistake():
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), 1e-9, min_pulls=2)
+    study.observe({0: [1.0, 1.1], 1: [1.0, 1.1], 2: [1.1, 1e6]})
+    assert study.status.doubts == ()
+    study.observe({0: 1.2, 1: 1.2, 2: 1.2})
+    assert [one.value for one in study.status.doubts] == [1e6]
+
+
 def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"]))
     for todo, x in zip(study.ask(3), (1.0, 1000.0, 1.1), strict=True):

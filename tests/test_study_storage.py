@@ -16,6 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import combgame as cg
 from combgame.study import connections, session, tables
+from combgame.study.events import Event, compact, seal
 
 from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, fold_of, measure
 
@@ -466,3 +467,118 @@ def test_what_is_told_is_on_disk_before_it_is_acknowledged(tmp_path):
         pragmas = [connection.exec_driver_sql(f"PRAGMA {word}").scalar() for word in ("journal_mode", "synchronous")]
     assert pragmas == ["wal", 2]
     study.close_storage()
+
+
+# ---- another history under the same name
+
+
+def begin_anew(url, study):
+    """Another study with the same name and number, as in a new file."""
+    sql(study, "DELETE FROM combgame_snapshots")
+    sql(study, "DELETE FROM combgame_events")
+    sql(study, "DELETE FROM combgame_studies")
+    if url.startswith("postgresql"):
+        sql(study, "ALTER SEQUENCE combgame_studies_id_seq RESTART")
+    return cg.Study(PROBLEM, 1e-9, storage=url)
+
+
+def test_a_worker_does_not_go_on_with_another_study_of_the_same_name(url):
+    with eight_rounds(url) as worker, begin_anew(url, worker) as study:
+        todo, acknowledged = study.ask(3), 0
+        for _ in range(3):
+            for act in (
+                lambda: worker.tell(todo[0], dict.fromkeys(todo[0].arms, 50.0)),
+                worker.ask,
+                lambda: worker.status,
+                worker.events,
+            ):
+                try:
+                    act()
+                    acknowledged += 1
+                except cg.StudyError as error:
+                    assert "is not the one that was opened" in str(error) and "open it again" in str(error)
+        assert acknowledged == 0 and len(study.events()) == 4 and study.replay().same
+        with cg.Study.open(url) as worker:
+            assert worker.problem.d == PROBLEM.d and worker.status.settings["delta"] == 1e-9
+
+
+def edit_first(study, sealed):
+    """delta = 0.5 instead of 1e-20, with a seal that fits or without."""
+    event = study.events()[0]
+    event = event._replace(data={**event.data, "delta": 0.5})
+    with study._session.storage._transaction(write=True) as connection:
+        row = {"data": compact(event.data), **({"seal": seal("", event)} if sealed else {})}
+        connection.execute(tables.events.update().where(tables.events.c.seq == 1).values(row))
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(url, often, sealed):
+    with cg.Study(HARD, 1e-20, storage=url) as study:
+        for one in study.ask(8):
+            study.tell(one, {a: 5.0 * (a == 0) for a in one.arms})
+        assert study.state == "running"
+        edit_first(study, sealed)
+        for act in (study.ask, lambda: study.status, lambda: study.decision):
+            with pytest.raises(cg.StudyError, match=r"its first event.* was changed; open it again"):
+                act()
+    damaged = f"event {2 if sealed else 1} is not what was stored"
+    for again in (
+        lambda: cg.Study.open(url),
+        lambda: cg.Study(HARD, 0.5, storage=url, if_exists="resume"),
+    ):
+        with pytest.raises(cg.StoreError, match=damaged), again() as study:
+            study.state
+
+
+def test_a_study_without_a_first_event_is_said(url):
+    with cg.Study(HARD, storage=url) as study:
+        sql(study, "DELETE FROM combgame_events")
+    with pytest.raises(cg.StoreError, match="the file is damaged: go back to a copy"):
+        cg.Study.open(url)
+
+
+def test_a_head_that_was_noted_shows_whether_events_were_removed(url, often):
+    with eight_rounds(url) as study:
+        before = study.status.head
+        study.close("enough")
+        head = study.status.head
+        number, last = head.split(":")
+        assert (before.split(":")[0], number, len(last)) == ("17", "18", 16)
+        assert study.decision.head == head and head in str(study.decision) and head in str(study.status)
+        told = json.loads(study.export())
+        assert told["head"] == told["status"]["head"] == told["decision"]["head"] == head
+        assert [row["seal"] for row in study.rows("event")][-1] == last
+        before_that, chain = "", []
+        for event in told["events"]:  # anybody can add it up again
+            before_that = seal(before_that, Event(**event))
+            chain.append(before_that)
+        assert chain[-1] == last and f"17:{chain[16]}" == before
+        assert study.replay(head).head == head and study.replay(before).same and study.replay(f" {head}\n").same
+        for wrong in ("18", "18:" + "0" * 15, "x:" + last, ":" + last, 18, head + "0"):
+            with pytest.raises(cg.InputError, match="must be a number and a seal as `status` shows them"):
+                study.replay(wrong)
+        with pytest.raises(cg.StoreError, match="its first 17 events are not those of the head that was noted"):
+            study.replay(f"17:{last}")
+        sql(study, "DELETE FROM combgame_events WHERE seq > 12")
+    with cg.Study.open(url) as study:
+        assert study.replay().same  # what is left fits together
+        for one in (head, before):
+            with pytest.raises(
+                cg.StoreError, match=r"has 12 events, but when its head was noted there were 1[78]: the last ones were"
+            ):
+                study.replay(one)
+
+
+def test_only_files_are_copied(url, tmp_path):
+    with eight_rounds(url) as study:
+        if url.startswith("sqlite"):
+            study.copy(f"sqlite:///{tmp_path}/copy.db")
+        else:
+            with pytest.raises(cg.InputError, match=r"is a server, not a file; pg_dump copies it"):
+                study.copy(tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").exists() == url.startswith("sqlite")
+
+
+def test_a_study_in_memory_has_no_head():
+    study = cg.Study(PROBLEM)
+    assert study.status.head == "" and "last event" not in str(study.status)

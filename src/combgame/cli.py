@@ -14,7 +14,11 @@ from .paper.cli import app as paper
 from .plan_cli import plan
 from .study.cli import app as study
 
-app = typer.Typer(help="Find the best answer by playing sets of arms, in few plays, with a guarantee.", no_args_is_help=True)
+app = typer.Typer(
+    help="Find the best answer by playing sets of arms, in few plays, with a guarantee.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,  # among them would be URLs with passwords
+)
 
 
 app.add_typer(campaign, name="campaign")

@@ -13,7 +13,7 @@ import numpy as np
 
 from .errors import CombGameError, InputError, TieError
 from .problem import Problem
-from .protocols import Floats
+from .protocols import Floats, Ints
 from .structures.base import arms_of, whole
 from .structures.callback import own_errors
 
@@ -35,15 +35,30 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
     >>> round(cg.complexity(problem, [0.3, 0.29, 0.28, 0.23, 0.2]).time, 1)
     400.0
     """
-    from scipy.optimize import linprog
-
     if not isinstance(problem, Problem):
         raise InputError(f"complexity: problem = {problem!r} must be a Problem; it comes first.")
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
         raise InputError(f"complexity: tolerance = {tolerance!r} must be between 0 and 1, such as 1e-4.")
     steps = whole("complexity: steps", steps, 1)
-    mu, game, d = problem.means(means), problem.game(), problem.d
-    problem.rewards.spread(d)  # or a sentence
+    mu, order = problem.means(means), np.arange(problem.d)
+    sigma = problem.rewards.spread(problem.d)  # or a sentence
+    best = order_of(problem, mu, sigma)
+    mine = problem.numbered(best)
+    if mine is not None:  # in an order of the values, so that the given numbers change nothing
+        order = best
+    found = _solved(mine or problem, mu[order], tolerance, steps, lambda arms: problem.label(order[list(arms)]))
+    allocation = np.empty_like(mu)
+    allocation[order] = found.allocation
+    return found._replace(
+        allocation=allocation,
+        support=[(tuple(sorted(order[list(chosen)].tolist())), weight) for chosen, weight in found.support],
+    )
+
+
+def _solved(problem: Problem, mu: Floats, tolerance: float, steps: int, label: Callable[[tuple[int, ...]], str]) -> Complexity:
+    from scipy.optimize import linprog
+
+    game, d = problem.game(), problem.d
     best, rival, alternative, vertex = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
     actions = list(problem.actions.covering())
     known, first = set(actions), len(actions)
@@ -65,7 +80,7 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
                 return Complexity(0.0, arms, _support(actions, weights), 0.0)
             if mu @ best - mu @ rival <= 1e-12 * np.abs(mu).max():
                 raise TieError(
-                    f"means: the answers ({problem.label(arms_of(best))}) and ({problem.label(arms_of(rival))}) are equally good, so "
+                    f"means: the answers ({label(arms_of(best))}) and ({label(arms_of(rival))}) are equally good, so "
                     "the characteristic time is infinite, and no number of plays can tell them apart; change the means."
                 )
             stalled = 0 if value > lower * (1.0 + 1e-9) else stalled + 1
@@ -109,6 +124,12 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
         )
     weights, found = kept
     return Complexity(1.0 / lower, _marginals(found, weights, d), _support(found, weights), max(float(upper / lower - 1.0), 0.0))
+
+
+def order_of(problem: Problem, *values: Floats) -> Ints:
+    """The arms in the order of these values, the largest first: numbers decide only between arms that are alike in all of them."""
+    found: Ints = np.lexsort([-np.array(problem.high), -np.array(problem.low), *(-each for each in reversed(values))])
+    return found
 
 
 def _support(actions: list[tuple[int, ...]], weights: Floats) -> list[tuple[tuple[int, ...], float]]:

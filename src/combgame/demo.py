@@ -5,14 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .presets import make_rule
 from .problem import Problem
 from .rewards import Gaussian
 from .round import CAPPED
-from .simulate import Run, simulate
+from .simulate import make_bench, simulate
 from .structures import Arms, Subsets
 from .structures.base import arms_of
-from .thresholds import make_threshold, resolve
 
 NAMES = ("wild type", "A12G", "K7R", "L3P", "T9S", "D5N", "F8Y", "S2C", "Q4E", "R6K")
 MEANS = np.array([0.34, 0.52, 0.40, 0.495, 0.36, 0.485, 0.30, 0.38, 0.28, 0.33])
@@ -38,15 +36,15 @@ def the_problem() -> Problem:
 def watch(seed: int, step: int = 10) -> Iterator[Moment]:
     """A run, every few rounds (interpreted: there is nothing to compile)."""
     problem = the_problem()
-    threshold = make_threshold(resolve("proved", problem), problem, [DELTA])
-    run = Run(problem, make_rule(RULE).setup(problem), threshold, MEANS, 1, seed, 0, "python")
-    last = 0
+    bench = make_bench(problem, MEANS, RULE, DELTA, "proved", seed, CAP, "python")
+    mine, threshold = bench.numbers(0), bench.stopping.threshold
+    run, last = bench.run(0, mine), 0
     while True:
         last += step
         done = run.advance(last) != CAPPED or last >= CAP
         t = int(run.seen.clock[0])
-        yield Moment(t, float(run.view.evidence[0]), threshold.level(t, 0), problem.label(arms_of(run.view.best)),
-                     problem.label(arms_of(run.view.rival)), done)  # fmt: skip
+        leader, rival = (problem.label(arms_of(mine.theirs(chosen))) for chosen in (run.view.best, run.view.rival))
+        yield Moment(t, float(run.view.evidence[0]), threshold.level(t, 0), leader, rival, done)
         if done:
             return
 

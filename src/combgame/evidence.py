@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .complexity import order_of
 from .errors import InputError
 from .problem import Problem, check_deltas
+from .protocols import Floats
 from .rules import Uniform
 from .stopping import judge, make_stopping
 from .structures.base import arms_of
@@ -31,13 +33,21 @@ class Evidence(NamedTuple):
 
 
 def evidence(
-    problem: Problem, estimates: Any, counts: Any, delta: float | None = None, threshold: str = "proved", spreads: Any = None
+    problem: Problem,
+    estimates: Any,
+    counts: Any = None,
+    delta: float | None = None,
+    threshold: str = "proved",
+    spreads: Any = None,
+    *,
+    weights: Any = None,
 ) -> Evidence:
     """The evidence that `counts` observations per arm with means `estimates` give, exactly; with delta, whether it is enough.
 
     The guarantee holds however the data were collected, and however often you look, as long as what to measure next never depended on
     values that are not counted here. An arm that was never observed has the count 0, and any estimate. spreads: the sample standard
-    deviations (with N - 1), for `Gaussian(known=False)`.
+    deviations (with N - 1), for `Gaussian(known=False)`. weights: instead of counts, numbers that need not be whole, such as an
+    allocation (`complexity(...).allocation`); nothing was observed then, so there is no delta.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
@@ -48,9 +58,7 @@ def evidence(
     """
     if not isinstance(problem, Problem):
         raise InputError(f"evidence: problem = {problem!r} must be a Problem; it comes first.")
-    mean, weight = problem.vector(estimates, "estimates"), problem.vector(counts, "counts")
-    if (weight < 0).any():
-        raise InputError(f"counts: {weight.min()} is negative; a count is the number of values seen, 0 or more.")
+    mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
         raise InputError(f"estimates must lie in [{low}, {high}] for {problem.rewards!r}; got {mean.tolist()}.")
@@ -60,7 +68,12 @@ def evidence(
     scatter = problem.rewards.spread(problem.d) if known else problem.vector(spreads, "spreads")
     if (scatter < 0.0).any():
         raise InputError(f"spreads: {scatter.min()} is negative; a sample standard deviation is 0 or more.")
-    game = problem.game()
+    order = order_of(problem, mean, weight, scatter)  # an order of the values, so that the given numbers change nothing
+    mine = problem.numbered(order)
+    if mine is None:
+        mine, order = problem, np.arange(problem.d)
+    mean, weight, scatter = mean[order], weight[order], scatter[order]
+    game = mine.game()
     if not known:
         game.rewards.sigma[:] = np.where(scatter > 0.0, scatter, 1.0)  # type: ignore[attr-defined]
     best, rival, alternative = np.zeros(problem.d), np.zeros(problem.d), np.zeros(problem.d)
@@ -71,12 +84,43 @@ def evidence(
     level = None
     if delta is not None:  # t K in the threshold bounds the number of values seen: that number itself will do
         rounds = math.ceil(float(weight.sum()) / problem.actions.largest())
-        stopping = make_stopping(Uniform(), threshold, problem, check_deltas(delta)[:1])
+        stopping = make_stopping(Uniform(), threshold, mine, _one(delta))
         level = stopping.threshold.level(rounds, 0)
         if stopping.watch is not None:  # the fees are part of what the value must exceed
-            less = judge(stopping, problem, mean, weight, scatter, best)
+            less = judge(stopping, mine, mean, weight, scatter, best)
             level += value - less if less < math.inf else 0.0
-    return Evidence(arms_of(best), arms_of(rival), float(value), level)
+    answer, other = (tuple(sorted(order[list(arms_of(found))].tolist())) for found in (best, rival))
+    return Evidence(answer, other, float(value), level)
+
+
+def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) -> Floats:
+    """How many values each arm has, or what stands for that."""
+    if (counts is None) == (weights is None):
+        raise InputError("evidence: give counts, the number of values per arm, or weights=..., and not both.")
+    if weights is not None:
+        if delta is not None:
+            raise InputError("evidence: a delta needs counts: whether it is enough is a question about values that were seen.")
+        found = problem.vector(weights, "weights")
+        if (found < 0).any():
+            raise InputError(f"weights: {found.min()} is negative; a weight is 0 or more.")
+        return found
+    found = problem.vector(counts, "counts")
+    if (found < 0).any():
+        raise InputError(f"counts: {found.min()} is negative; a count is the number of values seen, 0 or more.")
+    broken = np.flatnonzero(found != np.floor(found))
+    if broken.size:
+        raise InputError(
+            f"counts: arm {problem.label(broken[:1])} has {found[broken[0]]:g}, which is not a whole number of values; estimates come "
+            "first, then counts: they may be swapped. Weights that are no counts, such as an allocation, are given as weights=...."
+        )
+    return found
+
+
+def _one(delta: Any) -> list[float]:
+    deltas = check_deltas(delta)
+    if len(deltas) > 1:
+        raise InputError(f"evidence: delta = {delta!r} must be one number, such as 0.05; ask once for each of several.")
+    return deltas
 
 
 def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

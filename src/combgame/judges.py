@@ -6,10 +6,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ._marks import compilable, jitable
+from .numerics import HALF_LOG_TWO_PI, excess, half_stirling, stirling
 from .protocols import Floats, Ints, Rewards, Seen, Structure
 from .rewards.base import swapped
 from .structures.rivals import against
 
+EPSILON = 2.0**-52  # of a float
+FINE = 1000.0  # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for by 4/FINE of the variance
 SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
 BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
@@ -381,6 +384,7 @@ class KnownPart(NamedTuple):
         return self.variance
 
 
+@compilable
 class UnknownPart(NamedTuple):
     """Upper bounds on variances, for all t at once, and the estimates with which the rules work.
 
@@ -398,20 +402,25 @@ class UnknownPart(NamedTuple):
     def bounds(self, seen: Seen) -> Floats:
         total, degrees = 0.0, 0.0
         for a in range(self.variance.size):
-            if seen.counts[a] > 1.0:
+            if self.fine(seen, a):
                 total += seen.squares[a]
                 degrees += seen.counts[a] - 1.0
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]
                 self.least[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
-            known = self.least[a] > 0.0 and seen.squares[a] > 0.0
-            self.variance[a] = seen.squares[a] / self.least[a] if known else math.inf
+            known = self.least[a] > 0.0 and self.fine(seen, a)
+            self.variance[a] = (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
         pooled = total / degrees if total > 0.0 else 1.0
         for a in range(self.variance.size):  # each arm's own, pulled to the pooled one as if by two values
-            own, m = (seen.squares[a], seen.counts[a] - 1.0) if seen.counts[a] > 1.0 else (0.0, 0.0)
+            own, m = (seen.squares[a], seen.counts[a] - 1.0) if self.fine(seen, a) else (0.0, 0.0)
             self.believed[a] = (own + 2.0 * pooled) / (m + 2.0)
             self.sigma[a] = math.sqrt(self.believed[a])
         return self.variance
+
+    def fine(self, seen: Seen, a: int) -> bool:
+        """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE times that of its last digit."""
+        n, digit = seen.counts[a], FINE * EPSILON * abs(seen.mean[a])
+        return bool(n > 1.0 and seen.squares[a] > 0.0 and seen.squares[a] >= (n - 1.0) * n * digit * digit)
 
 
 class PluginPart(NamedTuple):
@@ -451,30 +460,28 @@ def beta_regret(n: float, ones: float) -> float:
     """
     if n <= 0.0:
         return 0.0
-    s, f = ones, n - ones
-    fit = 0.0
-    if s > 0.0:
-        fit += s * math.log(s / n)
-    if f > 0.0:
-        fit += f * math.log(f / n)
-    return max(fit - (math.lgamma(s + 0.5) + math.lgamma(f + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi)), 0.0)
+    return max(0.5 * math.log(0.5 * math.pi * n) + stirling(n) - half_stirling(ones) - half_stirling(n - ones), 0.0)
 
 
 @jitable
 def least_chi_square(m: float, level: float) -> float:
-    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none yet, never above the root."""
+    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none yet, never above the root.
+
+    With p = h + m/2 and h + v/2 = p (1 - y) its logarithm is p (-y - ln(1 - y)) less what does not depend on v: nothing cancels.
+    """
     if m <= 0.0:
         return 0.0
     h = SPREAD
-    constant = h * math.log(h) - math.lgamma(h) + math.lgamma(h + 0.5 * m) - level
     power = h + 0.5 * m
-    if constant - power * math.log(h) <= 0.0:
+    rest = stirling(power) - 0.5 * math.log(power) + HALF_LOG_TWO_PI  # ln Gamma(p) - p ln p + p
+    goal = (level + h - h * math.log(h) + math.lgamma(h) - rest) / power
+    edge = 1.0 - h / power  # v = 0
+    if goal <= 0.0 or excess(-edge, 1.0 - edge) <= goal:
         return 0.0
-    v = 0.0
-    for _ in range(200):  # Newton on a convex, falling function from the left: it stays on the left
-        excess = 0.5 * v + constant - power * math.log(h + 0.5 * v)
-        step = excess / (0.5 * power / (h + 0.5 * v) - 0.5)
-        if not step > 1e-12 * v:
+    y = min(math.sqrt(2.0 * goal), edge)  # beyond the root
+    for _ in range(200):  # Newton on a convex, rising function from the right: it stays on the right
+        step = (excess(-y, 1.0 - y) - goal) * (1.0 - y) / y
+        if not step > 1e-13 * y:
             break
-        v += step
-    return v
+        y -= step
+    return max(2.0 * (power * (1.0 - y) - h) * (1.0 - 1e-13), 0.0)

@@ -18,7 +18,7 @@ from .rules import RuleBase, Stopping, Uniform
 from .simulate import Bench, Simulation, aligned, bar, describe, make_bench, spread, summary
 from .stopping import limit, make_stopping
 from .structures.base import vector, whole
-from .thresholds import Validity, resolve
+from .thresholds import resolve
 
 
 class Case(NamedTuple):
@@ -61,7 +61,7 @@ class Plan:
         end = limit(stopping, self.problem, case.means, case.complexity, k)
         return {
             "shrink": case.shrink, "answer": self.problem.label(case.answer), "delta": delta, "threshold": stopping.name,
-            "label": label(stopping.validity), "epsilon": stopping.epsilon, "time": time,
+            "label": stopping.validity.label, "epsilon": stopping.epsilon, "time": time,
             "bound": None if math.isnan(bound) else bound,
             "limit": None if math.isnan(end) else end,
         }  # fmt: skip
@@ -75,19 +75,19 @@ class Plan:
         return pandas.DataFrame(self.rows())
 
     def arms(self) -> list[dict[str, Any]]:
-        """Per threshold, delta and arm: how many values of it an optimal rule has seen at the limit, `per_round` of them each round."""
+        """Per threshold, delta and arm: how many values the optimal proportions have of it at the limit, `per_round` of them each round."""
         first, each = self.cases[0], self.cases[0].complexity.allocation
         return [
-            {"threshold": stopping.name, "label": label(stopping.validity), "delta": delta, "arm": self.problem.label([a]),
+            {"threshold": stopping.name, "label": stopping.validity.label, "delta": delta, "arm": self.problem.label([a]),
              "mean": float(first.means[a]), "per_round": float(each[a]), "values": float(each[a] * end)}
             for stopping, k, delta, end in self._limits() for a in range(self.problem.d)
         ]  # fmt: skip
 
     def support(self) -> list[dict[str, Any]]:
-        """Per threshold, delta and action that an optimal rule plays: its share of the rounds, and its plays at the limit."""
+        """Per threshold, delta and action of the optimal proportions: its share of the rounds, and its plays at the limit."""
         played = sorted(self.cases[0].complexity.support, key=lambda pair: -pair[1])
         return [
-            {"threshold": stopping.name, "label": label(stopping.validity), "delta": delta, "action": self.problem.label(chosen),
+            {"threshold": stopping.name, "label": stopping.validity.label, "delta": delta, "action": self.problem.label(chosen),
              "share": share, "plays": share * end}
             for stopping, k, delta, end in self._limits() for chosen, share in played
         ]  # fmt: skip
@@ -117,11 +117,11 @@ class Plan:
     def sentence(self) -> str:
         """What to expect, of the first rule, with the first threshold and delta."""
         row = next(self._rows(self.cases[0]))
-        kind = "proved" if row["label"] == "proved" else f"{row['threshold']} (heuristic)"
+        kind = "proved" if row["label"] == "proved" else f"{row['threshold']} ({row['label']})"
         within = f", epsilon = {row['epsilon']:g}" if row["epsilon"] else ""
         where = f"at delta = {row['delta']:g}{within} and the {kind} threshold"
         if row["rule"] is None:
-            text = f"Expect at best about {row['limit']:,.0f} rounds {where}, with an optimal rule"
+            text = f"Expect some {row['limit']:,.0f} rounds {where}, fewer or more: so many take the optimal proportions without noise"
         else:
             half = f"half of the runs need between {row['q25']:,.0f} and {row['q75']:,.0f}"
             if row["capped"]:
@@ -142,7 +142,7 @@ class Plan:
             text.append(f"1/D_nu, the characteristic time, lies between {low:,.1f} and {high:,.1f}; limits are for the latter.")
         text.append(
             "bound: no rule needs fewer rounds on average (-: not known for bounded rewards, or with epsilon); "
-            "limit: where an optimal one stops; gaps: how the supposed ones are scaled."
+            "limit: where the optimal proportions stop without noise (runs may need fewer or more); gaps: how the supposed ones are scaled."
         )
         text += [f"{stopping.name} is {stopping.validity}." for stopping in self._used()]
         for case in self.cases[1:]:
@@ -152,7 +152,7 @@ class Plan:
                     f"{self.problem.label(first.answer)}, because answers have different sizes."
                 )
         stopping, _, delta, end = self._limits()[0]
-        text += ["", f"An optimal rule spends the limit's {end:,.0f} rounds ({stopping.name}, delta = {delta:g}) so:"]
+        text += ["", f"The optimal proportions spend the limit's {end:,.0f} rounds ({stopping.name}, delta = {delta:g}) so:"]
         arms = sorted(self.arms()[: self.problem.d], key=lambda row: -row["values"])
         cells = [[row["arm"], f"{row['mean']:g}", f"{row['per_round']:.3f}", f"{row['values']:,.0f}"] for row in arms]
         text.append(aligned(["arm", "mean", "per round", "values"], cells[:SHOWN]) + _rest(len(cells), "arms"))
@@ -178,10 +178,10 @@ class Plan:
             x, line = [row["delta"] for row in own], "-" if sim.validity.proved else "--"
             axis.vlines(x, [row["q25"] for row in own], [row["q75"] for row in own], color=colour, linewidth=1.6, alpha=0.55)
             axis.plot(x, [row["mean"] for row in own], line, color=colour, marker=mark, markersize=5, linewidth=1.2,
-                      label=f"{sim.rule}, {sim.threshold} ({label(sim.validity)})")  # fmt: skip
+                      label=f"{sim.rule}, {sim.threshold} ({sim.validity.label})")  # fmt: skip
         for stopping in self.stoppings:
             ends = sorted((delta, end) for s, _, delta, end in self._limits() if s is stopping)
-            told = f"limit, {stopping.name} ({label(stopping.validity)})"
+            told = f"limit, {stopping.name} ({stopping.validity.label})"
             axis.plot(*zip(*ends, strict=True), color="black", linewidth=1.2, marker=".",
                       linestyle=":" if stopping.validity.proved else (0, (1, 4)), label=told)  # fmt: skip
         bounds = [(row["delta"], row["bound"]) for row in rows if row["bound"]]
@@ -204,10 +204,6 @@ class Plan:
 
 
 SHOWN = 10  # arms, actions in the printed plan
-
-
-def label(valid: Validity) -> str:
-    return "proved" if valid.proved else "heuristic"
 
 
 def _rest(number: int, what: str) -> str:
@@ -241,10 +237,10 @@ def plan(
 ) -> Plan:
     """The power analysis before an experiment: rounds to expect if `means` were the true ones.
 
-    By default for the rule and the threshold of a `Study`. For every delta and threshold: what no rule can beat, where an optimal rule
-    stops, and `runs` simulated runs of every rule (rules=None or runs=0: none, which takes no time). shrink: all of it again with the
-    gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds grow like 1/shrink^2. epsilon: any answer within
-    epsilon of the best will do (it is not shrunk); no bound is known then.
+    By default for the rule and the threshold of a `Study`. For every delta and threshold: what no rule can beat, where the optimal
+    proportions stop if there is no noise, and `runs` simulated runs of every rule (rules=None or runs=0: none, which takes no time).
+    shrink: all of it again with the gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds grow like
+    1/shrink^2. epsilon: any answer within epsilon of the best will do (it is not shrunk); no bound is known then.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))

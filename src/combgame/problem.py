@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError, UnknownNameError
-from .protocols import Floats, Game
+from .protocols import Floats, Game, Ints
 from .rewards.base import RewardsBase
 from .structures import StructureBase
 
@@ -79,6 +79,21 @@ class Problem:
         answers = self.answers.answer_part()
         return Game(self.actions.part(), answers, self.rewards.part(np.array(self.low), np.array(self.high)), answers)
 
+    def numbered(self, order: Ints) -> "Problem | None":
+        """The same problem with arm order[i] called i, and without names; itself, if that is the same; None: it cannot be done."""
+        actions, rewards = _numbered(self.actions, order), _numbered(self.rewards, order)
+        answers = actions if self.answers is self.actions else _numbered(self.answers, order)
+        if actions is None or answers is None or rewards is None:
+            return None
+        low, high = (tuple(ends[a] for a in order) for ends in (self.low, self.high))
+        fields = {"actions": actions, "answers": answers, "rewards": rewards, "low": low, "high": high}
+        if all(mine is getattr(self, name) or mine == getattr(self, name) for name, mine in fields.items()):
+            return self
+        new = object.__new__(Problem)  # it was checked under its old numbers
+        for name, value in {**fields, "names": None}.items():
+            object.__setattr__(new, name, value)
+        return new
+
     def label(self, arms: Iterable[int | str] | None) -> str:
         """A set of arms as people call it; "none" for the answer of a capped run."""
         if arms is None:
@@ -146,6 +161,11 @@ class Problem:
                 "change the mean, or the bounds of the problem."
             )
         return found
+
+
+def _numbered(part: Any, order: Ints) -> Any:
+    """A structure or rewards under other numbers; None unless its own class says how: a subclass may have more to number."""
+    return part.numbered(order) if "numbered" in vars(type(part)) else None
 
 
 def _box(rewards: RewardsBase, d: int, bounds: Bounds | None) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -162,13 +162,14 @@ class Seen(NamedTuple):
     feasible: Floats  # mu~_{t-1}: its projection on M
     clock: Ints  # int64[1]: t - 1, the rounds played
     squares: Floats  # sums of (value - mean)^2
+    rest: Floats  # what rounding has left out of the sums
     worth: Floats  # what the counts are worth to the stopping rule, written by its judge; the counts where there is none
 
 
 def blank(d: int) -> Seen:
     """Nothing seen yet of d arms."""
-    counts, sums, mean, feasible, squares, worth = np.zeros((6, d))
-    return Seen(counts, sums, mean, feasible, np.zeros(1, np.int64), squares, worth)
+    counts, sums, mean, feasible, squares, rest, worth = np.zeros((7, d))
+    return Seen(counts, sums, mean, feasible, np.zeros(1, np.int64), squares, rest, worth)
 
 
 class View(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 
 from .errors import InputError
 from .learners.base import Record
+from .numbering import own_numbers
 from .presets import make_rule
 from .problem import Problem
 from .protocols import Floats, Ints
@@ -81,8 +82,10 @@ def regret(
     if not isinstance(chosen, CombGame):
         raise InputError(f"regret: rule = {rule!r} has no learner; use 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame.")
     rounds, points = whole("regret: rounds", rounds, 10), whole("regret: points", points, 1)
-    setup = replace(chosen, record=True).setup(problem)
-    played = Run(problem, setup, NEVER, means, 1, whole("regret: seed", seed, 0), whole("regret: run", run, 0), engine)
+    seed, run = whole("regret: seed", seed, 0), whole("regret: run", run, 0)
+    mine = own_numbers(problem, chosen, seed, run)
+    problem, setup = mine.problem, replace(chosen, record=True).setup(mine.problem)
+    played = Run(problem, setup, NEVER, means[mine.order], 1, seed, run, engine)
     began, geometry, number = len(played.start), _geometry(chosen, problem), problem.actions.size() or float("nan")
     found = []
     for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):

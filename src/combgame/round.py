@@ -5,9 +5,9 @@ CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
 """
 
 from ._marks import jitable
+from .numerics import two_sum
 from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View
 
-EQUAL = 1e-12  # values nearer than this share of them are equal: rounding is not a spread
 STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
 
 
@@ -15,7 +15,7 @@ STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; las
 def recommend(game: Game, seen: Seen, view: View) -> None:
     """The estimate, the answer it recommends, and the evidence for that answer, at the counts."""
     for a in range(seen.mean.size):
-        seen.mean[a] = seen.sums[a] / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
+        seen.mean[a] = (seen.sums[a] + seen.rest[a]) / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
         seen.feasible[a] = game.rewards.project(seen.mean[a], a)
         seen.worth[a] = seen.counts[a]
     game.answers.argmax(seen.feasible, view.best)  # line 3: I_t
@@ -42,11 +42,18 @@ def note(seen: Seen, arm: int, value: float) -> None:
     """One value of an arm."""
     n = seen.counts[arm]
     if n > 0.0:
-        off = value - seen.sums[arm] / n
-        if abs(off) > EQUAL * abs(value):
-            seen.squares[arm] += off * off * n / (n + 1.0)
-    seen.sums[arm] += value
+        off = value - (seen.sums[arm] + seen.rest[arm]) / n
+        seen.squares[arm] += off * off * n / (n + 1.0)
+    add(seen, arm, value)
     seen.counts[arm] += 1.0
+
+
+@jitable
+def add(seen: Seen, arm: int, value: float) -> None:
+    """Onto the sum of an arm, with what rounding leaves out of it: means are right to their last digit."""
+    total, lost = two_sum(seen.sums[arm], value)
+    seen.sums[arm] = total
+    seen.rest[arm] += lost
 
 
 @jitable

@@ -15,6 +15,7 @@ from .engines import choose_engine, own_bounds
 from .errors import InputError, TieError, UnknownNameError
 from .evidence import best_answer, first_two
 from .learners import LearnerBase
+from .numbering import RELABELLED, Numbering, drawn, own_numbers
 from .presets import make_rule
 from .problem import Problem, check_deltas
 from .protocols import Floats, Game, Ints, Random, Rule, Seen, Threshold, View, blank
@@ -67,6 +68,7 @@ class Outcome(NamedTuple):
     rounds: int  # rounds played
     figures: dict[str, int]  # what the rule tells of itself
     seconds: float  # spent on the rounds
+    labels: Ints | None = None  # with relabel=True: the given arms in the order in which the run had them
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,16 @@ class Bench:
     max_rounds: int
     seed: int
     engine: str
+    eliminate: bool = False
+    relabel: bool = False
 
     @cached_property
     def setup(self) -> Setup:
         return self.rule.setup(self.problem)
+
+    def numbers(self, number: int) -> Numbering:
+        """Those of run `number`."""
+        return own_numbers(self.problem, self.rule, self.seed, number, self.relabel)
 
     @cached_property
     def _ready(self) -> bool:
@@ -92,24 +100,56 @@ class Bench:
         self.run(0).advance(0)
         return True
 
-    def run(self, number: int) -> Run:
-        return Run(self.problem, self.setup, self.stopping.threshold, self.means, len(self.deltas), self.seed, number, self.engine,
-                   self.stopping.watch)  # fmt: skip
+    def run(self, number: int, mine: Numbering | None = None) -> Run:
+        """Run `number`, under its own numbers."""
+        mine = mine or self.numbers(number)
+        setup, stopping = self.setup, self.stopping
+        if mine.rule is not self.rule or any(
+            getattr(mine.problem, a) is not getattr(self.problem, a) for a in ("actions", "answers")
+        ):
+            setup = mine.rule.setup(mine.problem)
+        if stopping.watch is not None and mine.problem is not self.problem:
+            stopping = make_stopping(mine.rule, stopping.name, mine.problem, self.deltas, self.eliminate, stopping.epsilon)
+        return Run(mine.problem, setup, stopping.threshold, self.means[mine.order], len(self.deltas), self.seed, number, self.engine,
+                   stopping.watch)  # fmt: skip
 
     def one(self, number: int) -> Outcome:
         self._ready  # noqa: B018
-        run = self.run(number)
+        mine = self.numbers(number)
+        run = self.run(number, mine)
         began = time.perf_counter()
         run.advance(self.max_rounds)
         seconds = time.perf_counter() - began
-        tell = getattr(self.setup, "figures", None)
-        return Outcome(run.stops, run.winners, int(run.seen.clock[0]), tell(run.rule) if tell else {}, seconds)
+        tell = getattr(run.setup, "figures", None)
+        return Outcome(
+            run.stops,
+            mine.theirs(run.winners),
+            int(run.seen.clock[0]),
+            tell(run.rule) if tell else {},
+            seconds,
+            self.labels(number),
+        )
+
+    def labels(self, number: int) -> Ints | None:
+        """With relabel=True: labels[i] is the given arm that is the i-th of run `number`."""
+        return drawn(self.problem.d, self.seed, number, RELABELLED) if self.relabel else None
 
     def gather(self, label: str, outcomes: Sequence[Outcome], scalar: bool = False) -> "Simulation":
         stops = np.array([outcome.stops for outcome in outcomes])
         winners = np.array([outcome.winners for outcome in outcomes])
+        labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
         return Simulation(
-            self.problem, self.means, label, self.stopping, self.deltas, self.max_rounds, self.seed, scalar, stops, winners
+            self.problem,
+            self.means,
+            label,
+            self.stopping,
+            self.deltas,
+            self.max_rounds,
+            self.seed,
+            scalar,
+            stops,
+            winners,
+            labels,
         )
 
 
@@ -126,7 +166,8 @@ class Simulation:
     seed: int
     scalar: bool  # delta was one number
     stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
-    winners: Floats  # float64[runs, deltas, d]
+    winners: Floats  # float64[runs, deltas, d], under the given numbers, whatever those of the runs were
+    labels: Ints | None = None  # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
 
     @property
     def threshold(self) -> str:
@@ -188,7 +229,7 @@ class Simulation:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
     def limit(self, which: int = 0) -> float:
-        """The root of t = beta(t, delta) / D_nu: where an optimal rule would stop with this threshold; NaN if it has none."""
+        """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise; NaN for another kind of threshold."""
         return limit(self.stopping, self.problem, self.means, self.complexity, which)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -198,7 +239,8 @@ class Simulation:
         return [
             {"rule": self.rule, "threshold": self.threshold, "delta": self.delta[k], "run": i, "rounds": int(rounds[i, k]),
              "answer": None if capped[i, k] else self.problem.label(arms_of(self.winners[i, k])),
-             "correct": bool(correct[i, k]), "capped": bool(capped[i, k])}
+             "correct": bool(correct[i, k]), "capped": bool(capped[i, k]),
+             **({} if self.labels is None else {"labels": " ".join(map(str, self.labels[i]))})}
             for i in range(len(self.stops)) for k in range(len(self.delta))
         ]  # fmt: skip
 
@@ -294,8 +336,8 @@ def table(simulations: Sequence[Simulation]) -> str:
         if not math.isnan(row["bound"]):
             said.append(f"no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds on average")
         if not math.isnan(row["limit"]):
-            one, end = "an optimal one" if said else "an optimal rule", f"{row['limit']:,.0f}"
-            said.append(f"with the {row['threshold']} threshold {one} stops near the limit t = beta(t, delta)/D_nu = {end}")
+            end = f"the limit t = beta(t, delta)/D_nu = {row['limit']:,.0f}"
+            said.append(f"with the {row['threshold']} threshold the optimal proportions stop without noise at {end}")
         if said:
             lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
@@ -312,6 +354,7 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     max_rounds: int = 10**6,
+    relabel: bool = False,
     engine: str = "auto",
     ties: str = "error",
     eliminate: bool = False,
@@ -324,7 +367,9 @@ def simulate(
     and far tighter), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic): docs/thresholds.md. ties="run" lets
     means with two best answers run to the cap. eliminate=True: answers that have once lost to the leader by more than the threshold
     are no longer considered, which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the best
-    by no more counts as correct ("mixture" only). A progress bar appears on a terminal after two seconds (progress=False: never).
+    by no more counts as correct ("mixture" only). relabel=True: in every run the arms are relabelled at random, which is recorded in
+    `labels` and `rows()`; since every run numbers the arms for itself, that changes no distribution. A progress bar appears on a
+    terminal after two seconds (progress=False: never).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -332,7 +377,7 @@ def simulate(
     >>> sim.answers
     [(0,), (0,), (0,)]
     """
-    bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate, epsilon)
+    bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate, epsilon, relabel)
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
     outcomes = list(bar(spread(bench.one, runs, jobs), runs, label, progress))
@@ -351,13 +396,18 @@ def make_bench(
     ties: str | None = None,
     eliminate: bool = False,
     epsilon: float = 0.0,
+    relabel: bool = False,
 ) -> Bench:
     """Check everything that determines a run. ties: as in `simulate`; None: refused, where the caller has no such option."""
     truth, deltas = _check(problem, means, ties, epsilon), check_deltas(delta)
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
     chosen = make_rule(rule)
     stopping = make_stopping(chosen, threshold, problem, deltas, eliminate, epsilon)
-    return Bench(problem, truth, chosen, stopping, tuple(deltas), max_rounds, seed, engine)
+    if not isinstance(relabel, bool):
+        raise InputError(f"relabel = {relabel!r} must be True or False.")
+    bench = Bench(problem, truth, chosen, stopping, tuple(deltas), max_rounds, seed, engine, eliminate, relabel)
+    bench.numbers(0)  # or a sentence
+    return bench
 
 
 def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:

@@ -35,6 +35,7 @@ from .judges import (
     PluginPart,
     UnknownPart,
 )  # fmt: skip
+from .labels import labelled
 from .problem import Problem
 from .protocols import Floats, Game, Rewards, Seen, Threshold, blank
 from .rewards.gaussian import gaussian_part
@@ -165,6 +166,11 @@ def make_stopping(
     rule: RuleBase, threshold: str, problem: Problem, deltas: Sequence[float], eliminate: bool = False, epsilon: float = 0.0
 ) -> Stopping:
     """The stopping rule of a name; the rule's own, where it has one, stands for "proved"."""
+    found = _make(rule, threshold, problem, deltas, eliminate, epsilon)
+    return found._replace(validity=labelled(found, problem))
+
+
+def _make(rule: RuleBase, threshold: str, problem: Problem, deltas: Sequence[float], eliminate: bool, epsilon: float) -> Stopping:
     own = rule.stopping(problem, deltas) if threshold not in THRESHOLDS else None
     mine = own is not None and threshold in ("proved", own.name)
     name = own.name if own is not None and mine else resolve(threshold, problem)

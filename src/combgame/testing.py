@@ -9,16 +9,20 @@ from .errors import CombGameError, EngineError
 from .learners.base import LearnerBase, Seating
 from .presets import make_rule
 from .problem import Problem
-from .rewards import Gaussian
+from .rewards import Bernoulli, Gaussian
 from .rules import CombGame, RuleBase
 from .simulate import Run
 from .structures import Arms, StructureBase, Subsets
 from .structures.base import arms_of, vector
+from .structures.rivals import against
 from .thresholds import NEVER
+
+MANY = 200  # sets that a nearest alternative is compared with
 
 
 def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -> None:
-    """Whether a structure's oracle, membership, covering and (if it can be listed) size agree with each other.
+    """Whether what a structure says of itself is so: argmax and nearest against all its sets, or those that argmax has met if it cannot
+    be listed; membership, covering, samples, and the numbers that thresholds are made of.
 
     >>> check_structure(Subsets(6, 2))
     """
@@ -48,6 +52,61 @@ def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -
     assert covered == structure.observable(), "covering() does not see every observable arm."
     for s in structure.covering():
         assert _member(structure, vector(s, structure.d)), f"covering() has {s}, which contains() says is not a set."
+    known = sorted(set(sets) or met | set(structure.covering()))
+    _check_sizes(structure, known)
+    for trial in range(trials if len(known) > 1 else 0):
+        _check_nearest(structure, known, trial, rng)
+
+
+def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None:
+    """What a threshold is computed from must not be too small."""
+    rows = np.array([vector(s, structure.d) for s in known[:500]])
+    apart = int((rows[:, None, :] != rows[None, :, :]).sum(axis=2).max())
+    for name, said, least in (
+        ("size_bound", structure.size_bound(), len(known)),
+        ("largest", structure.largest(), int(rows.sum(axis=1).max())),
+        ("difference_bound", structure.difference_bound(), apart),
+    ):
+        assert said >= least, f"{name}() says {said}, but it is at least {least}: a threshold would be too low."
+
+
+def _check_nearest(structure: StructureBase, known: list[tuple[int, ...]], trial: int, rng: Any) -> None:
+    """`nearest` of random means, some of them almost tied, and random weights, some of them 0, for one of three kinds of rewards."""
+    d, part = structure.d, structure.answer_part()
+    free = np.full(d, np.inf)
+    kind, rewards = (
+        ("Gaussian", Gaussian(rng.uniform(0.3, 2.0, d).tolist()).part(-free, free)),
+        ("Bernoulli", Bernoulli().part(np.zeros(d), np.ones(d))),
+        ("Gaussian with bounds", Gaussian(1.0).part(np.full(d, 0.2), np.full(d, 0.8))),
+    )[trial % 3]
+    mean, weight = rng.random(d), 10.0 ** rng.uniform(-2.0, 2.0, d)
+    if trial % 4 == 3:
+        mean = 0.5 + 1e-4 * (mean - 0.5)
+    if trial % 5 == 4:
+        weight[rng.integers(d)] = 0.0
+    best, rival, alternative, spare = np.zeros((4, d))
+    part.argmax(np.array([rewards.project(x, a) for a, x in enumerate(mean)]), best)
+    got = part.nearest(rewards, mean, weight, best, rival, alternative)
+    where = f"for {kind} rewards, means {mean.tolist()} and weights {weight.tolist()}"
+    arms, sign = np.zeros(d, np.int64), np.zeros(d)
+    others = [s for s in known if s != arms_of(best)]
+    for k in rng.permutation(len(others))[:MANY]:
+        truth = against(rewards, mean, weight, best, arms, sign, vector(others[k], d), spare)
+        assert got <= truth + 1e-6 * abs(truth) + 1e-12, (
+            f"nearest returned {got}, but {others[k]} is at the distance {truth} {where}: it must never return more than the distance to "
+            "the nearest set, because that is what stops a run."
+        )
+    if got < np.inf:
+        assert _member(structure, rival) and (rival != best).any(), (
+            f"nearest wrote the rival {arms_of(rival)}, no other set {where}."
+        )
+        truth = against(rewards, mean, weight, best, arms, sign, rival, spare)
+        assert got <= truth + 1e-6 * abs(truth) + 1e-12, (
+            f"nearest returned {got}, more than the distance {truth} to its own rival {where}."
+        )
+        assert truth == np.inf or (rival - best) @ alternative >= -1e-6, (
+            f"nearest wrote the alternative {alternative.tolist()}, at which its rival {arms_of(rival)} is worse than the leader {where}."
+        )
 
 
 def _member(structure: StructureBase, out: Any) -> bool:

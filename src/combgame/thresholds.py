@@ -13,6 +13,7 @@ import numpy as np
 from .bonuses import lambert_bar
 from .errors import UnknownNameError
 from .protocols import Floats, Threshold
+from .rewards import Bernoulli, Bounded, Gaussian
 from .rewards.base import RewardsBase
 from .structures import StructureBase
 
@@ -33,9 +34,17 @@ class Validity(NamedTuple):
 
     proved: bool
     reason: str
+    provided: str = ""  # what the proof takes for granted of a user's part
+
+    @property
+    def label(self) -> str:
+        """In a word or two."""
+        if not self.proved:
+            return "heuristic"
+        return f"proved if {self.provided}" if self.provided else "proved"
 
     def __str__(self) -> str:
-        return f"{'proved' if self.proved else 'heuristic'}: {self.reason}"
+        return f"{self.label}: {self.reason}"
 
 
 class StylisedPart(NamedTuple):
@@ -146,6 +155,16 @@ def resolve(name: str, question: Question) -> str:
     return name
 
 
+COVERED = (Gaussian, Bernoulli, Bounded)  # the rewards that the proofs are about: these very classes
+
+
+def uncovered(rewards: RewardsBase) -> Validity:
+    kind = type(rewards).__name__
+    return Validity(
+        False, f"the proofs are for Gaussian, Bernoulli and Bounded rewards; nothing is known of {kind}, a class of your own"
+    )
+
+
 def validity(name: str, question: Question) -> Validity:
     """What a threshold guarantees on a problem.
 
@@ -157,6 +176,8 @@ def validity(name: str, question: Question) -> Validity:
     name, family = resolve(name, question), question.rewards.family
     if name == "stylised":
         return Validity(False, "ln((1 + ln t)/delta) is the paper's choice for its experiments; no theorem covers it")
+    if type(question.rewards) not in COVERED:
+        return uncovered(question.rewards)
     if name == "gaussian":
         if family == "gaussian":
             return Validity(True, "Theorem 2 (b): independent Gaussian arms with the stated sigma")

@@ -67,9 +67,11 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
     from .execute import duration
     from .lock import Lock, lock_path
     from .opening import open_store
+    from .twins import notes, told_apart
 
     with open_store(store)[0] as file:
-        configurations, sources, busy = file.configurations(), file.sources(), file.busy()
+        configurations, sources, busy = told_apart(file.configurations()), file.sources(), file.busy()
+        twins = notes(file.configurations())
         done, planned = sum(c["stored"] for c in configurations), sum(c["runs"] for c in configurations)
         times = [((c["runs"] - c["stored"]), file.seconds(c["key"])) for c in configurations if c["stored"] < c["runs"]]
         left = None if any(t is None for _, t in times) else sum(n * (t or 0.0) for n, t in times)
@@ -86,6 +88,8 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
     for c in configurations:
         bar = "#" * int(20 * c["stored"] / c["runs"])
         typer.echo(f"  {c['stored']:>7,} of {c['runs']:<7,} [{bar:<20}] {c['instance']}: {c['label']}")
+    for text in twins:
+        typer.echo(text)
     if len(sources) > 1:
         typer.echo(f"The runs were made by different versions: {', '.join(sources)}.")
     if told["running"]:
@@ -117,9 +121,10 @@ def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJs
     from .opening import open_store
     from .report import report as lines
     from .report import show
+    from .twins import notes
 
     with open_store(store)[0] as file:
-        put(show(lines(file), "json" if as_json else form), out)
+        put(show(lines(file), "json" if as_json else form, notes=notes([c for c in file.configurations() if c["stored"]])), out)
 
 
 @app.command()

@@ -33,6 +33,7 @@ from .pools import Here, Pool, open_pool
 from .report import report
 from .spec import Campaign, Configuration
 from .store import Chunk, Row, Store
+from .twins import notes
 
 CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
 TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
@@ -228,6 +229,9 @@ def run_campaign(
                     "between changes runs, use a new file."
                 )
             store.register(campaign, references(campaign.configurations, store))
+            mine = {c.instance.name for c in campaign.configurations}
+            for text in notes([c for c in store.configurations() if c["instance"] in mine]):
+                say(f"{path}: {text} All are kept, and marked in reports; a new file keeps them apart.")
             shares = [Share(c, sorted(set(range(c.runs)) - store.stored(c.key))) for c in campaign.configurations]
             total = sum(len(share.missing) for share in shares)
             if total > 0:

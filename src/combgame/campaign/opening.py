@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import StoreError
 from ..files import identity
 from .lock import check_place
-from .store import ELSEWHERE, MARK, SCHEMA, Chunk, Row, Store, checksum, opened, seal, sentence
+from .store import ELSEWHERE, MARK, SCHEMA, Chunk, Row, Store, checksum, opened, read_head, seal, sentence
 
 
 def open_store(path: str | Path, name: str | None = None) -> tuple[Store, str | None]:
@@ -21,23 +21,17 @@ def open_store(path: str | Path, name: str | None = None) -> tuple[Store, str | 
     path = Path(path)
     check_place(path)
     try:
-        with path.open("rb") as file:
-            head = file.read(100)
+        head = read_head(path)
     except FileNotFoundError:
         head = b""
     except OSError as error:
         raise StoreError(
             f"{path} cannot be read ({error.strerror}); change the permissions, or choose another --store."
         ) from error
-    begun = not any(head) and Path(f"{path}-journal").exists()  # killed while it was being made: SQLite takes it back
-    if head[:16] != b"SQLite format 3\0"[: len(head)] and not begun:
-        raise StoreError(f"{path} is not a campaign's file of runs (.db); choose another one.")
-    if len(head) == 100 and int.from_bytes(head[68:72]) != MARK and not begun:  # even if it is damaged
-        raise StoreError(f"{path} is another program's SQLite file, not a campaign; choose another --store.")
     try:
-        if len(head) == 100 and head[18:20] not in (b"\1\1", b"\2\2") and not begun:  # it would be opened, but not for writing
-            raise sqlite3.DatabaseError("the version in its head is not one of SQLite's")
-        store = _sound(path) if head else None
+        if head:
+            _check_head(path, head)
+        store = None if head == b"" else _sound(path)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in ELSEWHERE:
             raise sentence(path, error) from error
@@ -50,6 +44,18 @@ def open_store(path: str | Path, name: str | None = None) -> tuple[Store, str | 
         return store, None
     emptied = f"{path} was empty: all of its runs are made anew." if path.exists() else None
     return _new(path, name), emptied
+
+
+def _check_head(path: Path, head: bytes) -> None:
+    """Whether it is a campaign at all, even a damaged one."""
+    if not any(head) and Path(f"{path}-journal").exists():  # killed while it was being made: SQLite takes it back
+        return
+    if head[:16] != b"SQLite format 3\0"[: len(head)]:
+        raise StoreError(f"{path} is not a campaign's file of runs (.db); choose another one.")
+    if len(head) == 100 and int.from_bytes(head[68:72]) != MARK:
+        raise StoreError(f"{path} is another program's SQLite file, not a campaign; choose another --store.")
+    if len(head) == 100 and head[18:20] not in (b"\1\1", b"\2\2"):  # it would be opened, but not for writing
+        raise sqlite3.DatabaseError("the version in its head is not one of SQLite's")
 
 
 def _new(path: Path, name: str | None) -> Store:

@@ -76,8 +76,12 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise InputError("a cluster needs dask.distributed: pip install 'combgame[cluster]'.") from None
-    if cluster != "local" and "://" not in cluster:
-        raise InputError(f"cluster = {cluster!r} must be a scheduler's address, such as tcp://host:8786, or 'local'.")
+    secret = "@" in cluster or "?" in cluster  # perhaps: then it is not shown
+    if cluster != "local" and (secret or "://" not in cluster):
+        shown = "" if secret else f" = {cluster!r}"
+        raise InputError(
+            f"cluster{shown} must be a scheduler's address, such as tcp://host:8786, without a user or options, or 'local'."
+        )
     local = None
     try:
         if cluster == "local":  # the port of its web page is any that is free: several may run side by side

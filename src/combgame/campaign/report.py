@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnknownNameError
+from ..numbering import RELABELLED, drawn
 from ..simulate import aligned, summary
 from .store import Row, Store
+from .twins import told_apart
 
 FORMATS = ("text", "markdown", "csv", "json")
 
@@ -21,16 +23,12 @@ def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[s
 
     wanted: only these configurations (their keys), and only so many runs of each.
     """
-    found = []
-    for c in store.configurations():
-        if wanted is not None:
-            if c["key"] not in wanted:
-                continue
-            c["runs"] = wanted[c["key"]]
-        rows = [row for row in store.rows(c["key"]) if row.run < c["runs"]]
-        if rows:
-            found += [line(c, rows, k) for k in range(len(c["description"]["deltas"]))]
-    return found
+    configurations = [c for c in store.configurations() if wanted is None or c["key"] in wanted]
+    if wanted is not None:
+        configurations = [{**c, "runs": wanted[c["key"]]} for c in configurations]
+    rows = {c["key"]: [row for row in store.rows(c["key"]) if row.run < c["runs"]] for c in configurations}
+    shown = told_apart([c for c in configurations if rows[c["key"]]])
+    return [line(c, rows[c["key"]], k) for c in shown for k in range(len(c["description"]["deltas"]))]
 
 
 def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
@@ -47,16 +45,19 @@ def line(c: dict[str, Any], rows: list[Row], k: int) -> dict[str, Any]:
         "ratio": None if not end else figures["mean"] / end,
         "us_per_round": 1e6 * sum(row.seconds for row in rows) / max(sum(row.rounds for row in rows), 1),
         **{name: float(np.mean([row.figures[name] for row in rows])) for name in rows[0].figures},
-        "proved": reference["proved"], "key": c["key"],
+        "proved": reference["proved"], "label": reference["validity"].partition(":")[0], "key": c["key"],
     }  # fmt: skip
 
 
 def rows(store: Store) -> list[dict[str, Any]]:
     """One line per run and delta. All but `seconds` is the same whatever engine, workers or order made them."""
     found = []
-    for c in store.configurations():
+    for c in told_apart(store.configurations()):
         described = c["description"]
         for row in store.rows(c["key"]):
+            labels = None  # a function of the seed and the run, so not stored
+            if described.get("relabel"):
+                labels = drawn(len(described["problem"]["truth"]["means"]), described["seed"], row.run, RELABELLED)
             for k, delta in enumerate(described["deltas"]):
                 stop = row.stops[k]
                 found.append({
@@ -64,6 +65,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
                     "threshold": described["threshold"], "seed": described["seed"], "delta": delta, "run": row.run,
                     "rounds": stop if stop >= 0 else described["max_rounds"], "answer": " ".join(map(str, row.answers[k])),
                     "correct": row.correct[k], "capped": stop < 0, **row.figures, "played": row.rounds,
+                    **({"labels": " ".join(map(str, labels))} if labels is not None else {}),
                     "rounds_per_second": row.rounds / max(row.seconds, 1e-9), "seconds": row.seconds,
                 })  # fmt: skip
     return found
@@ -72,7 +74,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "problem": lambda r: r["instance"],
     "rule": lambda r: r["rule"],
-    "threshold": lambda r: r["threshold"] + ("" if r["proved"] else " (heuristic)"),
+    "threshold": lambda r: r["threshold"] + ("" if r["label"] == "proved" else f" ({r['label']})"),
     "delta": lambda r: f"{r['delta']:g}",
     "seed": lambda r: str(r["seed"]),
     "runs": lambda r: f"{r['runs']:,}" + (f" of {r['planned']:,}" if r["runs"] < r["planned"] else ""),
@@ -91,13 +93,13 @@ NOTES = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average "
     "(- for bounded rewards, whose divergence is a surrogate). "
-    "limit: the root of t = beta(t, delta)/D_nu, near which an optimal rule stops. us/round: measured on whichever machine, start "
-    "included (which is cheap for learners on the simplex)."
+    "limit: the root of t = beta(t, delta)/D_nu, at which the optimal proportions stop without noise. us/round: measured on whichever "
+    "machine, start included (which is cheap for learners on the simplex)."
 )
 
 
-def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] = ()) -> str:
-    """A report in one of the FORMATS; a table for people without some columns."""
+def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
+    """A report in one of the FORMATS; a table for people without some columns, and with notes under it."""
     if form == "json":
         return json.dumps(rows, indent=1, allow_nan=False, default=str)
     if form == "csv":
@@ -110,9 +112,9 @@ def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] 
     columns = {name: column for name, column in COLUMNS.items() if name not in without}
     cells = [[column(row) for column in columns.values()] for row in rows]
     if form == "markdown":
-        return markdown(list(columns), cells, left=3) + "\n\n" + NOTES + "\n"
+        return markdown(list(columns), cells, left=3) + "\n\n" + " ".join([NOTES, *notes]) + "\n"
     if form == "text":
-        return aligned(list(columns), cells, left=3) + "\n\n" + NOTES
+        return aligned(list(columns), cells, left=3) + "\n\n" + "\n".join([NOTES, *notes])
     raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
 
 

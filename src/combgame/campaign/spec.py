@@ -16,7 +16,7 @@ from ..rules import RuleBase
 from ..simulate import Bench, describe, make_bench
 from ..structures.base import whole
 
-KEYS = ("name", "runs", "seed", "delta", "threshold", "max_rounds", "rules", "problems")
+KEYS = ("name", "runs", "seed", "delta", "threshold", "max_rounds", "relabel", "rules", "problems")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Configuration:
     max_rounds: int
     seed: int
     runs: int
+    relabel: bool = False  # the arms are relabelled in every run
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -58,6 +59,7 @@ class Configuration:
             "deltas": list(self.deltas),
             "max_rounds": self.max_rounds,
             "seed": self.seed,
+            "relabel": self.relabel,
             "version": __version__,
         }
 
@@ -68,7 +70,9 @@ class Configuration:
     def bench(self, engine: str = "auto") -> Bench:
         i = self.instance
         try:
-            return make_bench(i.problem, i.means, self.rule, self.deltas, self.threshold, self.seed, self.max_rounds, engine)
+            return make_bench(
+                i.problem, i.means, self.rule, self.deltas, self.threshold, self.seed, self.max_rounds, engine, relabel=self.relabel
+            )  # fmt: skip
         except TieError as error:
             raise TieError(f"{i.name}: {error}") from None
 
@@ -114,8 +118,9 @@ class Campaign:
         runs: int = 100,
         seed: int = 0,
         max_rounds: int = 10**6,
+        relabel: bool = False,
     ) -> "Campaign":
-        """Every rule on every problem with every threshold. rules: a list, or labels -> rules."""
+        """Every rule on every problem with every threshold. rules: a list, or labels -> rules. relabel: as in `simulate`."""
         if not isinstance(problems, list | tuple) or not all(isinstance(one, Instance) for one in problems):
             raise InputError(
                 f"campaign {name!r}: problems = {problems!r} must be a list of instances, such as [cg.Instance(...)]."
@@ -138,7 +143,7 @@ class Campaign:
                     own = chosen.stopping(instance.problem, deltas)
                     if own is not None and word not in ("proved", own.name):
                         shown += f", stopped by {word}"
-                    found.append(Configuration(instance, shown, chosen, word, deltas, max_rounds, seed, runs))
+                    found.append(Configuration(instance, shown, chosen, word, deltas, max_rounds, seed, runs, relabel))
         return Campaign(name, tuple(found))
 
     def run(
@@ -186,6 +191,7 @@ def read_campaign(path: str | Path) -> Campaign:
         data.get("runs", 100),
         data.get("seed", 0),
         data.get("max_rounds", 10**6),
+        data.get("relabel", False),
     )
 
 

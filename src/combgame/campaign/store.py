@@ -8,11 +8,13 @@ process writes at a time (a lock that the kernel frees when it dies); anyone may
 import hashlib
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from ..errors import StoreError
 from .spec import Campaign
@@ -70,16 +72,41 @@ class Chunk(NamedTuple):
     busy: float  # seconds, all in all
 
 
+OPENING = threading.Lock()
+OPEN: WeakSet["Store"] = WeakSet()  # the files that this process has open
+
+
+def read_head(path: Path) -> bytes | None:
+    """The first 100 bytes of a file; None if this process has it open, so that it was looked at before.
+
+    Whoever closes a file drops all locks that its process has on it, SQLite's too: that is what POSIX says.
+    """
+    with OPENING:
+        if any(store.file == identity(path) for store in OPEN):
+            return None
+        with path.open("rb") as file:
+            return file.read(100)
+
+
+def identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 class Store:
     """A campaign file. `open_store` opens or makes one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        with OPENING:
+            self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+            self.file = identity(path)
+            OPEN.add(self)
         self.db.execute("PRAGMA synchronous = EXTRA")  # FULL, and the folder too
 
     def close(self) -> None:
         self.db.close()
+        OPEN.discard(self)
 
     def __enter__(self) -> "Store":
         return self
@@ -156,17 +183,18 @@ class Store:
             return str(self.db.execute("SELECT name FROM campaign").fetchone()[0])
 
     def configurations(self) -> list[dict[str, Any]]:
-        """The configurations in their order, with how many runs are stored."""
+        """The configurations in their order, with how many runs are stored, and when the last."""
         with self._guard():
             found = self.db.execute(
                 "SELECT key, instance, x, label, runs, description, reference, "
-                "(SELECT COUNT(*) FROM runs WHERE configuration = key AND run < configurations.runs) "
+                "(SELECT COUNT(*) FROM runs WHERE configuration = key AND run < configurations.runs), "
+                "(SELECT MAX(at) FROM chunks WHERE configuration = key) "
                 "FROM configurations ORDER BY place, key"
             ).fetchall()
         return [
             {"key": key, "instance": instance, "x": x, "label": label, "runs": runs, "description": json.loads(description),
-             "reference": opened(reference), "stored": stored}
-            for key, instance, x, label, runs, description, reference, stored in found
+             "reference": opened(reference), "stored": stored, "last": last}
+            for key, instance, x, label, runs, description, reference, stored, last in found
         ]  # fmt: skip
 
     def stored(self, key: str) -> set[int]:

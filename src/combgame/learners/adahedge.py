@@ -63,6 +63,7 @@ class AdaHedgePart(NamedTuple):
 class AdaHedge(LearnerBase):
     """Exponential weights over all actions with a self-tuning rate; anytime."""
 
+    impartial: ClassVar[bool] = True
     on_simplex: ClassVar[bool] = True
     start: ClassVar[str] = "full"
 

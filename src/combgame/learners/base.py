@@ -32,10 +32,16 @@ class Record(NamedTuple):
     loss: float  # L*_t = min_A sum_s (max_B <1_B, r_s> - <1_A, r_s>) / b_s
 
 
+def impartial(described: object) -> bool:
+    """Whether a rule or learner says that arms are only numbers to it; its own class must, because a subclass may name arms."""
+    return bool(vars(type(described)).get("impartial", False))
+
+
 @dataclass(frozen=True)
 class LearnerBase:
     """Describes a learner; `part` makes what learns."""
 
+    impartial: ClassVar[bool] = False  # True: arms are only numbers to it, so that every run may draw its own
     on_simplex: ClassVar[bool] = False  # True: it holds a weight for every action, so the actions are enumerated
     start: ClassVar[str] = "covering"  # the initialisation that the paper gives it
 

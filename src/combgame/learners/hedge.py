@@ -64,6 +64,7 @@ class HedgePart(NamedTuple):
 class Hedge(LearnerBase):
     """Exponential weights over all actions, in doubling epochs floor(first * ratio^i)."""
 
+    impartial: ClassVar[bool] = True
     first: float = FIRST
     ratio: float = RATIO
     on_simplex: ClassVar[bool] = True

@@ -8,7 +8,7 @@ mu = psi D / phi from the polytope, T the length of the doubling epoch, max ||r|
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -89,6 +89,7 @@ class LLOO(LearnerBase):
     `geometry` overrides what the structure says of its polytope.
     """
 
+    impartial: ClassVar[bool] = True
     sparsify: bool = True
     geometry: Geometry | None = None
     first: float = FIRST

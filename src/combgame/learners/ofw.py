@@ -6,7 +6,7 @@ w~_{t+1} = w~_t + t^{-1/4} (1_A - w~_t), A = argmin_A <1_A, grad F_t(w~_t)>. D i
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class OFWPart(NamedTuple):
 class OFW(LearnerBase):
     """Online Frank-Wolfe; `sparsify` keeps the support of order d."""
 
+    impartial: ClassVar[bool] = True
     sparsify: bool = True
 
     def room(self, d: int, home: int) -> int:

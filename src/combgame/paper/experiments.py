@@ -34,7 +34,7 @@ class Experiment:
 
 def cross(rules: Sequence[str] | Mapping[str, str | RuleBase]) -> Callable[[Experiment, int, int], Campaign]:
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
-        return Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", runs, seed, CAP)
+        return Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", runs, seed, CAP, relabel=True)
 
     return plan
 
@@ -43,9 +43,9 @@ def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
     """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most 40 runs there, made last."""
     small, large = [i for i in e.instances if i.problem.d <= 30], [i for i in e.instances if i.problem.d > 30]
     return (
-        Campaign.cross(e.name, small, FIVE, DELTA, "stylised", runs, seed, CAP)
-        + Campaign.cross(e.name, large, ("uniform", "ofw", "lloo"), DELTA, "stylised", runs, seed, CAP)
-        + Campaign.cross(e.name, large, ("adahedge", "hedge"), DELTA, "stylised", min(runs, 40), seed, CAP)
+        Campaign.cross(e.name, small, FIVE, DELTA, "stylised", runs, seed, CAP, relabel=True)
+        + Campaign.cross(e.name, large, ("uniform", "ofw", "lloo"), DELTA, "stylised", runs, seed, CAP, relabel=True)
+        + Campaign.cross(e.name, large, ("adahedge", "hedge"), DELTA, "stylised", min(runs, 40), seed, CAP, relabel=True)
     )
 
 
@@ -55,9 +55,9 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
         few = e.instances[-large:]
         return (
-            Campaign.cross(e.name, e.instances[:-large], THREE, DELTA, "stylised", runs, seed, CAP)
-            + Campaign.cross(e.name, few, THREE[1:], DELTA, "stylised", runs, seed, CAP)
-            + Campaign.cross(e.name, few, THREE[:1], DELTA, "stylised", min(runs, 200), seed, CAP)
+            Campaign.cross(e.name, e.instances[:-large], THREE, DELTA, "stylised", runs, seed, CAP, relabel=True)
+            + Campaign.cross(e.name, few, THREE[1:], DELTA, "stylised", runs, seed, CAP, relabel=True)
+            + Campaign.cross(e.name, few, THREE[:1], DELTA, "stylised", min(runs, 200), seed, CAP, relabel=True)
         )
 
     return plan
@@ -69,9 +69,9 @@ def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
     few = min(runs, 20)
     return (
-        Campaign.cross(e.name, small, fit, DELTA, "gcb-pe", runs, seed, CAP)
-        + Campaign.cross(e.name, large, fit, DELTA, "gcb-pe", few, seed, CAP)
-        + Campaign.cross(e.name, small, {"gcb-pe, proved scale": GCBPE()}, DELTA, "gcb-pe", few, seed, CAP)
+        Campaign.cross(e.name, small, fit, DELTA, "gcb-pe", runs, seed, CAP, relabel=True)
+        + Campaign.cross(e.name, large, fit, DELTA, "gcb-pe", few, seed, CAP, relabel=True)
+        + Campaign.cross(e.name, small, {"gcb-pe, proved scale": GCBPE()}, DELTA, "gcb-pe", few, seed, CAP, relabel=True)
     )
 
 
@@ -90,11 +90,19 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
     few = min(runs, 40)
     return (
-        Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", min(runs, 400), seed, CAP)
+        Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", min(runs, 400), seed, CAP, relabel=True)
         + Campaign.cross(
-            e.name, e.instances, {f"{n}, theory bonus": r for n, r in theory.items()}, DELTA, "stylised", few, seed, CAP
+            e.name,
+            e.instances,
+            {f"{n}, theory bonus": r for n, r in theory.items()},
+            DELTA,
+            "stylised",
+            few,
+            seed,
+            CAP,
+            relabel=True,
         )
-        + Campaign.cross(e.name, e.instances, {**proved, **both}, DELTA, "proved", few, seed, CAP)
+        + Campaign.cross(e.name, e.instances, {**proved, **both}, DELTA, "proved", few, seed, CAP, relabel=True)
     )
 
 

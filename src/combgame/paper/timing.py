@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 from ..campaign import Instance
+from ..numbering import own_numbers
 from ..presets import make_rule
 from ..rules import RuleBase
 from ..simulate import Run, describe
@@ -17,9 +18,10 @@ def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> d
 
     The whole round is timed (estimate, stopping test, choice, noise), because in compiled code its parts are not apart.
     """
-    problem, chosen = instance.problem, make_rule(rule)
-    setup = chosen.setup(problem)
-    run = Run(problem, setup, NEVER, problem.means(instance.means), 1, seed, 0, "auto")
+    chosen = make_rule(rule)
+    mine = own_numbers(instance.problem, chosen, seed, 0)
+    problem, setup = mine.problem, mine.rule.setup(mine.problem)
+    run = Run(problem, setup, NEVER, instance.problem.means(instance.means)[mine.order], 1, seed, 0, "auto")
     done = len(run.start) + WARM
     run.advance(done)
     stretch, best = 10, float("inf")

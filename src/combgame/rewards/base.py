@@ -37,6 +37,10 @@ class RewardsBase:
         """The smallest and largest value that a pull can return."""
         return -math.inf, math.inf
 
+    def numbered(self, order: Ints) -> "RewardsBase | None":
+        """The rewards of the same arms with arm order[i] called i; None: that cannot be done."""
+        return None
+
     def spread(self, d: int) -> Floats:
         """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a sentence if it is not known."""
         raise NotImplementedError
@@ -130,7 +134,9 @@ def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Float
     if start - doubt > room:
         return math.inf  # no means in M make the rival as good
     left, right, alpha, here = 0.0, math.inf, 0.0, start  # case 3: the multiplier
-    for count in range(100):  # Newton; where that leads nowhere, and now and then, a bracket is sought or halved on a logarithmic scale
+    for count in range(
+        100
+    ):  # Newton; where that leads nowhere, and now and then, a bracket is sought or halved on a logarithmic scale
         trial = alpha + here / speed if speed > 0.0 else math.inf
         if not left < trial < right or count % 5 == 4:
             if right == math.inf:
@@ -189,9 +195,3 @@ def swapped(rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: 
 def check_bounds(name: str, low: float, high: float) -> None:
     if not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high)) or not low < high:
         raise InputError(f"{name}: low = {low!r} and high = {high!r} must be finite, low below high.")
-
-
-@jitable
-def priced(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
-    off, cost, _ = rewards.step(x, weight, slope, arm)
-    return cost - slope * (x + off)

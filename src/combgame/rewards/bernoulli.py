@@ -150,6 +150,9 @@ class Bernoulli(RewardsBase):
     def values(self, d: int) -> tuple[float, float]:
         return 0.0, 1.0
 
+    def numbered(self, order: Ints) -> "Bernoulli":
+        return self
+
     def spread(self, d: int) -> Floats:
         return np.full(d, 0.5)  # Hoeffding's lemma
 

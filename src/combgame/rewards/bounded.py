@@ -78,6 +78,9 @@ class Bounded(RewardsBase):
     def values(self, d: int) -> tuple[float, float]:
         return float(self.low), float(self.high)
 
+    def numbered(self, order: Ints) -> "Bounded":
+        return self
+
     def spread(self, d: int) -> Floats:
         return np.full(d, self.sigma)
 

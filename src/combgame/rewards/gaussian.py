@@ -5,7 +5,7 @@ The paper's case (b); the closed forms are its Lemmas on the optimistic reward a
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -178,6 +178,9 @@ class Gaussian(RewardsBase):
     def check(self, d: int) -> None:
         if isinstance(self.sigma, tuple) and len(self.sigma) != d:
             raise InputError(f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one per arm.")
+
+    def numbered(self, order: Ints) -> "Gaussian":
+        return replace(self, sigma=tuple(self.sigma[a] for a in order)) if isinstance(self.sigma, tuple) else self
 
     def spread(self, d: int) -> Floats:
         if self.sigma is None:

@@ -3,10 +3,11 @@
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ..learners.base import impartial
 from ..protocols import Game, Ints, Random, Rule, Seen, Threshold
 from ..structures.callback import SIGNATURE
 from ..thresholds import Question, Validity
@@ -58,8 +59,14 @@ class Stopping(NamedTuple):
 class RuleBase:
     """Describes a rule; `setup` fits it to a problem."""
 
+    impartial: ClassVar[bool] = False  # True: arms are only numbers to it, so that every run may draw its own
+
     def setup(self, problem: Question) -> Setup:
         raise NotImplementedError
+
+    def numbered(self, order: Ints) -> "RuleBase | None":
+        """The rule for the same arms with arm order[i] called i; None: that cannot be said, so the user's numbers stay."""
+        return self if impartial(self) else None
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
         """The stopping rule that comes with the rule, if one does; it stands for "proved"."""

@@ -1,7 +1,7 @@
 """The CombGame rule: the game between a learner (the A-player) and nature (the lambda-player), lines 5 to 9 of Algorithm 1."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..catalogue import enlarge_catalogue, fill_catalogue, make_catalogue, make_
 from ..coverings import FULL_LIMIT, STARTS, in_order, start_sets, table
 from ..errors import InputError, UnknownNameError
 from ..learners import LLOO, LearnerBase
-from ..learners.base import Seating
+from ..learners.base import Seating, impartial
 from ..protocols import Bonus, Catalogue, Floats, Game, Ints, Learner, Mixture, Random, Rewards, Seen, Tracker, View
 from ..structures.base import vector
 from ..thresholds import Question
@@ -145,6 +145,7 @@ class CombGame(RuleBase):
     record: keep the figures of the learner's regret (see `combgame.regret`), at the price of two oracle calls a round.
     """
 
+    impartial: ClassVar[bool] = True
     learner: LearnerBase = field(default_factory=LLOO)
     tracking: str = "C"
     bonus: str | Bonus = "stylised"
@@ -167,6 +168,9 @@ class CombGame(RuleBase):
         if self.record and self.per_answer:
             raise InputError("CombGame: record=True keeps the regret of one learner; drop it, or per_answer=True.")
         make_bonus(self.bonus)
+
+    def numbered(self, order: Ints) -> "CombGame | None":
+        return self if impartial(self) and impartial(self.learner) else None
 
     def setup(self, problem: Question) -> CombGameSetup:
         return CombGameSetup(self, problem)

@@ -9,7 +9,7 @@ rivals that have been nearest alternatives before, with weights exp(-kappa_t (f_
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -183,6 +183,7 @@ class FrankWolfe(RuleBase):
     rivals the minimum is smoothed (None: as many as arms, 16 to 128).
     """
 
+    impartial: ClassVar[bool] = True
     kappa: float = 6.0
     slow: float = 1e6
     explore: float = 1.2

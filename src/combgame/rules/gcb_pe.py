@@ -9,7 +9,7 @@ sign belongs to one arm, so equal signs per arm are best and beta_sigma^2 is the
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -101,6 +101,7 @@ class GCBPE(RuleBase):
     [(0,), (0,), (0,)]
     """
 
+    impartial: ClassVar[bool] = True
     scale: float | None = None
 
     def __post_init__(self) -> None:

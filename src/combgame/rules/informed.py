@@ -62,6 +62,10 @@ class Informed(RuleBase):
         total = sum(share for _, share in pairs)
         object.__setattr__(self, "support", tuple((chosen, share / total) for chosen, share in pairs))
 
+    def numbered(self, order: Ints) -> "Informed":
+        called = np.argsort(order)
+        return Informed([(tuple(sorted(called[list(chosen)].tolist())), share) for chosen, share in self.support])
+
     def setup(self, problem: Question) -> FixedSetup:
         for chosen, _ in self.support:
             if not problem.actions.contains(chosen):

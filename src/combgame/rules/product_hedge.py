@@ -6,7 +6,7 @@ sqrt(K t) of sum_s w~_s in t rounds (in practice, within a few plays).
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class ProductAdaHedge(RuleBase):
     [(0,), (0,)]
     """
 
+    impartial: ClassVar[bool] = True
     bonus: str | Bonus = "stylised"
 
     def __post_init__(self) -> None:

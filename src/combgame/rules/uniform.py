@@ -1,7 +1,7 @@
 """The baseline: after a covering, every round a random action, uniformly over the structure."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..coverings import in_order, start_sets, table
 from ..protocols import Game, Ints, Random, Seen, View
@@ -38,6 +38,7 @@ class UniformSetup(NamedTuple):
 class Uniform(RuleBase):
     """Uniform sampling, after a start ("covering", "full" or "random-covering")."""
 
+    impartial: ClassVar[bool] = True
     start: str = "covering"
 
     def setup(self, problem: Question) -> UniformSetup:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..protocols import Floats, Random, Rewards, Structure
+from ..protocols import Floats, Ints, Random, Rewards, Structure
 from .base import Geometry, StructureBase, whole
 from .bracket import BracketPart
 from .diagram import DiagramPart, diagram
@@ -117,6 +117,9 @@ class AlmostAllSets(StructureBase):
                     leaving[v].append((arm, end))
         return diagram(leaving)
 
+    def numbered(self, order: Ints) -> "AlmostAllSets":
+        return AlmostAllSets(self.d, np.argsort(order)[list(self.needle)].tolist())
+
     def size(self) -> int:
         return (1 << self.d) - (1 << (self.d - len(self.needle)))
 
@@ -148,5 +151,5 @@ class AlmostAllSets(StructureBase):
         return self.d
 
     def geometry(self) -> Geometry:
-        """Nearly the cube: psi = phi = 1."""
+        """The diameter is exact; psi and phi are those of the cube, a placeholder (docs/algorithms.md)."""
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

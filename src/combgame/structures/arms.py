@@ -59,6 +59,9 @@ class Arms(StructureBase):
         """The softmax: one step, with any arm."""
         return diagram([[(a, 1) for a in range(self.d)], []])
 
+    def numbered(self, order: Ints) -> "Arms":
+        return self  # all arms are alike
+
     def size(self) -> int:
         return self.d
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError, TooManySetsError
-from ..protocols import Ensemble, Floats, Random, Structure
+from ..protocols import Ensemble, Floats, Ints, Random, Structure
 from .callback import own_errors
 
 
@@ -98,6 +98,14 @@ class StructureBase:
             f"{self!r} has no closed form for sums over all its sets, which the rule 'product-adahedge' needs; use the rule 'lloo' or "
             "'ofw', or, if its sets are few, Listed(actions.sets(), actions.d) as actions."
         )
+
+    def numbered(self, order: Ints) -> "StructureBase | None":
+        """The same sets with arm order[i] called i, made as if they had been given so; None: that cannot be done.
+
+        Ties and coverings are decided by numbers. A run draws its numbers at random, so that those of the user decide nothing. A
+        subclass has to say it anew.
+        """
+        return None
 
     def size_bound(self) -> int:
         """At least the number of sets: what a proved threshold needs to know."""

@@ -18,6 +18,7 @@ from ..protocols import Floats, Random, Rewards
 from ..rewards.base import WEIGHTLESS, shaved
 from .base import Geometry, StructureBase, farthest, vector
 from .detour_search import NEARLY
+from .numbering import figure
 from .rivals import against
 
 
@@ -195,12 +196,14 @@ class Bracketed(StructureBase):
     def size(self) -> None:
         return None
 
+    @figure
     def difference(self) -> int:
         return farthest(self)
 
     def difference_bound(self) -> int:
         return min(self.d, 2 * self.largest())
 
+    @figure
     def geometry(self) -> Geometry:
         """The diameter by greedy climbing; psi and phi those of the cube."""
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

@@ -206,7 +206,15 @@ def enter(
 
 @jitable
 def search(
-    board: Board, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, arms: Ints, sign: Floats, trial: Floats, rival: Floats
+    board: Board,
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    arms: Ints,
+    sign: Floats,
+    trial: Floats,
+    rival: Floats,
 ) -> float:
     """Write the nearest matching; what its distance must be lowered to, if the search had to give up."""
     rows, columns = board.arm.shape

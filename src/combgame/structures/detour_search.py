@@ -131,7 +131,7 @@ def search(
         while depth >= 0 and nearest > 0.0:
             tries += 1
             if tries > LIMIT:
-                return max(bound, 0.0)
+                return float(max(bound, 0.0))
             v = begin if depth == 0 else head[via[depth - 1]]
             # the cheapest edge first (tried = -1), then the others in order: a good incumbent prunes the rest
             k = take[v] if tried[depth] < 0 else first[v] + tried[depth]

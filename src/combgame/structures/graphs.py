@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..protocols import Ints
 
 
 class Graph(NamedTuple):
@@ -13,6 +14,24 @@ class Graph(NamedTuple):
     tails: list[int]
     heads: list[int]
     names: list[str]  # of the edges
+
+
+def reordered(graph: Graph, order: Ints) -> Graph:
+    """The same graph with the edges in another order, and the nodes in the order in which those meet them."""
+    number: dict[int, int] = {}
+    tails, heads = ([ends[a] for a in order] for ends in (graph.tails, graph.heads))
+    for u, v in zip(tails, heads, strict=True):
+        number.setdefault(u, len(number))
+        number.setdefault(v, len(number))
+    for v in range(len(graph.nodes)):  # nodes without edges
+        number.setdefault(v, len(number))
+    nodes = sorted(number, key=lambda v: number[v])
+    return Graph(
+        [graph.nodes[v] for v in nodes],
+        [number[v] for v in tails],
+        [number[v] for v in heads],
+        [graph.names[a] for a in order],
+    )
 
 
 def _check_direction(what: str, wanted: bool, found: bool) -> None:

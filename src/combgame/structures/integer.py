@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, OracleError
-from ..protocols import Floats
+from ..protocols import Floats, Ints
 from .base import arms_of, greedy_covering, whole
 from .bracket import Bracketed
 from .callback import CallbackPart, callback_part
+from .numbering import figure, renumbered, some_arms
 
 
 class IntegerProgram(Bracketed):
@@ -50,6 +51,12 @@ class IntegerProgram(Bracketed):
                 f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite columns, and bounds without NaN."
             )
         return rows, low, high
+
+    def numbered(self, order: Ints) -> "IntegerProgram":
+        rows = [(matrix[:, order], low, high) for matrix, low, high in self._rows]
+        new: IntegerProgram = renumbered(self, order, exact=self.exact, time_limit=self.time_limit, _rows=rows)
+        new._covering = new._checked_covering()
+        return new
 
     def _checked_covering(self) -> list[tuple[int, ...]]:
         try:
@@ -127,6 +134,7 @@ class IntegerProgram(Bracketed):
         """Greedy: at most ln(d) + 1 times as many as needed."""
         return list(self._covering)
 
+    @some_arms
     def deciding(self) -> set[int]:
         found = set()
         for a in self.observable():
@@ -136,5 +144,6 @@ class IntegerProgram(Bracketed):
                 found.add(a)
         return found
 
+    @figure
     def largest(self) -> int:
         return int(self.solve(np.ones(self.d)).sum())

@@ -9,8 +9,9 @@ import numpy as np
 from ..errors import InputError
 from ..protocols import Floats, Ints, Random, Rewards
 from ..rewards.base import differ
-from .base import Geometry, StructureBase, vector, whole
+from .base import Geometry, StructureBase, whole
 from .diagram import DiagramPart, diagram, prefix_tree
+from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
 from .rivals import against
 
@@ -96,9 +97,19 @@ class Listed(StructureBase):
         if len(set(found)) < len(found):
             twice = next(s for k, s in enumerate(found) if s in found[:k])
             raise InputError(f"Listed: the set {list(twice)} is in the list twice; leave one out.")
-        self._sets = found
-        self._known = set(found)
-        self._matrix = np.array([vector(s, self.d) for s in found])
+        self._arrange(found)
+
+    def _arrange(self, sets: list[tuple[int, ...]]) -> None:
+        self._sets, self._known = sets, set(sets)
+        self._matrix = np.zeros((len(sets), self.d))
+        for row, chosen in zip(self._matrix, sets, strict=True):
+            row[list(chosen)] = 1.0
+
+    def numbered(self, order: Ints) -> "Listed":
+        """The list is sorted: an order of its own would decide ties."""
+        called, new = np.argsort(order), renumbered(self, order)
+        new._arrange(sorted(tuple(sorted(called[list(chosen)].tolist())) for chosen in self._sets))
+        return new  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         inside = str([list(s) for s in self._sets]) if len(self._sets) <= 8 else f"<{len(self._sets)} sets>"
@@ -147,6 +158,7 @@ class Listed(StructureBase):
     def largest(self) -> int:
         return int(self._matrix.sum(axis=1).max())
 
+    @figure
     def difference(self) -> int:
         sizes = self._matrix.sum(axis=1)
         most = 0.0
@@ -154,6 +166,7 @@ class Listed(StructureBase):
             most = max(most, float((sizes[k] + sizes - 2 * self._matrix @ self._matrix[k]).max()))
         return int(most)
 
+    @figure
     def geometry(self) -> Geometry:
         """psi and phi from the facets where the hull is small, else those of the cube; psi greedily, so not exact."""
         diameter = math.sqrt(self.difference())

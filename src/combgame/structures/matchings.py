@@ -13,6 +13,7 @@ from ..protocols import Floats, Ints, Random, Rewards
 from .base import Geometry, StructureBase, farthest, greedy_covering, whole
 from .cycles import Board, lay, make_board, search
 from .hungarian import assign
+from .numbering import figure, renumbered, some_arms
 from .rivals import against
 
 
@@ -127,6 +128,23 @@ class Matchings(StructureBase):
                 f"Matchings: no {self.pairs} pairs can be matched with these forbidden pairs; allow more, or lower size."
             )
 
+    def numbered(self, order: Ints) -> "Matchings":
+        """Rows and columns in the order in which the arms meet them."""
+        where = [self.where[a] for a in order]
+        rows, columns = ({old: new for new, old in enumerate(dict.fromkeys(pair[k] for pair in where))} for k in (0, 1))
+        for side, old in ((rows, self.rows), (columns, self.columns)):  # those that have no arm
+            for k in range(len(old)):
+                side.setdefault(k, len(side))
+        arm = np.full(self._arm.shape, -1, dtype=np.int64)
+        where = [(rows[r], columns[c]) for r, c in where]
+        for a, pair in enumerate(where):
+            arm[pair] = a
+        new: Matchings = renumbered(
+            self, order, rows=[self.rows[r] for r in rows], columns=[self.columns[c] for c in columns], pairs=self.pairs, where=where,
+            names=[self.names[a] for a in order], _arm=arm,
+        )  # fmt: skip
+        return new
+
     def __repr__(self) -> str:
         return f"Matchings({len(self.rows)} x {len(self.columns)}, size={self.pairs}, {self.d} pairs allowed)"
 
@@ -142,6 +160,7 @@ class Matchings(StructureBase):
     def complete(self) -> bool:
         return self.d == len(self.rows) * len(self.columns)
 
+    @figure
     def size(self) -> int | None:
         """Closed form if every pair is allowed; else by dynamic programming over sets of columns, up to 18 of them."""
         n, m, k = len(self.rows), len(self.columns), self.pairs
@@ -186,6 +205,7 @@ class Matchings(StructureBase):
             return [tuple(sorted(int(self._arm[(j + s) % n, j]) for j in range(m))) for s in range(n)]
         return greedy_covering(self)
 
+    @some_arms
     def deciding(self) -> set[int]:
         """The pairs that are in some matching but not in every one."""
         part, out, found = self.part(), np.zeros(self.d), set()
@@ -200,6 +220,7 @@ class Matchings(StructureBase):
     def largest(self) -> int:
         return self.pairs
 
+    @figure
     def difference(self) -> int:
         """Exact if every pair is allowed and the sides have room; else by climbing."""
         if self.complete and max(len(self.rows), len(self.columns)) > 1:
@@ -209,6 +230,7 @@ class Matchings(StructureBase):
     def difference_bound(self) -> int:
         return min(2 * self.pairs, self.d)
 
+    @figure
     def geometry(self) -> Geometry:
         """{x >= 0, row and column sums at most 1 (or equal)}: the inequality rows of the cube if the smaller side is matched."""
         return Geometry(

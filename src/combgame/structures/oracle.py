@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, OracleError
-from ..protocols import Floats
+from ..protocols import Floats, Ints
 from .base import greedy_covering, vector, whole
 from .bracket import Bracketed
 from .callback import CallbackPart, callback_part
+from .numbering import figure, renumbered, some_arms
 
 Argmax = Callable[[Floats], Iterable[int]]
 
@@ -60,6 +61,21 @@ class Oracle(Bracketed):
                 f"Oracle: the covering leaves out the arms {seen[:10].tolist()}, which its sets have; add sets that see them."
             )
 
+    def numbered(self, order: Ints) -> "Oracle":
+        """The same function, asked under its own numbers: what it does with ties, and so its covering, is its own."""
+        called, mine, within = np.argsort(order), self._argmax, self._contains
+
+        def argmax(score: Floats) -> Iterable[int]:
+            found = self._check(mine(score[called]), "argmax")
+            return called[list(found)].tolist()  # type: ignore[no-any-return]
+
+        def contains(arms: frozenset[int]) -> bool:
+            return within is None or bool(within(frozenset(order[list(arms)].tolist())))
+
+        new: Oracle = renumbered(self, order, exact=self.exact, _argmax=argmax, _contains=None if within is None else contains)
+        new._covering = [tuple(sorted(called[list(chosen)].tolist())) for chosen in self.covering()]
+        return new
+
     def __repr__(self) -> str:
         return f"Oracle({getattr(self._argmax, '__name__', 'argmax')}, d={self.d})"
 
@@ -97,10 +113,12 @@ class Oracle(Bracketed):
         assert self._covering is not None
         return list(self._covering)
 
+    @some_arms
     def deciding(self) -> set[int]:
         """The arms that are in some set but not in every one: those without which the oracle can do, and those that it has."""
         without = [a for a in self.observable() if not self.ask(-vector([a], self.d))[a]]
         return set(without)
 
+    @figure
     def largest(self) -> int:
         return int(self.ask(np.ones(self.d)).sum())

@@ -125,6 +125,10 @@ class Partition(StructureBase):
         """Independent groups: a product of elementary symmetric polynomials."""
         return symmetric(self.groups, self.sizes)
 
+    def numbered(self, order: Ints) -> "Partition":
+        called = np.argsort(order)
+        return Partition([called[group].tolist() for group in self.groups], self.sizes)
+
     def size(self) -> int:
         return math.prod(math.comb(len(g), k) for g, k in zip(self.groups, self.sizes, strict=True))
 

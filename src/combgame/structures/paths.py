@@ -12,7 +12,8 @@ from .base import Geometry, StructureBase
 from .detour_search import search
 from .detours import labels
 from .diagram import DiagramPart, diagram
-from .graphs import read_graph
+from .graphs import Graph, read_graph, reordered
+from .numbering import figure, renumbered, some_arms
 from .rivals import against
 
 
@@ -66,9 +67,7 @@ class PathsPart(NamedTuple):
         if rewards.blur(1.0, 0) > 0.0:
             labels(rewards, self.first, self.arm, self.head, mean, weight, best, rival)
         else:
-            most = search(
-                rewards, self.first, self.arm, self.head, mean, weight, best, self.arms, self.sign, alternative, rival
-            )
+            most = search(rewards, self.first, self.arm, self.head, mean, weight, best, self.arms, self.sign, alternative, rival)
         return min(against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most)
 
 
@@ -85,13 +84,17 @@ class Paths(StructureBase):
 
     def __init__(self, edges: Any, source: Hashable, sink: Hashable) -> None:
         graph = read_graph(edges, "Paths", directed=True)
-        self.d, self.names, self.nodes = len(graph.tails), graph.names, graph.nodes
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
             if node not in graph.nodes:
                 raise UnknownNameError(f"Paths: {what} = {node!r} is not a node; the nodes are {graph.nodes[:10]}.")
         if source == sink:
             raise InputError(f"Paths: source and sink are both {source!r}; they must differ.")
+        self._arrange(graph)
+
+    def _arrange(self, graph: Graph) -> None:
+        self._graph = graph
+        self.d, self.names, self.nodes, source, sink = len(graph.tails), graph.names, graph.nodes, self.source, self.sink
         start, end = graph.nodes.index(source), graph.nodes.index(sink)
         order = _topological(len(graph.nodes), graph.tails, graph.heads, graph.nodes)
         leaving: dict[int, list[int]] = {v: [] for v in order}
@@ -128,6 +131,11 @@ class Paths(StructureBase):
             np.zeros(nodes), np.zeros(nodes, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d),
         )  # fmt: skip
 
+    def numbered(self, order: Ints) -> "Paths":
+        new: Paths = renumbered(self, order, source=self.source, sink=self.sink)
+        new._arrange(reordered(self._graph, order))
+        return new
+
     def ensemble(self) -> DiagramPart:
         """The graph itself."""
         return diagram([[(a, self._head[a]) for a in out] for out in self._leaving])
@@ -160,6 +168,7 @@ class Paths(StructureBase):
             v = self._head[step[0]]
         return not left
 
+    @some_arms
     def observable(self) -> set[int]:
         return {a for out in self._leaving for a in out}
 
@@ -193,6 +202,7 @@ class Paths(StructureBase):
             found.append(tuple(sorted(taken)))
         return found
 
+    @some_arms
     def deciding(self) -> set[int]:
         ways = [1] + [0] * (len(self._leaving) - 1)  # from the source
         for v, out in enumerate(self._leaving):
@@ -200,9 +210,11 @@ class Paths(StructureBase):
                 ways[self._head[a]] += ways[v]
         return {a for a in self.observable() if ways[self._tail[a]] * self._counts[self._head[a]] < self.size()}
 
+    @figure
     def largest(self) -> int:
         return len(self.argmax(np.ones(self.d)))
 
+    @figure
     def difference(self) -> int:
         """The two paths that differ most: a dynamic programme over pairs of nodes."""
         n = len(self._leaving)
@@ -221,6 +233,7 @@ class Paths(StructureBase):
                 most[u, v] = max(options)
         return most[0, 0]
 
+    @figure
     def geometry(self) -> Geometry:
         """The flow polytope {x >= 0, flow conservation}: rows -e_a, so psi = phi = 1."""
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, True)

@@ -92,6 +92,9 @@ class Subsets(StructureBase):
         """The elementary symmetric polynomial of the weights."""
         return symmetric([list(range(self.d))], [self.chosen])
 
+    def numbered(self, order: Ints) -> "Subsets":
+        return self  # all arms are alike
+
     def size(self) -> int:
         return math.comb(self.d, self.chosen)
 

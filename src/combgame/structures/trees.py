@@ -11,8 +11,9 @@ from ..errors import InputError
 from ..protocols import Floats, Ints, Random, Rewards
 from .base import Exchange, Geometry, StructureBase, greedy_covering
 from .forests import forests
-from .graphs import read_graph
+from .graphs import Graph, read_graph, reordered
 from .kirchhoff import KirchhoffPart, kirchhoff
+from .numbering import figure, renumbered, some_arms
 from .rivals import exchange
 
 EXACT_FORESTS = 150  # up to this many edges coverings and differences are exact (matroid partition)
@@ -135,14 +136,21 @@ class SpanningTrees(StructureBase):
     """
 
     def __init__(self, edges: Any) -> None:
-        graph = read_graph(edges, "SpanningTrees", directed=False)
-        self.d, self.names, self.nodes = len(graph.tails), graph.names, graph.nodes
-        self.tails, self.heads = graph.tails, graph.heads
+        self._arrange(read_graph(edges, "SpanningTrees", directed=False))
         loops = [a for a in range(self.d) if self.tails[a] == self.heads[a]]
         if loops:
             raise InputError(f"SpanningTrees: the edge {self.names[loops[0]]} joins a node to itself; leave such edges out.")
         if len(self._tree(range(self.d))) < len(self.nodes) - 1:
             raise InputError("SpanningTrees: the graph is not connected, so it has no spanning tree; add edges or drop nodes.")
+
+    def _arrange(self, graph: Graph) -> None:
+        self.d, self.names, self.nodes = len(graph.tails), graph.names, graph.nodes
+        self.tails, self.heads = graph.tails, graph.heads
+
+    def numbered(self, order: Ints) -> "SpanningTrees":
+        new: SpanningTrees = renumbered(self, order)
+        new._arrange(reordered(Graph(self.nodes, self.tails, self.heads, self.names), order))
+        return new
 
     def __repr__(self) -> str:
         return f"SpanningTrees(<{len(self.nodes)} nodes, {self.d} edges>)"
@@ -174,6 +182,7 @@ class SpanningTrees(StructureBase):
         """The matrix-tree theorem with weights: O(nodes^3)."""
         return kirchhoff(len(self.nodes), self.tails, self.heads)
 
+    @figure
     def size(self) -> int:
         """Kirchhoff's determinant, in whole numbers (Bareiss)."""
         n = len(self.nodes) - 1
@@ -231,6 +240,7 @@ class SpanningTrees(StructureBase):
     def exchange(self) -> Exchange:
         return Exchange(2, self.largest() * (self.d - self.largest()), True)
 
+    @some_arms
     def deciding(self) -> set[int]:
         """All edges but the bridges."""
         tree = self._tree(range(self.d))
@@ -247,6 +257,7 @@ class SpanningTrees(StructureBase):
     def largest(self) -> int:
         return len(self.nodes) - 1
 
+    @figure
     def difference(self) -> int:
         """Two trees as disjoint as can be: exact up to 150 edges (matroid union), above an upper bound."""
         need = len(self.nodes) - 1

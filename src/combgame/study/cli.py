@@ -1,4 +1,4 @@
-"""combgame study create | ask | tell | observe | fail | retract | extend | close | status | export | plot | replay | list."""
+"""combgame study create | ask | tell | observe | fail | retract | extend | close | status | export | plot | replay | copy | list."""
 
 import json
 import math
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import CombGameError, InputError, StoreError
+from .retractions import judged
 from .sheet import read_sheet, write_sheet
 from .values import pulls
 from .words import count
@@ -41,6 +42,10 @@ Number = Annotated[int, typer.Argument(help="The round.")]
 SHELL = (  # what Python calls so, and how it is called here
     (r"`decision` says", "`combgame study status` says"),
     (r"\bretract\((\d+), reason\)", r"`combgame study retract \1 --reason ...`"),
+    (r"\breplay\(head=\.\.\.\)", "`combgame study replay --head ...`"),
+    (r"\breplay: head = '(.*?)'", r"--head \1"),
+    (r" Until then, copy\(\) saves what this process still has\.", ""),
+    (r"\bexport\(path\)", "`combgame study export`"),
     (r"\bobserve\(\)", "`combgame study observe`"),
     (r"\bextend\(max_rounds=\.\.\., reason\)", "`combgame study extend --max-rounds ... --reason ...`"),
     (r"\bextend\(deadline=\.\.\., reason\)", "`combgame study extend --deadline ... --reason ...`"),
@@ -139,7 +144,10 @@ def create(
     seed: Annotated[int, typer.Option(help="The same seed, the same experiment.")] = 0,
     epsilon: Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")] = 0.0,
     min_pulls: Annotated[
-        int, typer.Option(help="Every arm that matters gets so many values first; 2 is cheap insurance against typing mistakes.")
+        int,
+        typer.Option(
+            help="Every arm that matters gets so many values first; with 2 and a known sigma, a gross typing mistake shows."
+        ),
     ] = 0,
     max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
     deadline: Annotated[
@@ -379,7 +387,13 @@ def retract(
             done = f"round {round} is open again: tell it anew, or fail it."
         else:
             done = f"number {round}, data from outside, is taken back; observe it anew if it was mistyped."
-        put({"round": round, "arm": arm}, done, as_json)
+        now = study.status
+        level = judged(now.retractions, now.corrections, now.delta)
+        put(
+            {"round": round, "arm": arm, "delta": now.delta, "retractions": now.retractions, "corrections": now.corrections},
+            f"{done} {level.capitalize()}; what is told anew in one table counts as one correction.",
+            as_json,
+        )
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""combgame study status | export | plot | replay | list: what only looks."""
+"""combgame study status | export | plot | replay | copy | list: what only looks."""
 
 import time
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import CombGameError
-from .cli import DIFFERS, AsJson, Name, Where, app, leave, names_in, opened, put
+from .cli import DIFFERS, AsJson, Name, Where, app, in_shell, leave, names_in, opened, put
 
 
 @app.command()
@@ -73,12 +73,40 @@ def plot(
         put(written, f"wrote {' and '.join(written)}.", as_json)
 
 
+File = Annotated[str, typer.Argument(help="A file of studies, such as lab.db (or sqlite:///lab.db).")]
+
+
 @app.command()
-def replay(storage: Where, name: Name = None, as_json: AsJson = False) -> None:
+def copy(source: File, destination: File, as_json: AsJson = False) -> None:
+    """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal beside it.) Overwrites nothing."""
+    from .copying import path_of
+    from .opening import open_storage
+
+    target = path_of(destination)
+    storing = open_storage(source if "://" in source else f"sqlite:///{source}", "", 30.0)
+    try:
+        with in_shell():
+            storing.copy(target)
+    finally:
+        storing.close()
+    put({"out": str(target)}, f"wrote {target}.", as_json)
+
+
+@app.command()
+def replay(
+    storage: Where,
+    name: Name = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="The last event as `status` once showed it, NUMBER:SEAL: refused if it is not there any more."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Decide everything again from the events, and say where that differs."""
     with opened(storage, name) as study:
-        found = study.replay()
-        put({**vars(found), "same": found.same}, str(found), as_json)
+        found = study.replay(head)
+        there = f" Event {head} is there." if head else ""
+        put({**vars(found), "same": found.same}, f"{found}{there}", as_json)
         if not found.same:
             raise typer.Exit(DIFFERS)
 

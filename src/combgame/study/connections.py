@@ -4,71 +4,80 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, inspect, select, text
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 
 from ..errors import InputError, StoreError, UnknownNameError
+from .same_file import SameFile
 from .tables import SCHEMA, UPGRADES, metadata, schema
-
-
-def parse(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        parsed = None
-    if parsed is None or parsed.get_backend_name() not in ("sqlite", "postgresql") or (
-        parsed.get_backend_name() == "sqlite" and not parsed.database
-    ):  # fmt: skip
-        raise InputError(f"storage = {url!r} must be a URL such as sqlite:///lab.db or postgresql+psycopg://user@host/database.")
-    return parsed
+from .urls import file_of, quotes_secret, shown
 
 
 def is_there(url: URL) -> bool:
-    """Whether connecting would not make a file. (Servers, and what SQLite itself has names for, are not looked at.)"""
-    path = str(url.database)
-    return url.get_backend_name() != "sqlite" or path.startswith((":", "file:")) or Path(path).exists()
+    """Whether connecting would not make a file."""
+    path = file_of(url)
+    return path is None or Path(path).exists()
 
 
 def check_there(url: URL, name: str, make: bool) -> None:
     """Only making a study may make a file, and nothing makes folders."""
     if is_there(url):
         return
-    path = Path(str(url.database))
-    if not path.absolute().parent.is_dir():
+    path = Path(str(url.database)).absolute()
+    if not path.parent.is_dir():
         raise StoreError(
-            f"{path}: the folder {path.absolute().parent} does not exist, so it cannot be written or read; check the path, or "
-            "make the folder."
+            f"{path}: the folder {path.parent} does not exist, so it cannot be written or read; check the path, or make the folder."
         )
     if not make:
         what = f"no study {name!r}" if name else "no study"
         raise UnknownNameError(
-            f"there is {what}: the file {path} does not exist in {path.absolute().parent}; check the path, or make a study there first."
+            f"there is {what}: the file {path.name} does not exist in {path.parent}; check the path, or make a study there first."
         )
 
 
 def connect(url: URL, timeout: float) -> Engine:
-    if url.get_backend_name() == "postgresql":
-        own = url.query.get("options", "")
-        settings = f"{own} -c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c client_min_messages=warning"
-        try:
-            return create_engine(
-                url, poolclass=StaticPool, connect_args={"options": settings, "connect_timeout": max(int(timeout), 1)}
-            )
-        except (ModuleNotFoundError, NoSuchModuleError):
-            raise InputError(
-                "PostgreSQL needs psycopg: pip install 'combgame[postgres]', with a URL postgresql+psycopg://..."
-            ) from None
+    """An engine that is connected."""
+    postgres = url.get_backend_name() == "postgresql"
+    try:
+        made = (postgres_engine if postgres else sqlite_engine)(url, timeout)
+        with made.connect():
+            return made
+    except (ModuleNotFoundError, NoSuchModuleError):
+        if not postgres:
+            raise InputError(f"SQLite needs no driver of its own: write sqlite:///{url.database}.") from None
+        raise InputError(
+            "PostgreSQL needs psycopg: pip install 'combgame[postgres]', with a URL postgresql+psycopg://..."
+        ) from None
+    except (ArgumentError, TypeError, ValueError, OverflowError):  # what it says may quote the URL
+        raise InputError(
+            f"storage {shown(url)} cannot be opened with what else its URL says (after a ?, or before an @); leave that out, or correct it."
+        ) from None
+
+
+def postgres_engine(url: URL, timeout: float) -> Engine:
+    own = url.query.get("options", "")
+    settings = f"{own} -c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c client_min_messages=warning"
+    return create_engine(url, poolclass=StaticPool, connect_args={"options": settings, "connect_timeout": max(int(timeout), 1)})
+
+
+def sqlite_engine(url: URL, timeout: float) -> Engine:
     made = create_engine(url, poolclass=StaticPool, connect_args={"timeout": timeout, "check_same_thread": False})
 
     @event.listens_for(made, "connect")
-    def begun(connection: Any, _: Any) -> None:
+    def begun(connection: Any, record: Any) -> None:
         connection.isolation_level = None  # transactions begin as we say
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        path = file_of(url)
+        record.info["file"] = None if path is None else SameFile(path)
 
     @event.listens_for(made, "begin")
     def begins(connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        driver.execute(
+            "PRAGMA shrink_memory"
+        )  # pages that it remembers may be of another file, if somebody has copied one over it
         connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
 
     return made
@@ -101,10 +110,6 @@ def prepare(engine: Engine) -> None:
             connection.execute(insert(schema).values(version=SCHEMA))
 
 
-def shown(url: URL) -> str:
-    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
-
-
 def sentence(url: URL, error: DBAPIError, timeout: float) -> StoreError:
     said = " ".join(str(error.orig).split())
     low = said.lower()
@@ -122,4 +127,6 @@ def sentence(url: URL, error: DBAPIError, timeout: float) -> StoreError:
         )
     else:
         why = "the database refused; nothing was changed"
+    if quotes_secret(url, error):
+        said = "what it says is left out, because it quotes what may be secret"
     return StoreError(f"{shown(url)}: {why} ({said}).")

@@ -6,6 +6,7 @@ from typing import Any
 from ..problem import Problem
 from .doubts import Doubt
 from .fold import Fold
+from .retractions import conditions, judged
 from .words import count
 
 
@@ -26,6 +27,10 @@ class Decision:
     assumptions: tuple[str, ...]
     proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe: look at them before you rely on it
+    retractions: int = 0
+    corrections: int = 0  # how often retracted values were told anew
+    delta: float = 0.0  # at which it was judged: less than was asked for if values were retracted
+    head: str = ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
 
     @property
     def certified(self) -> bool:
@@ -36,13 +41,16 @@ class Decision:
         return {**asdict(self), "certified": self.certified, "doubts": [one._asdict() for one in self.doubts]}
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts))])
+        record = [f"The last event is {self.head}: note it; replay(head=...) says whether the record still has it."] * bool(
+            self.head
+        )
+        return "\n".join([self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts, *record))])
 
 
 REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was closed by hand"}
 
 
-def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
+def decide(fold: Fold, facts: dict[str, Any], head: str = "") -> Decision:
     """The decision that the facts of a study's end make."""
     setting, why = fold.setting, facts["why"]
     problem, answer, rival = setting.problem, facts["answer"], facts["rival"]
@@ -50,6 +58,9 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
     best, other = problem.label(answer), problem.label(rival) or "none"
     within = f", to within {setting.epsilon:g}," if setting.epsilon else ""
     numbers = f"evidence {facts['evidence']:.2f} against {other}, threshold {facts['threshold']:.2f}"
+    changes = facts["retractions"], facts["corrections"], facts["delta"]
+    if facts["retractions"]:
+        numbers += f"; {judged(*changes)}"
     spent = f"{count(facts['rounds'], 'round')} and {count(facts['values'], 'value')}"
     proved, heuristic = setting.stopping.validity.proved, f"the heuristic threshold {setting.stopping.name}"
     if why == "certified":
@@ -66,7 +77,7 @@ def decide(fold: Fold, facts: dict[str, Any]) -> Decision:
             sentence += " Results that still come are counted and may yet certify it."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
-                    facts["values"], tuple(assumptions(fold, facts)), proved, fold.doubts())  # fmt: skip
+                    facts["values"], tuple(assumptions(fold, facts)), proved, fold.doubts(), *changes, head)  # fmt: skip
 
 
 RESTS = "The answer rests on a single value"
@@ -114,10 +125,8 @@ def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
         found.append(
             f"{some('missing', 'value is', 'values are')} missing: the guarantee holds if that had nothing to do with what they were."
         )
-    if "retracted" in notes:
-        found.append(
-            f"Data were retracted {some('retracted', 'time', 'times')}: the guarantee holds if why had nothing to do with the values."
-        )
+    if facts["retractions"]:
+        found.append(conditions(facts["retractions"], facts["corrections"], facts["delta"], setting.stopping.validity.proved))
     outside = facts["outside"]
     if outside:
         found.append(

@@ -2,7 +2,11 @@
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from ..errors import InputError, StoreError
 
 KINDS = ("created", "asked", "told", "failed", "retracted", "observed", "extended", "closed")
 
@@ -39,3 +43,51 @@ def seal(before: str, event: Event) -> str:
     False
     """
     return hashlib.sha256((before + compact(event)).encode()).hexdigest()[:16]
+
+
+Sealed = tuple[Event, str]
+
+
+def head_of(events: Iterable[Event]) -> str:
+    """The number and the seal of the last event, such as 17:8d969eef6ecad3c2: whoever has noted it finds out if something is missing."""
+    number, last = 0, ""
+    for event in events:
+        number, last = event.seq, seal(last, event)
+    return f"{number}:{last}"
+
+
+def check_head(events: list[Event], head: str, name: str) -> None:
+    """Whether the history still goes through the head that somebody noted."""
+    found = re.fullmatch(r"([1-9]\d{0,17}):([0-9a-f]{16})", head.strip()) if isinstance(head, str) else None
+    if found is None:
+        raise InputError(
+            f"replay: head = {head!r} must be a number and a seal as `status` shows them, such as '17:8d969eef6ecad3c2'."
+        )
+    number = int(found[1])
+    if number > len(events):
+        raise StoreError(
+            f"study {name!r} has {len(events):,} events, but when its head was noted there were {number:,}: the last ones were removed, or "
+            "an older copy was put back; find the file that has them."
+        )
+    if head_of(events[:number]) != head.strip():
+        raise StoreError(
+            f"study {name!r}: its first {number:,} events are not those of the head that was noted, so its history was changed, or this is "
+            "another study; find the file that has them."
+        )
+
+
+def checked(stored: list[Sealed], name: str) -> list[Event]:
+    """The events from the first one on, each as it was stored."""
+    before = ""
+    for event, sealed in stored:
+        check_seal(before, event, sealed, name)
+        before = sealed
+    return [event for event, _ in stored]
+
+
+def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
+    if seal(before, event) != sealed:
+        raise StoreError(
+            f"study {name!r}: event {event.seq} is not what was stored, because the file is damaged or was changed; go back to a copy, or "
+            "begin a new study and give it the data that are good with observe()."
+        )

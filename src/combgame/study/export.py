@@ -4,11 +4,12 @@ import csv
 import io
 import json
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, StoreError, UnknownNameError
-from .events import Event
+from .events import Event, head_of, seal
 from .fold import Fold
 from .setting import Setting
 from .state import entries
@@ -26,7 +27,12 @@ def rows(fold: Fold, events: list[Event], level: str) -> list[dict[str, Any]]:
     if level == "arm":
         return _arms(fold)
     if level == "event":
-        return [{**one._asdict(), "at": _moment(one.at), "data": json.dumps(one.data)} for one in events]
+        seals = accumulate(events, seal, initial="")
+        next(seals)
+        return [
+            {**one._asdict(), "at": _moment(one.at), "data": json.dumps(one.data), "seal": sealed}
+            for one, sealed in zip(events, seals, strict=True)
+        ]
     raise UnknownNameError(f"level = {level!r} is not known; use one of {', '.join(map(repr, LEVELS))}.")
 
 
@@ -83,7 +89,7 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
         fold.apply(event, lambda k=k: events[:k], chosen=True)  # type: ignore[misc]
         if event.kind in ("told", "observed", "retracted") and not event.data.get("more"):
             facts = fold.facts("running")
-            kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold")}
+            kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")}
             found.append({"seq": event.seq, "at": event.at, "leader": setting.problem.label(facts["answer"]), **kept})
     return found
 
@@ -117,10 +123,10 @@ def export(study: Any, path: Any, level: str, form: str | None = None) -> str:
     if form_of(path, form) == "csv":
         text = as_text(study.rows(level), "csv")
     else:
-        decision = study.decision
+        decision, events = study.decision, study.events()
         whole = {
             "name": study.name, "status": study.status.to_dict(), "decision": None if decision is None else decision.to_dict(),
-            "arms": study.rows("arm"), "rounds": study.rows("round"), "events": [one._asdict() for one in study.events()],
+            "arms": study.rows("arm"), "rounds": study.rows("round"), "head": head_of(events), "events": [one._asdict() for one in events],
         }  # fmt: skip
         text = json.dumps(whole, indent=1)
     if path is not None:

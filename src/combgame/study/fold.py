@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engines import choose_engine, own_bounds, repeated
 from ..judges import PairJudgePart
+from ..numbering import own_numbers
 from ..problem import Problem
 from ..protocols import Floats, Game, Ints, Random, Rule, Seen, View, blank
 from ..round import advise, recommend, settle
@@ -19,6 +20,7 @@ from ..structures.base import arms_of, vector
 from ..structures.callback import own_errors
 from .doubts import Doubt, doubts
 from .events import Event
+from .retractions import spent
 from .setting import Setting
 from .state import Past, State
 
@@ -48,19 +50,34 @@ class Fold:
         problem, self.setting = setting.problem, setting
         self.state = State(problem.d)
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(setting.seed, spawn_key=(0,)))  # run 0 of `simulate`
-        self.setup = setting.chosen.setup(problem)
+        self.numbers = own_numbers(problem, setting.chosen, setting.seed, 0)  # rounds are chosen under these
+        mine = self.numbers.problem
+        self.setup = self.numbers.rule.setup(mine)
         self.rule: Rule
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
-        self.told = Side(problem, setting.stopping, self.state.seen, self.engine)
-        self.plan = Side(problem, setting.stopping, blank(problem.d), self.engine)
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that this fold would not have chosen
+        self.charge()
+
+    def charge(self) -> None:
+        """Judge at the delta that is left after the changes so far."""
+        problem, changes = self.setting.problem, self.changes
+        self.delta = spent(self.setting.delta, changes)
+        self.stopping = self.setting.stopping_at(self.delta) if changes else self.setting.stopping
+        self.told = Side(problem, self.stopping, self.state.seen, self.engine)
+        mine = self.numbers.problem
+        stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
+        self.plan = Side(mine, stopping, blank(problem.d), self.engine)
         self._advise = repeated(choose_engine(self.engine, (self.plan.game, self.rule), advise))
+
+    @property
+    def changes(self) -> int:
+        return self.state.retractions + self.state.corrections
 
     def apply(self, event: Event, past: Past, chosen: bool = False) -> None:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
@@ -68,7 +85,10 @@ class Fold:
             mine = self.choose()
             if list(mine) != event.data["arms"]:
                 self.differences.append({"round": event.round, "asked": tuple(event.data["arms"]), "now": mine})
+        before = self.changes
         self.state.apply(event, past)
+        if self.changes != before:
+            self.charge()
         self.late += self.ended is not None and event.kind in ("told", "observed")
         if event.kind in ("created", "told", "observed", "retracted", "closed") and not event.data.get("more"):
             self.judge(event)
@@ -88,28 +108,29 @@ class Fold:
 
     def choose(self) -> tuple[int, ...]:
         """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
-        state, side = self.state, self.plan
-        told, seen = state.seen, side.seen
-        seen.counts[:], seen.sums[:], seen.squares[:] = told.counts, told.sums, told.squares
-        if state.pending.any():
-            seen.counts[:] += state.pending
-            waiting = (state.pending > 0.0) & (told.counts > 0.0)
-            for now in (seen.sums, seen.squares):
-                now[waiting] *= seen.counts[waiting] / told.counts[waiting]
+        state, side, order = self.state, self.plan, self.numbers.order
+        seen, counts, pending, needed = side.seen, state.seen.counts[order], state.pending[order], self.needed[order]
+        seen.counts[:], seen.sums[:], seen.rest[:] = counts, state.seen.sums[order], state.seen.rest[order]
+        seen.squares[:] = state.seen.squares[order]
+        if pending.any():
+            seen.counts[:] += pending
+            waiting = (pending > 0.0) & (counts > 0.0)
+            for now in (seen.sums, seen.rest, seen.squares):
+                now[waiting] *= seen.counts[waiting] / counts[waiting]
         seen.clock[0] = state.plays
-        lack = np.where(self.needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
+        lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
             if state.asked < len(self.start):
                 side.recommend()  # a judge may remember the last rival
-                return tuple(sorted(int(a) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
-            if not lack.any() and (told.counts[self.needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
-                lack = np.where(self.needed, seen.counts[self.needed].max() - seen.counts + 1.0, 0.0)
+                return tuple(sorted(int(order[a]) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
+            if not lack.any() and (counts[needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
+                lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
                 side.game.actions.argmax(lack, side.view.action)
             else:
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
                     self.rule = self.setup.enlarge(self.rule)
-        return arms_of(side.view.action)
+        return tuple(sorted(order[list(arms_of(side.view.action))].tolist()))
 
     # ---- stopping
 
@@ -119,9 +140,9 @@ class Fold:
         if event.kind == "retracted":
             self.ended, self.late = None, 0
         t = max(state.told, math.ceil(float(state.seen.counts.sum()) / self.largest))  # t K bounds the number of values
-        state.seen.clock[0] = t
         with own_errors(), own_bounds():
-            side.recommend()
+            for state.seen.clock[0] in (t,) if side.view.best.any() else (t - 1, t):  # a new judge may want to know a rival
+                side.recommend()
         if self.ended is None:
             if state.closed is not None:
                 self.ended = self.facts("by hand", event)
@@ -140,7 +161,8 @@ class Fold:
         setting, clock = self.setting, int(self.state.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
-            side = Side(setting.problem, setting.stopping_at(math.exp(log_delta)), copied(self.state.seen), self.engine)
+            stopping = setting.stopping_at(spent(math.exp(log_delta), self.changes))
+            side = Side(setting.problem, stopping, copied(self.state.seen), self.engine)
             for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
                 side.recommend()
             return bool(side.view.evidence[0] > side.threshold.level(clock, 0))
@@ -187,5 +209,6 @@ class Fold:
             "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
             "seq": self.state.seq if event is None else event.seq,
             "outside": sum(n for _, _, n in self.state.outside), "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
+            "retractions": self.state.retractions, "corrections": self.state.corrections, "delta": self.delta,
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip

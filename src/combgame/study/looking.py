@@ -4,8 +4,9 @@ from typing import Any
 
 from ..errors import InputError
 from ..problem import Problem
+from .copying import path_of
 from .decision import Decision, decide
-from .events import Event
+from .events import Event, check_head
 from .export import export, history, rows
 from .fold import Fold
 from .replay import Replay, replay
@@ -58,14 +59,14 @@ class Looking:
         """Where it stands, and what to do next; print it."""
         with self._session.reading() as fold:
             at = now()
-            return standing(fold, self.name, self._state(fold, at), at)
+            return standing(fold, self.name, self._state(fold, at), at, self._session.head(fold))
 
     @property
     def decision(self) -> Decision | None:
         """Why it stopped, and how sure it is; None while it runs."""
         with self._session.reading() as fold:
             why = self._state(fold, now())
-            return None if why == "running" else decide(fold, fold.ended or fold.facts(why))
+            return None if why == "running" else decide(fold, fold.ended or fold.facts(why), self._session.head(fold))
 
     def events(self) -> list[Event]:
         """All that has happened."""
@@ -88,8 +89,13 @@ class Looking:
         """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text, which is also written to `path`."""
         return export(self, path, level)
 
+    def copy(self, destination: Any) -> None:
+        """A copy of the SQLite file, with all the studies in it, while others go on; nothing is overwritten."""
+        with self._session.lock:
+            self._session.storage.copy(path_of(destination))
+
     def history(self) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told."""
+        """The evidence and the threshold after everything that was told, and the delta at which it was judged."""
         return history(self._setting, self._session.engine, self.events())
 
     def plot(self, kind: str = "evidence") -> Any:
@@ -98,9 +104,15 @@ class Looking:
 
         return plot(self, kind)
 
-    def replay(self) -> Replay:
-        """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere."""
-        return replay(self._setting, self._session.engine, self.events())
+    def replay(self, head: str | None = None) -> Replay:
+        """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere.
+
+        head: as `status` or `decision` had it at some time; it is an error if events up to there were removed or changed since.
+        """
+        events = self.events()
+        if head is not None:
+            check_head(events, head, self.name)
+        return replay(self._setting, self._session.engine, events)
 
     def __repr__(self) -> str:
         return f"<study {self.name!r}: {self.state}; print its status>"

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Protocol
 
-from .events import Event
-
-Sealed = tuple[Event, str]
+from ..errors import InputError
+from .events import Event, Sealed
 
 
 class Log(Protocol):
@@ -42,6 +42,9 @@ class Storage(Protocol):
     def created(self) -> Event:
         """The first event of the study."""
 
+    def copy(self, destination: Path) -> None:
+        """All of it into a new file, while others go on."""
+
     def close(self) -> None: ...
 
 
@@ -66,6 +69,9 @@ class Memory:
 
     def close(self) -> None:
         pass
+
+    def copy(self, destination: Path) -> None:
+        raise InputError("copy: a study in memory has no file; export(path) writes all of it.")
 
     def begin(self, created: Sealed, if_exists: str) -> Event:
         self._events = [created]

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from .events import Event
+from .events import Event, head_of
 from .fold import Fold
+from .retractions import judged
 from .setting import Setting
 from .words import count
 
@@ -17,6 +18,7 @@ class Replay:
     rounds: int
     differences: tuple[dict[str, Any], ...]
     sentence: str
+    head: str = ""  # the number and the seal of the last event
 
     @property
     def same(self) -> bool:
@@ -27,14 +29,17 @@ class Replay:
 
 
 def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
+    """Fold all events anew, choosing every round again."""
     fold = Fold(setting, engine)
     for k, event in enumerate(events):
         fold.apply(event, lambda k=k: events[:k])  # type: ignore[misc]
     made, found = events[0].data["version"], fold.differences
-    head = f"{count(len(events), 'event')}, {count(fold.state.asked, 'round')}"
+    told = f"{count(len(events), 'event')}, {count(fold.state.asked, 'round')}"
     if found:
         first = ", ".join(str(one["round"]) for one in found[:5])
-        sentence = f"{head}: {len(found):,} of the rounds would be chosen otherwise now, the first ones {first} (made with version {made})."
+        sentence = f"{told}: {len(found):,} of the rounds would be chosen otherwise now, the first ones {first} (made with version {made})."
     else:
-        sentence = f"{head}: every round is chosen again as it was asked."
-    return Replay(len(events), fold.state.asked, tuple(found), sentence)
+        sentence = f"{told}: every round is chosen again as it was asked."
+    if fold.changes:
+        sentence += f" {judged(fold.state.retractions, fold.state.corrections, fold.delta).capitalize()}."
+    return Replay(len(events), fold.state.asked, tuple(found), sentence, head_of(events))

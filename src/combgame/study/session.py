@@ -7,9 +7,10 @@ from typing import Any
 
 from .._sources import digest
 from ..errors import InputError, StoreError
-from .events import Event, seal
+from .events import Event, Sealed, check_seal, checked, seal
 from .fold import Fold
-from .memory import Log, Sealed, Storage
+from .interrupts import deferred
+from .memory import Log, Storage
 from .setting import Setting, now
 from .snapshot import EVERY, dump, load
 
@@ -56,7 +57,7 @@ class Session:
     @contextmanager
     def writing(self, client: str | None) -> Iterator[Batch]:
         """Catch up, do, store: nobody else writes in the meantime, and what fails has changed nothing."""
-        with self.lock:
+        with self.lock, deferred():
             batch = None
             try:
                 with self.storage.writing() as log:
@@ -75,17 +76,22 @@ class Session:
     @contextmanager
     def reading(self) -> Iterator[Fold]:
         with self.lock:
-            try:
-                with self.storage.reading() as log:
-                    fold, _ = self._catch_up(log)
-            except BaseException:
-                self._fold = None
-                raise
+            with deferred():
+                try:
+                    with self.storage.reading() as log:
+                        fold, _ = self._catch_up(log)
+                except BaseException:
+                    self._fold = None
+                    raise
             yield fold
 
     def events(self) -> list[Event]:
         with self.lock, self.storage.reading() as log:
             return checked(log.events(), self.name)
+
+    def head(self, fold: Fold) -> str:
+        """The number and the seal of the last event; "" where nothing outlives the process, so that there is nothing to compare."""
+        return f"{fold.state.seq}:{fold.state.seal}" if self.storage.url else ""
 
     def _catch_up(self, log: Log) -> tuple[Fold, bool]:
         """Fold what others have stored; whether that was so much that a snapshot is due."""
@@ -113,20 +119,3 @@ class Session:
 def go_on(fold: Fold, event: Event, sealed: str, log: Log, name: str, chosen: bool = False) -> None:
     fold.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
     fold.state.seal = sealed
-
-
-def checked(stored: list[Sealed], name: str) -> list[Event]:
-    """The events from the first one on, each as it was stored."""
-    before = ""
-    for event, sealed in stored:
-        check_seal(before, event, sealed, name)
-        before = sealed
-    return [event for event, _ in stored]
-
-
-def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
-    if seal(before, event) != sealed:
-        raise StoreError(
-            f"study {name!r}: event {event.seq} is not what was stored, because the file is damaged or was changed; go back to a copy, or "
-            "begin a new study and give it the data that are good with observe()."
-        )

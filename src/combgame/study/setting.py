@@ -43,9 +43,9 @@ class Setting:
     def stopping(self) -> Stopping:
         return self.stopping_at(self.delta)
 
-    def stopping_at(self, delta: float) -> Stopping:
-        """The stopping rule for another delta."""
-        return make_stopping(self.chosen, self.threshold, self.problem, [delta], epsilon=self.epsilon)
+    def stopping_at(self, delta: float, problem: Problem | None = None) -> Stopping:
+        """The stopping rule for another delta, or for the problem under other numbers."""
+        return make_stopping(self.chosen, self.threshold, problem or self.problem, [delta], epsilon=self.epsilon)
 
     def described(self) -> dict[str, Any]:
         """As plain data. What no file can hold (your own oracle, your own rule) is described by its text."""

@@ -14,7 +14,8 @@ from .setting import Setting
 from .state import Open
 
 EVERY = 500  # events
-PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "outside", "notes")
+PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "outside", "notes",
+         "withdrawn", "anew")  # fmt: skip
 
 
 def dump(fold: Fold) -> bytes | None:
@@ -64,11 +65,13 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Fold:
         return fold
     facts, found = unpack(kept[1])
     arrays = iter(found)
-    fold.rule = rebuilt(fold.rule, arrays)
-    for old, new in zip(beside(fold), arrays, strict=True):
-        old[...] = new
     for name, value in facts["state"].items():
         setattr(fold.state, name, value)
+    fold.rule = rebuilt(fold.rule, arrays)
+    if fold.changes:
+        fold.charge()
+    for old, new in zip(beside(fold), arrays, strict=True):
+        old[...] = new
     for number, fields in facts["open"]:
         known = fold.state.open[number] = Open(**dict(fields))
         known.told = {int(arm): entry for arm, entry in known.told.items()}

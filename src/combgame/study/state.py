@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..protocols import Floats, Seen, blank
-from ..round import note
+from ..round import add, note
 from .doubts import nothing_far, reach
 from .events import Event
 from .values import Entry, pulls
@@ -26,6 +26,7 @@ class Open:
     told: dict[int, Entry] = field(default_factory=dict)
     waiting: bool = False  # it failed, and is to be asked again
     touched: bool = False  # something was told of it, even if it was retracted
+    gone: list[int] = field(default_factory=list)  # arms that were retracted since they were told
     again: list[int] = field(default_factory=list)  # of a finished round: arms that were retracted since, which may be told anew
 
     @property
@@ -51,6 +52,8 @@ class State:
         self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
+        self.withdrawn: list[int] = []  # arms of data from outside that were retracted, and may be observed anew
+        self.anew = False  # what is being told stands in the place of values that were retracted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
         self.far: Floats = nothing_far(d)
@@ -60,8 +63,20 @@ class State:
         """Rounds asked and not failed."""
         return self.asked - self.dropped - self.waiting
 
+    @property
+    def retractions(self) -> int:
+        return self.notes.get("retracted", 0)
+
+    @property
+    def corrections(self) -> int:
+        """How often values were told anew in the place of some that were retracted; what was told together counts once."""
+        return self.notes.get("anew", 0)
+
     def apply(self, event: Event, past: Past) -> None:
         getattr(self, "_" + event.kind)(event, past)
+        if self.anew and not event.data.get("more"):
+            self._note("anew")
+            self.anew = False
         self.seq = event.seq
 
     def _created(self, event: Event, past: Past) -> None:
@@ -84,11 +99,15 @@ class State:
 
     def _told(self, event: Event, past: Past) -> None:
         number = event.round or 0
+        values = {arm for arm, entry in entries(event).items() if entry is not None}
         if number not in self.open:  # an arm that was retracted after the round had ended
+            self.anew |= bool(values)
             for arm, entry in entries(event).items():
                 self._enter(arm, entry, number)
             return
         known = self.open[number]
+        self.anew |= not values.isdisjoint(known.gone)
+        known.gone = [arm for arm in known.gone if arm not in values]
         if not known.touched:
             earlier = takewhile(lambda other: other < number, self.open)
             self._note("overtaking", any(not self.open[other].waiting for other in earlier))
@@ -131,6 +150,9 @@ class State:
     def _observed(self, event: Event, past: Past) -> None:
         self.last = event.round or self.last
         for arm, entry in entries(event).items():
+            if arm in self.withdrawn:  # perhaps other data; nobody can tell
+                self.withdrawn.remove(arm)
+                self.anew = True
             self.outside.append([self.last, arm, sum(n for _, n in pulls(entry))])
             self._enter(arm, entry, self.last)
 
@@ -148,6 +170,7 @@ class State:
             if mine[0].kind == "asked":
                 self._reopen(event.round, mine)
         gone = event.round
+        self.withdrawn += [one[1] for one in self.outside if (one[0] == gone if gone is not None else one[1] == arms[0])]
         self.outside = [one for one in self.outside if (one[0] != gone if gone is not None else one[1] != arms[0])]
         forget(self.seen, arms)
         self.far[:, :, arms] = nothing_far(len(arms))
@@ -164,6 +187,7 @@ class State:
         self._untell(known, list(known.told))
 
     def _untell(self, known: Open, arms: list[int]) -> None:
+        known.gone = sorted({*known.gone, *arms})
         for arm in arms:
             del known.told[arm]
             self.pending[arm] += not known.waiting
@@ -181,7 +205,7 @@ class State:
             if n == 1:
                 note(self.seen, arm, mean)
             else:
-                self.seen.sums[arm] += mean * n
+                add(self.seen, arm, mean * n)
                 self.seen.counts[arm] += n
             reach(self.far, arm, mean, n, number)
 
@@ -208,4 +232,4 @@ def remaining(events: Iterable[Event], arms: set[int]) -> list[tuple[int, int, E
 
 
 def forget(seen: Seen, arms: list[int]) -> None:
-    seen.sums[arms] = seen.counts[arms] = seen.squares[arms] = 0.0
+    seen.sums[arms] = seen.rest[arms] = seen.counts[arms] = seen.squares[arms] = 0.0

@@ -15,6 +15,7 @@ from ..structures.base import arms_of
 from ..structures.callback import own_errors
 from .doubts import Doubt
 from .fold import Fold
+from .retractions import judged
 from .words import count
 
 MANY = 300  # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
@@ -51,6 +52,10 @@ class Status:
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
     settings: dict[str, Any] = field(default_factory=dict, hash=False)  # the limits as they are now; the deadline in local time
     late: int = 0  # results that came after it had stopped: everything above is without them, but for `doubts`
+    retractions: int = 0
+    corrections: int = 0  # how often retracted values were told anew
+    delta: float = 0.0  # at which it is judged: less than the settings' if values were retracted
+    head: str = ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
@@ -62,6 +67,7 @@ class Status:
         lines = [
             f"study {self.name}: {self.state}",
             f"  settings     {said(self.settings)}",
+            *([f"  level        {judged(self.retractions, self.corrections, self.delta)}"] if self.retractions else []),
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of {self.threshold:.2f})",
             *(
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f})"
@@ -76,6 +82,7 @@ class Status:
                 if self.waiting
                 else ""
             ),
+            *([f"  last event   {self.head}"] if self.head else []),
             *([f"  rounds left  {left}"] if self.state == "running" else []),
             *(f"  {'doubtful' if k == 0 else '':<11}  {one}" for k, one in enumerate(self.doubts)),
             self.next,
@@ -175,13 +182,13 @@ def forecast(fold: Fold) -> tuple[int, int] | None:
             found = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
         except CombGameError:
             return None
-        end = limit(setting.stopping, setting.problem, seen.feasible, found)
+        end = limit(fold.stopping, setting.problem, seen.feasible, found)
     ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
     low = max(int(ends[0]), 1)
     return low, max(math.ceil(ends[1]), low + 1)
 
 
-def standing(fold: Fold, name: str, state: str, now: float) -> Status:
+def standing(fold: Fold, name: str, state: str, now: float, head: str) -> Status:
     """The status of a study at a moment."""
     problem, facts = fold.setting.problem, fold.facts(state)
     known = fold.state.open
@@ -199,7 +206,7 @@ def standing(fold: Fold, name: str, state: str, now: float) -> Status:
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
         close, facts["rounds"], facts["values"], out, overdue, waiting, left,
         advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
-        fold.doubts(), settings(fold), fold.late,
+        fold.doubts(), settings(fold), fold.late, facts["retractions"], facts["corrections"], facts["delta"], head,
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class Study(Looking):
         self._calls = calls
 
     def close_storage(self) -> None:
-        """Let go of the file or the connection. (A study may be dropped without: nothing is kept back.)"""
+        """Let go of the file or the connection; what SQLite keeps beside a file goes into it. (Nothing is lost without.)"""
         self._session.storage.close()
 
     def __enter__(self) -> "Study":
@@ -252,6 +252,8 @@ class Study(Looking):
     ) -> None:
         """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it.
 
+        Every retraction, and every `tell` or `tell_many` with values in the place of retracted ones, has its price: after k of them the
+        study is judged at delta/((k + 1) (k + 2)). Retract what was a mistake, whatever its value: what is left is otherwise a selection.
         Data from outside are taken back by their number, for good: observe them anew if they were mistyped. The values of an arm may be
         told anew in their rounds, also where a round had ended; such a round does not ask for it.
         """
@@ -333,7 +335,8 @@ class Study(Looking):
 
     def _certified(self, batch: Batch) -> Decision | None:
         """The decision that this transaction has made, if it has; taken before anybody else can write."""
-        return decide(batch.fold, batch.fold.ended) if batch.certified and batch.fold.ended else None
+        ended = batch.fold.ended
+        return decide(batch.fold, ended, self._session.head(batch.fold)) if batch.certified and ended else None
 
     def _call(self, asked: Sequence[Round] = (), told: Sequence[int] = (), certified: Decision | None = None) -> None:
         """Call back, after it is stored. An error in one keeps no other from being called; the first is raised at the end."""

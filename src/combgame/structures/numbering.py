@@ -1,0 +1,48 @@
+"""What a structure keeps when its arms get other numbers (`StructureBase.numbered`)."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..protocols import Ints
+
+Of = TypeVar("Of")
+
+
+def renumbered(original: Any, order: Ints, **fields: Any) -> Any:
+    """A structure of the same kind with these fields, which knows whose arms it has under other numbers."""
+    new = object.__new__(type(original))
+    vars(new).update(fields, d=original.d, _original=original, _order=np.asarray(order), _called=np.argsort(order))
+    return new
+
+
+def figure(method: Callable[..., Of]) -> Callable[..., Of]:
+    """A figure that no numbering changes: computed once, by the original."""
+    name = method.__name__
+
+    @wraps(method)
+    def look(self: Any) -> Of:
+        original = vars(self).get("_original")
+        if original is not None:
+            return getattr(original, name)()  # type: ignore[no-any-return]
+        known = vars(self).setdefault("_figures", {})
+        if name not in known:
+            known[name] = method(self)
+        return known[name]  # type: ignore[no-any-return]
+
+    return look
+
+
+def some_arms(method: Callable[..., set[int]]) -> Callable[..., set[int]]:
+    """A set of arms that is the same under any numbering: found once, by the original."""
+    once = figure(method)
+
+    @wraps(method)
+    def look(self: Any) -> set[int]:
+        found: set[int] = once(self)
+        original = vars(self).get("_original")
+        return set(found) if original is None else set(self._called[sorted(found)].tolist())
+
+    return look

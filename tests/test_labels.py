@@ -1,0 +1,173 @@
+"""What is labelled proved: only what a theorem covers, and with a condition where a part is a user's own."""
+
+import json
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.campaign import report
+from combgame.rewards.base import RewardsBase
+from combgame.rewards.gaussian import GaussianPart, gaussian_part
+from combgame.stopping import make_stopping
+from combgame.testing import check_structure
+from combgame.thresholds import validity
+
+MEANS = [1.0, 0.5, 0.2, 0.0]
+
+
+class CauchyPart(GaussianPart):
+    """Values without a mean: an average of a thousand of them is as far off as a single one."""
+
+    def draw(self, mean, arm, rng):
+        return float(mean + np.tan(math.pi * (rng.random() - 0.5)))
+
+
+class Cauchy(RewardsBase):
+    family: ClassVar[str] = "cauchy"
+
+    def part(self, low, high):
+        return CauchyPart(*gaussian_part(np.ones(low.size), low, high))
+
+    def spread(self, d):
+        return np.ones(d)
+
+
+class Skewed(cg.Gaussian):
+    """A user's class that calls itself Gaussian."""
+
+
+class OwnPart:
+    def __init__(self, inner, factor):
+        self.inner, self.factor = inner, factor
+
+    def argmax(self, score, out):
+        self.inner.argmax(score, out)
+
+    def sample(self, rng, out):
+        self.inner.sample(rng, out)
+
+    def nearest(self, rewards, mean, weight, best, rival, alternative):
+        return self.factor * self.inner.nearest(rewards, mean, weight, best, rival, alternative)
+
+
+class Own(cg.Listed):
+    """All pairs of four arms, with a nearest alternative that may be wrong."""
+
+    def __init__(self, factor=1.0):
+        super().__init__([[a, b] for a in range(4) for b in range(a)], 4)
+        self.factor = factor
+
+    def part(self):
+        return OwnPart(super().part(), self.factor)
+
+
+ORACLE = cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4, contains=lambda arms: len(arms) == 2)
+
+
+def label(problem, threshold="mixture", rule="uniform"):
+    return make_stopping(cg.GCBPE() if rule == "gcb-pe" else cg.Uniform(), threshold, problem, [0.1]).validity
+
+
+@pytest.mark.parametrize("rewards", [Cauchy(), Skewed(1.0)])
+@pytest.mark.parametrize("threshold", ["mixture", "proved", "gaussian", "sub-gaussian", "gaussian-counts", "sub-gaussian-counts"])
+def test_rewards_that_no_proof_is_about_are_heuristic(rewards, threshold):
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards)
+    found = label(problem, threshold)
+    assert not found.proved and str(found).startswith("heuristic: ")
+    if threshold in ("mixture", "proved"):
+        assert f"nothing is known of {type(rewards).__name__}, a class of your own" in str(found)
+        assert not label(problem, "proved", "gcb-pe").proved
+    if not threshold.endswith("-counts") and threshold != "mixture":
+        assert not validity(threshold, problem).proved
+
+
+def test_a_study_of_unknown_rewards_says_that_its_answer_is_heuristic():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=Cauchy()), 0.05)
+    study.observe({0: (5.0, 100), 1: (0.0, 100)})
+    assert study.decision.certified and not study.decision.proved
+    assert "by the heuristic threshold mixture at delta = 0.05" in study.decision.sentence
+    assert "The threshold is heuristic: the proofs are for Gaussian, Bernoulli and Bounded rewards" in str(study.decision)
+
+
+def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
+    for threshold in ("mixture", "gaussian", "gaussian-counts"):
+        found = label(cg.Problem(Own(), rewards=cg.Gaussian(1.0)), threshold)
+        assert found.proved and found.label == "proved if its nearest is right"
+        assert str(found).startswith("proved if its nearest is right: ") and "what Own says of itself is taken as it is" in str(
+            found
+        )
+    assert label(cg.Problem(ORACLE, rewards=cg.Gaussian(1.0))).label == "proved if its argmax is right"
+    played = cg.Problem(Own(), cg.Arms(4), cg.Gaussian(1.0))  # only the answers' nearest alternative is used
+    assert label(played).label == "proved" and label(played, "gaussian").label == "proved if its largest is right"
+    for ours in (cg.Subsets(4, 2), cg.Listed([[0, 1], [2]], 4), cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3)])):
+        assert label(cg.Problem(ours, rewards=cg.Gaussian(1.0))).label == "proved"
+
+
+def test_the_condition_is_in_every_report(tmp_path):
+    problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
+    said = "proved if its nearest is right"
+    compared = cg.compare(["uniform"], problem, MEANS, delta=0.1, runs=2, engine="python")
+    assert f"gaussian is {said}: Theorem 2 (b)" in str(compared)
+    plan = cg.plan(problem, MEANS, 0.1, rules=None, shrink=1.0)
+    assert {row["label"] for row in plan.rows()} == {said} and f"the mixture ({said}) threshold" in plan.sentence
+    study = cg.Study(problem, 0.1)
+    study.observe(dict(enumerate([(x, 4000) for x in MEANS])))
+    assert f"The threshold is {said}: " in str(study.decision)
+    assert said in json.dumps(json.loads(study.export())["decision"])
+    row = {"threshold": "mixture", "proved": True, "label": said}
+    assert (
+        report.COLUMNS["threshold"](row) == f"mixture ({said})"
+        and report.COLUMNS["threshold"]({**row, "label": "proved"}) == "mixture"
+    )
+
+
+def test_a_structure_whose_distance_is_too_large_is_found_out():
+    check_structure(Own(), trials=20)
+    check_structure(Own(0.3), trials=20)  # a lower bound is allowed
+    with pytest.raises(AssertionError, match=r"nearest returned .* but \(.*\) is at the distance .* what stops a run"):
+        check_structure(Own(3.0), trials=20)
+    with pytest.raises(AssertionError, match="nearest returned"):
+        check_structure(Own(1.00001), trials=20)
+    with pytest.raises(AssertionError, match="nearest returned nan"):
+        check_structure(Own(math.nan), trials=20)
+
+
+class WrongRival(OwnPart):
+    def nearest(self, rewards, mean, weight, best, rival, alternative):
+        found = super().nearest(rewards, mean, weight, best, rival, alternative)
+        rival[:] = best
+        return found
+
+
+class WrongAlternative(OwnPart):
+    def nearest(self, rewards, mean, weight, best, rival, alternative):
+        found = super().nearest(rewards, mean, weight, best, rival, alternative)
+        alternative[:] = mean
+        return found
+
+
+@pytest.mark.parametrize(("part", "words"), [(WrongRival, "no other set"), (WrongAlternative, "is worse than the leader")])
+def test_a_wrong_rival_or_alternative_is_found_out(part, words):
+    wrong = Own()
+    wrong.part = lambda: part(cg.Listed.part(wrong), 1.0)
+    with pytest.raises(AssertionError, match=words):
+        check_structure(wrong, trials=20)
+
+
+@pytest.mark.parametrize("name", ["size_bound", "largest", "difference_bound"])
+def test_numbers_that_would_make_a_threshold_too_low_are_found_out(name):
+    wrong = Own()
+    setattr(wrong, name, lambda: 1)
+    with pytest.raises(AssertionError, match=rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low"):
+        check_structure(wrong, trials=5)
+
+
+def test_an_oracle_is_compared_with_the_sets_that_it_has_shown():
+    check_structure(ORACLE, trials=20)
+    lying = cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
+    lying.answer_part = lambda: OwnPart(cg.Oracle.answer_part(ORACLE), 30.0)
+    with pytest.raises(AssertionError, match="nearest returned"):
+        check_structure(lying, trials=20)
