@@ -278,9 +278,10 @@ def search(
                 if board.owner[option - rows] < rows or seen[rows] == 1:
                     continue
                 board.taken[depth] = option - rows
-            cost = spent[depth] + price
-            back = 0.0 if to == start else board.ways[to, start]
-            if price == math.inf or (bound > 0.0 and cost + back >= NEARLY * nearest):  # without a bound, `ways` says nothing
+            if price == math.inf:
+                continue
+            cost, back = spent[depth] + price, 0.0 if to == start else board.ways[to, start]
+            if bound > 0.0 and cost + back >= NEARLY * nearest:  # without a bound, `ways` says nothing
                 continue
             if to != start:
                 depth += 1
