@@ -415,6 +415,9 @@ def test_nothing_is_added_to_a_file_that_was_put_back(url):
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
         with pytest.raises(cg.StoreError, match=r"event 17 is not what was stored.*put back"):
             study.ask()
+        with pytest.raises(cg.StoreError, match="open it again"):  # and it stays so: a worker that tries again hears it again
+            study.ask()
+    with cg.Study.open(url) as study:
         assert len(study.events()) == 10 and study.ask().id == 9 and study.replay().same
 
 
