@@ -540,12 +540,16 @@ def true_distance(family, mean, weight, best, rival, sigma, low, high):
         room = sum(sign * (end - here) for sign, _, _, _, here, end in moving)
         if room < lead:
             return math.inf
+        if room == lead:  # at the ends, or nowhere
+            return sum((real(w) * _true_divergence(family, x, end, v) for _, x, w, v, _, end in moving), decimal.Decimal(0))
         return (_true_bernoulli if family == "bernoulli" else _true_gaussian)(moving, lead)
 
 
 def _true_divergence(family, x, y, v):
     if family != "bernoulli":
         return real((x - y) ** 2 / (2 * v))
+    if y in (0, 1):
+        return decimal.Decimal(0 if x == y else "Infinity")
     return _true_kl(real(x), real(1 - x), real(y), real(1 - y))
 
 
@@ -599,9 +603,6 @@ def _true_bernoulli(moving, lead):
     low, high = decimal.Decimal("1e-600"), decimal.Decimal("1e-600")
     while left(high) > 0:
         low, high = high, high * 10**20
-        if high > decimal.Decimal("1e400"):  # only at the end of every box
-            ends = [(arm[1], arm[2], arm[6], arm[7], arm[3]) for arm in arms]
-            return sum(w * _true_kl(x, c, y, z) for x, c, y, z, w in ends) if all(y * z for _, _, y, z, _ in ends) else math.inf
     while high > low * (1 + decimal.Decimal("1e-45")):
         middle = (low * high).sqrt()
         low, high = (middle, high) if left(middle) > 0 else (low, middle)

@@ -195,9 +195,3 @@ def swapped(rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: 
 def check_bounds(name: str, low: float, high: float) -> None:
     if not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high)) or not low < high:
         raise InputError(f"{name}: low = {low!r} and high = {high!r} must be finite, low below high.")
-
-
-@jitable
-def priced(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
-    off, cost, _ = rewards.step(x, weight, slope, arm)
-    return cost - slope * (x + off)

@@ -15,10 +15,11 @@ import numpy as np
 
 from ..errors import OracleError
 from ..protocols import Floats, Random, Rewards
-from ..rewards.base import priced
-from .base import Geometry, StructureBase, farthest
+from ..rewards.base import WEIGHTLESS, shaved
+from .base import Geometry, StructureBase, farthest, vector
+from .detour_search import NEARLY
 from .numbering import figure
-from .rivals import against, lightest
+from .rivals import against
 
 
 class BracketPart:
@@ -38,36 +39,41 @@ class BracketPart:
     def sample(self, rng: Random, out: Floats) -> None:
         self.oracle.sample(rng, out)
 
-    def solve(self, score: Floats, inside: Floats, outside: Floats) -> Floats | None:
-        """The best set with some arms forced in and some out; None if there is none."""
+    def solve(self, score: Floats, inside: Floats, outside: Floats) -> tuple[Floats, float] | None:
+        """The best set with some arms forced in and some out, and what no such set's score exceeds; None if there is none."""
         native = getattr(self.structure, "solve_within", None)
         if native is not None:
-            found: Floats | None = native(score, inside, outside)
+            found: tuple[Floats, float] | None = native(score, inside, outside)
             return found
-        big, out = 4.0 * (np.abs(score).sum() + 1.0), np.zeros(score.size)
+        big, out = 4.0 * float(np.abs(score).sum()) or 1.0, np.zeros(score.size)
         self.oracle.argmax(score + big * inside - big * outside, out)
-        return out if not (outside * out).any() and (inside * (1.0 - out)).sum() == 0.0 else None
+        inside_out = (outside * out).any() or (inside * (1.0 - out)).any()
+        return None if inside_out else (out, float(score @ out))
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        light, found = lightest(weight), _Found(self, rewards, mean, weight, best)
-        counts = bool(weight.max() > 1.0)
-        slope = self.last[counts] or found.guess(light)
-        bound, children = found.bound(slope, light)
-        for factor in (2.0, 0.5, 1.3, 0.77):  # climb: the bound is concave in the multiplier, and holds at each
-            while 1e-15 < slope * factor < 1e15:
-                trial, those = found.bound(slope * factor, light)
-                if trial <= bound:
-                    break
-                bound, children, slope = trial, those, slope * factor
-        self.last[counts] = slope if 1e-12 < slope < 1e12 else 0.0
-        if self.exact:
-            bound = found.close(bound, children, slope, light)
+        found, counts = _Found(self, rewards, mean, weight, best), bool(weight.max() > 1.0)
+        found.try_weightless()
+        slope, bound = self.last[counts] or found.guess(), 0.0
+        if found.value > 0.0 and not found.hopeless():
+            bound, children = found.bound(slope)
+            for factor in (2.0, 0.5, 1.3, 0.77):  # climb: the bound is concave in the multiplier, and holds at each
+                while 1e-300 < slope * factor < 1e300 and bound < NEARLY * found.value:
+                    trial, those = found.bound(slope * factor)
+                    if not trial > bound:
+                        break
+                    flat = trial < 0.9 * factor * bound < 0.0  # it falls with the multiplier: rounding is all there is
+                    bound, children, slope = trial, those, slope * factor
+                    if flat:
+                        break
+            self.last[counts] = slope
+            if self.exact:
+                bound = found.close(bound, children, slope)
+        elif found.value > 0.0:
+            bound = math.inf
         if found.set is None:
             raise OracleError(f"{self.structure!r}: the oracle finds no second set, so there is nothing to compare; give two.")
         rival[:] = found.set
         against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
-        if weight[self.deciding].min() < light:  # prices at a raised weight are no lower bounds
-            bound = 0.0
         self.lower, self.upper = max(min(bound, found.value), 0.0), found.value
         return self.lower
 
@@ -87,21 +93,48 @@ class _Found:
         if self.set is None or value < self.value:
             self.set, self.value = other.copy(), value
 
-    def guess(self, light: float) -> float:
-        """A multiplier to begin with: the one that closes a typical lead over a typical variance."""
-        spread = np.median([1.0 / max(w, light) for w in self.weight])
-        return float(max(np.abs(self.mean).mean(), 1e-12) / max(spread, 1e-300))
+    def try_weightless(self) -> None:
+        """An arm that has no weight and may go anywhere: whatever differs in it is at no distance."""
+        feasible = np.array([self.rewards.project(x, a) for a, x in enumerate(self.mean)])
+        for a in self.part.deciding:
+            leaves = bool(self.best[a] > 0.5)
+            if self.weight[a] < WEIGHTLESS and math.isinf(self.rewards.project(-math.inf if leaves else math.inf, a)):
+                forced = vector([a], self.best.size)
+                other = self.part.solve(feasible, forced * (not leaves), forced * leaves)
+                if other is not None:
+                    self.visit(other[0])
+                    if self.value <= 0.0:
+                        return
 
-    def costs(self, slope: float, light: float) -> Floats:
+    def guess(self) -> float:
+        """A multiplier to begin with: that of the set which loses least, as if rewards were Gaussian."""
+        feasible = np.array([self.rewards.project(x, a) for a, x in enumerate(self.mean)])
+        loss = np.where(self.best > 0.5, feasible, -feasible)
+        for away, other, _, _ in self.split(loss, self.best, np.zeros(loss.size), np.zeros(loss.size)):
+            self.visit(other)
+            if away > 0.0 and 0.0 < self.value < math.inf:
+                return 2.0 * self.value / away
+        return 1.0
+
+    def hopeless(self) -> bool:
+        """Whether M lets no set catch up: then the bound grows with the multiplier for ever."""
+        if self.value < math.inf:
+            return False
+        cost = self.costs(1.0, np.zeros(self.best.size))
+        children = self.split(cost, self.best, np.zeros(cost.size), np.zeros(cost.size))
+        return self.set is not None and all(child[0] > self.margin(cost) for child in children)
+
+    def costs(self, slope: float, weight: Floats) -> Floats:
         """What flipping each arm adds to g."""
-        return np.array([
-            priced(self.rewards, self.mean[a], max(self.weight[a], light), -slope if self.best[a] > 0.5 else slope, a)
-            for a in range(self.best.size)
-        ])  # fmt: skip
+        found = np.zeros(self.best.size)
+        for a in self.part.deciding:
+            x, sign = float(self.mean[a]), -1.0 if self.best[a] > 0.5 else 1.0
+            found[a] = shaved(self.rewards, x, weight[a], sign * slope, a) - sign * slope * self.rewards.project(x, a)
+        return np.maximum(found, -1e300)  # minus infinity, where an arm may go anywhere at no cost: no bound
 
-    def bound(self, slope: float, light: float) -> tuple[float, list[tuple[float, Floats, Floats, Floats]]]:
+    def bound(self, slope: float) -> tuple[float, list[tuple[float, Floats, Floats, Floats]]]:
         """min over J != I of g(J, slope), and the sets that it was taken over: (g, J, forced in, forced out)."""
-        cost = self.costs(slope, light)
+        cost = self.costs(slope, self.weight)
         children = self.split(cost, self.best, np.zeros(cost.size), np.zeros(cost.size))
         return (children[0][0] - self.margin(cost) if children else np.inf), children
 
@@ -111,7 +144,8 @@ class _Found:
 
     def split(self, cost: Floats, centre: Floats, inside: Floats, outside: Floats) -> list[tuple[float, Floats, Floats, Floats]]:
         """Lawler: the best set other than `centre` in each of the cells in which it differs first at a given arm."""
-        score = np.where(self.best > 0.5, cost, -cost)  # g(J) = sum of costs over flipped arms: maximise its negative
+        score = np.where(self.best > 0.5, cost, -cost)  # g(J) = sum of costs over flipped arms = sum over I - score of J
+        most = float(self.best @ cost)
         inside, outside, found = inside.copy(), outside.copy(), []
         for a in np.argsort(
             -centre, kind="stable"
@@ -123,8 +157,9 @@ class _Found:
             self.calls += 1
             other = self.part.solve(score, inside, outside)
             if other is not None:
-                self.visit(other)
-                found.append((float(cost[other != self.best].sum()), other, inside.copy(), outside.copy()))
+                self.visit(other[0])
+                least = min(float(cost[other[0] != self.best].sum()), most - other[1])
+                found.append((least, other[0], inside.copy(), outside.copy()))
             forced[a] = 0.0
             (outside if centre[a] < 0.5 else inside)[a] = 1.0
             if self.only(inside, outside, centre):
@@ -137,11 +172,11 @@ class _Found:
             return False
         self.calls += 1
         larger = self.part.solve(np.ones(centre.size), inside, outside)
-        return larger is None or bool(np.array_equal(larger, centre))
+        return larger is None or bool(np.array_equal(larger[0], centre))
 
-    def close(self, bound: float, children: list[tuple[float, Floats, Floats, Floats]], slope: float, light: float) -> float:
+    def close(self, bound: float, children: list[tuple[float, Floats, Floats, Floats]], slope: float) -> float:
         """Enumerate J by growing g until no unseen one can be nearer; what is then certain."""
-        cost, order = self.costs(slope, light), itertools.count()
+        cost, order = self.costs(slope, self.weight), itertools.count()
         queue = [(child[0], next(order), child) for child in children]
         heapq.heapify(queue)
         while queue and queue[0][0] - self.margin(cost) < self.value:

@@ -1,5 +1,6 @@
 """The 0/1 points of linear constraints, by HiGHS through SciPy."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -73,10 +74,10 @@ class IntegerProgram(Bracketed):
         found = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
         if found is None:
             raise OracleError(f"{self!r}: no set but perhaps the empty one satisfies the constraints (infeasible); relax them.")
-        return found
+        return found[0]
 
-    def solve_within(self, score: Floats, inside: Floats, outside: Floats) -> Floats | None:
-        """The best set with some arms forced in and some out; None if there is none."""
+    def solve_within(self, score: Floats, inside: Floats, outside: Floats) -> tuple[Floats, float] | None:
+        """The best set with some arms forced in and some out, and what the solver says no such set exceeds; None if there is none."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         scale = (
@@ -94,7 +95,9 @@ class IntegerProgram(Bracketed):
         out = np.round(solved.x)
         if not self._feasible(out):
             raise OracleError(f"{self!r}: the solver returned {arms_of(out)}, which breaks a constraint; scale the constraints.")
-        return np.asarray(out, dtype=float)
+        most = getattr(solved, "mip_dual_bound", None)
+        top = float(score @ out)
+        return np.asarray(out, dtype=float), max(top, -scale * most) if most is not None and math.isfinite(most) else top
 
     def _feasible(self, x: Floats) -> bool:
         slack = 1e-9 * self.d  # rounding; every row has entries of at most 1

@@ -4,7 +4,6 @@ from .._marks import jitable
 from ..protocols import Floats, Ints, Rewards
 from ..rewards.base import differ
 
-LIGHT = 1e-9  # while an oracle is searched, an arm weighs at least this share of the heaviest
 
 
 @jitable
@@ -38,12 +37,3 @@ def rebuild(best: Floats, arms: Ints, sign: Floats, n: int, rival: Floats) -> No
         rival[a] = best[a]
     for i in range(n):
         rival[arms[i]] = 1.0 if sign[i] > 0.0 else 0.0
-
-
-@jitable
-def lightest(weight: Floats) -> float:
-    """The least weight that a search gives an arm: with none at all, multipliers and variances would be infinite."""
-    top = 0.0
-    for a in range(weight.size):
-        top = max(top, weight[a])
-    return LIGHT * top if top > 0.0 else 1.0
