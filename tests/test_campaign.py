@@ -252,6 +252,7 @@ def test_what_is_stored_is_not_made_again(tmp_path, made):
 class Listing(Uniform):
     """An option that has no hash."""
 
+    impartial = True
     words: list[str] = field(default_factory=lambda: ["a", "b"])
 
 

@@ -42,5 +42,5 @@ def conditions(retractions: int, corrections: int, delta: float, proved: bool) -
     return (
         f"Data were retracted {count(retractions, 'time')}{corrected}, so delta is spent over that: "
         f"{judged(retractions, corrections, delta)}. {bound if proved else 'That is of use if '}nobody looked at any value to choose "
-        "which are left out (one that was told anew is not left out); if somebody did, no delta makes up for it."
+        "which are left out, and in which order (one that was told anew is not left out); if somebody did, no delta makes up for it."
     )

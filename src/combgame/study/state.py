@@ -52,7 +52,7 @@ class State:
         self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
-        self.withdrawn: list[int] = []  # arms of data from outside that were retracted, and may be observed anew
+        self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
@@ -170,7 +170,8 @@ class State:
             if mine[0].kind == "asked":
                 self._reopen(event.round, mine)
         gone = event.round
-        self.withdrawn += [one[1] for one in self.outside if (one[0] == gone if gone is not None else one[1] == arms[0])]
+        theirs = [one[1] for one in self.outside if (one[0] == gone if gone is not None else one[1] == arms[0])]
+        self.withdrawn += theirs + [arm for arm in arms if arm not in theirs]
         self.outside = [one for one in self.outside if (one[0] != gone if gone is not None else one[1] != arms[0])]
         forget(self.seen, arms)
         self.far[:, :, arms] = nothing_far(len(arms))
