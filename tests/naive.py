@@ -481,7 +481,11 @@ def changes(events):
         if event.kind == "asked":
             arms[event.round] = event.data["arms"]
         elif event.kind == "told":
-            anew |= any((event.round, a) in taken for a in values)
+            back = [a for a in values if (event.round, a) in taken]
+            anew |= bool(back)
+            for a in back:
+                if a in open_to_it:
+                    open_to_it.remove(a)
             taken -= {(event.round, a) for a in values}
             said |= {(event.round, a) for a in (arms[event.round] if event.data["final"] else map(int, event.data["values"]))}
         elif event.kind == "failed" and not event.data["retry"] and any(number == event.round for number, _ in said):

@@ -101,12 +101,12 @@ class State:
         number = event.round or 0
         values = {arm for arm, entry in entries(event).items() if entry is not None}
         if number not in self.open:  # an arm that was retracted after the round had ended
-            self.anew |= bool(values)
+            self._comes_back(values)
             for arm, entry in entries(event).items():
                 self._enter(arm, entry, number)
             return
         known = self.open[number]
-        self.anew |= not values.isdisjoint(known.gone)
+        self._comes_back(values.intersection(known.gone))
         known.gone = [arm for arm in known.gone if arm not in values]
         if not known.touched:
             earlier = takewhile(lambda other: other < number, self.open)
@@ -120,6 +120,12 @@ class State:
                 self._arrives(known, arm, None, number)
         if not known.left:
             self._shut(number)
+
+    def _comes_back(self, arms: set[int]) -> None:
+        """Values in the place of some that were retracted."""
+        self.anew |= bool(arms)
+        for arm in arms.intersection(self.withdrawn):
+            self.withdrawn.remove(arm)
 
     def _arrives(self, known: Open, arm: int, entry: Entry, number: int) -> None:
         known.told[arm] = entry
