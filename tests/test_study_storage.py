@@ -303,6 +303,7 @@ def check(study, heard):
     return asked, told
 
 
+@pytest.mark.own_numbers  # other processes ask
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_eight_processes_ask_and_tell_on_one_study(url, tmp_path):
     with cg.Study(HARD, 1e-12, storage=url) as study:
@@ -311,6 +312,7 @@ def test_eight_processes_ask_and_tell_on_one_study(url, tmp_path):
         assert len(asked) == len(told) == 160 and len({e.client for e in asked.values()}) == 8
 
 
+@pytest.mark.own_numbers  # other processes ask
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_two_hundred_kills_lose_nothing(url, tmp_path):
     with cg.Study(HARD, 1e-12, storage=url) as study:
