@@ -13,6 +13,7 @@ NAMING_ARMS = ("test_study", "test_data", "test_retract")  # these tell values o
 
 @pytest.fixture(autouse=True)
 def given_numbers(request, monkeypatch):
-    """Studies of tests that name arms choose rounds under the given numbers, but where the test is marked own_numbers."""
-    if request.module.__name__.rpartition(".")[2].startswith(NAMING_ARMS) and "own_numbers" not in request.keywords:
+    """Studies of tests that name arms choose rounds under the given numbers, unless marked own_numbers; given_numbers marks others."""
+    module = request.module.__name__.rpartition(".")[2]
+    if "given_numbers" in request.keywords or (module.startswith(NAMING_ARMS) and "own_numbers" not in request.keywords):
         monkeypatch.setattr(numbering, "drawn", lambda d, seed, run, what: np.arange(d))

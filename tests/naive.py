@@ -474,13 +474,18 @@ def product_adahedge(sets, d, home, answers, sigma, means, rng, bonus, played):
 
 def changes(events):
     """How often what counts in a study was changed otherwise than by new values: retractions, and values in the place of retracted ones."""
-    arms, said, taken, outside, open_to_it, count, anew = {}, set(), set(), [], [], 0, False
+    arms, entered, said, taken, outside, open_to_it, count, anew = {}, {}, set(), set(), [], [], 0, False
     for event in events:
         values = [int(a) for a, entry in event.data.get("values", {}).items() if entry is not None]
+        entered.setdefault(event.round, set()).update(map(int, event.data.get("values", {})))
         if event.kind == "asked":
             arms[event.round] = event.data["arms"]
         elif event.kind == "told":
-            anew |= any((event.round, a) in taken for a in values)
+            back = [a for a in values if (event.round, a) in taken]
+            anew |= bool(back)
+            for a in back:
+                if a in open_to_it:
+                    open_to_it.remove(a)
             taken -= {(event.round, a) for a in values}
             said |= {(event.round, a) for a in (arms[event.round] if event.data["final"] else map(int, event.data["values"]))}
         elif event.kind == "failed" and not event.data["retry"] and any(number == event.round for number, _ in said):
@@ -500,7 +505,9 @@ def changes(events):
             taken |= {place for place in said if gone(place)}
             if event.round is not None:
                 said = {place for place in said if not gone(place)}
-            open_to_it += [a for number, a in outside if gone((number, a))]
+            theirs = [a for number, a in outside if gone((number, a))]
+            named = sorted(entered.get(event.round, ())) if event.round is not None else [event.data["arm"]]
+            open_to_it += theirs + [a for a in named if a not in theirs]
             outside = [place for place in outside if not gone(place)]
         if anew and not event.data.get("more"):
             count, anew = count + 1, False

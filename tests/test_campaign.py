@@ -252,6 +252,7 @@ def test_what_is_stored_is_not_made_again(tmp_path, made):
 class Listing(Uniform):
     """An option that has no hash."""
 
+    impartial = True
     words: list[str] = field(default_factory=lambda: ["a", "b"])
 
 
@@ -603,7 +604,10 @@ def test_a_changed_byte_anywhere_changes_no_report(small, tmp_path, monkeypatch,
         said = []
         assert unmeasured(SMALL.run(path, say=said.append)) == unmeasured(small[1]), at
         assert table(path) == small[2], at
-        assert len(list(folder.glob("a.db.damaged-*"))) == len(said)
+        damage = [
+            text for text in said if "has runs that were made by" not in text
+        ]  # or the byte was in the digest of the sources
+        assert len(list(folder.glob("a.db.damaged-*"))) == len(damage)
 
 
 def test_a_damaged_head_is_mended_or_refused_in_a_sentence(small, tmp_path, monkeypatch):

@@ -444,6 +444,7 @@ def test_python_oracles_run_in_both_engines_and_their_errors_come_through():
             run.advance(5000)
 
 
+@pytest.mark.given_numbers  # it looks into a run
 def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     means = np.array([0.3, 0.27, 0.26, 0.2, 0.1])

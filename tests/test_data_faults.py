@@ -376,7 +376,7 @@ def test_half_a_copy_gets_no_name(lab, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(copying, "give_name", stop)
-    with pytest.raises(cg.StoreError, match=r"No space left on device.*make room"):
+    with pytest.raises(cg.StoreError, match=r"No space left on device.*room on the disk"):
         study.copy(path.with_name("copy.db"))
     assert sorted(path.parent.iterdir()) == before
 

@@ -165,6 +165,35 @@ def test_nor_does_a_study(own):
     assert len(asked[0][0]) > 10
 
 
+def test_nor_do_its_batches_with_values_still_out(own):
+    """With min_pulls and an arm that is in every set, so that it does not decide."""
+    sets = [(0, 1, 6), (2, 3, 6), (4, 5, 6), (1, 2, 6), (3, 5, 6), (0, 4, 6)]
+    for seed in range(3):
+        rng, logs = np.random.default_rng(seed), []
+        r, o, means, noise = rng.permutation(7), rng.permutation(7), rng.random(7), rng.standard_normal((60, 7))
+        for order, given in ((r[o], SAME), (o, r)):
+            own(order)
+            listed = cg.Listed([np.argsort(given)[list(chosen)].tolist() for chosen in sets], 7)
+            study = cg.Study(cg.Problem(listed, None, cg.Gaussian(0.3)), delta=0.01, seed=1, min_pulls=3, engine="python")
+            log, k = [], 0
+            for _ in range(6):
+                todo = study.ask(5)
+                log.append([sorted(int(given[a]) for a in one.arms) for one in todo])
+                told = {}
+                for one in todo[:4]:
+                    told[one] = {a: float(means[given[a]] + 0.3 * noise[k, given[a]]) for a in one.arms}
+                    k += 1
+                study.tell_many(told)
+            logs.append(log)
+        assert logs[0] == logs[1]
+
+
+def test_an_answer_that_is_as_good_is_no_error():
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0))
+    sim = cg.simulate(problem, [2.0, 2.0, 0.0], "uniform", 0.2, "stylised", runs=30, max_rounds=400, ties="run", engine="python")
+    assert (1,) in sim.answers and sim.error_rate == 0.0
+
+
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_a_structure_under_other_numbers_has_the_same_sets_and_figures(structure):
     plain = relisted(structure, SAME)

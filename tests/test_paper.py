@@ -125,6 +125,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.given_numbers  # its twin plays the covering as given
 @pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("scale", [0.03, 0.1])
 def test_gcb_pe_stops_where_its_definition_says(answers, scale):
@@ -248,6 +249,7 @@ class Spied(LearnerBase):
 LEARNERS = [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()]
 
 
+@pytest.mark.given_numbers  # its twin draws nothing
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
     problem, means = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)), [0.5, 0.45, 0.3, 0.2, 0.1]

@@ -12,7 +12,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
 import combgame as cg
-from combgame.judges import SPREAD, ConstantPart, beta_regret, beyond, least_chi_square, tail
+from combgame.judges import FINE, SPREAD, ConstantPart, UnknownPart, beta_regret, beyond, least_chi_square, tail
 from combgame.protocols import blank
 from combgame.round import STOPPED, note
 from combgame.rules import Uniform
@@ -427,7 +427,7 @@ def test_the_rules_of_an_unknown_variance():
     level = math.log(4 / (0.1 * 1e-9))
     for a in range(4):
         least = least_chi_square(counts[a] - 1, level)
-        assert bounds[a] == pytest.approx(squares[a] / least, rel=1e-6) if least else bounds[a] == math.inf
+        assert bounds[a] == pytest.approx((1 + 4 / FINE) * squares[a] / least, rel=1e-6) if least else bounds[a] == math.inf
 
 
 @pytest.mark.parametrize("case", ["mixture", "unknown", "bernoulli", "epsilon", "trees", "paths"])
@@ -645,7 +645,10 @@ def test_equal_values_have_no_spread():
         seen = blank(1)
         for _ in range(60):
             note(seen, 0, x)
-        assert seen.squares[0] == 0.0 and seen.counts[0] == 60.0
+        assert seen.counts[0] == 60.0
+        seen.mean[0] = (seen.sums[0] + seen.rest[0]) / 60.0
+        part = UnknownPart(1.0, np.zeros(1), np.zeros(1), np.full(1, math.inf), np.ones(1), np.ones(1))
+        assert not part.fine(seen, 0) and part.bounds(seen)[0] == math.inf
         note(seen, 0, x * 1.0001)
         assert seen.squares[0] == pytest.approx((x * 0.0001) ** 2 * 60 / 61, rel=1e-3)
 

@@ -303,6 +303,7 @@ def check(study, heard):
     return asked, told
 
 
+@pytest.mark.own_numbers  # other processes ask
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_eight_processes_ask_and_tell_on_one_study(url, tmp_path):
     with cg.Study(HARD, 1e-12, storage=url) as study:
@@ -311,6 +312,7 @@ def test_eight_processes_ask_and_tell_on_one_study(url, tmp_path):
         assert len(asked) == len(told) == 160 and len({e.client for e in asked.values()}) == 8
 
 
+@pytest.mark.own_numbers  # other processes ask
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_two_hundred_kills_lose_nothing(url, tmp_path):
     with cg.Study(HARD, 1e-12, storage=url) as study:
@@ -415,6 +417,9 @@ def test_nothing_is_added_to_a_file_that_was_put_back(url):
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
         with pytest.raises(cg.StoreError, match=r"event 17 is not what was stored.*put back"):
             study.ask()
+        with pytest.raises(cg.StoreError, match="open it again"):  # and it stays so: a worker that tries again hears it again
+            study.ask()
+    with cg.Study.open(url) as study:
         assert len(study.events()) == 10 and study.ask().id == 9 and study.replay().same
 
 

@@ -81,3 +81,10 @@ def main() -> None:
     except CombGameError as error:
         print(f"combgame: {error}", file=sys.stderr)
         sys.exit(2)
+    except SystemExit as end:
+        if end.code == 130:  # typer's word for Ctrl-C
+            print(
+                "combgame: interrupted; what it was about to store is stored whole or not at all, as `status` shows.",
+                file=sys.stderr,
+            )
+        raise

@@ -46,7 +46,7 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
     mine = problem.numbered(best)
     if mine is not None:  # in an order of the values, so that the given numbers change nothing
         order = best
-    found = _solved(mine or problem, mu[order], tolerance, steps, lambda arms: problem.label(order[list(arms)]))
+    found = _solved(mine or problem, mu[order], tolerance, steps, lambda arms: problem.label(sorted(order[list(arms)].tolist())))
     allocation = np.empty_like(mu)
     allocation[order] = found.allocation
     return found._replace(

@@ -420,7 +420,7 @@ class UnknownPart(NamedTuple):
     def fine(self, seen: Seen, a: int) -> bool:
         """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE times that of its last digit."""
         n, digit = seen.counts[a], FINE * EPSILON * abs(seen.mean[a])
-        return bool(n > 1.0 and seen.squares[a] > 0.0 and seen.squares[a] >= (n - 1.0) * n * digit * digit)
+        return bool(n > 1.0 and seen.squares[a] > 1e-290 and seen.squares[a] >= (n - 1.0) * n * digit * digit)
 
 
 class PluginPart(NamedTuple):

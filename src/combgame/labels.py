@@ -4,6 +4,7 @@ from .judges import ConstantPart
 from .problem import Problem
 from .rules import Stopping
 from .structures import AlmostAllSets, Arms, IntegerProgram, Listed, Matchings, Oracle, Partition, Paths, SpanningTrees, Subsets
+from .structures.base import StructureBase
 from .thresholds import COVERED, Validity, uncovered
 
 # whose nearest alternatives are this package's, and tested: these very classes, for a class derived from one may do anything
@@ -24,5 +25,9 @@ def labelled(stopping: Stopping, problem: Problem) -> Validity:
         if type(structure) not in OWN:
             verb = "argmax" if type(structure) is Oracle else verb
             word = f"what {type(structure).__name__} says of itself is taken as it is (combgame.testing.check_structure tries it)"
-            return valid._replace(provided=f"its {verb} is right", reason=f"{valid.reason}; {word}")
+            own = (
+                verb == "nearest" and type(structure).exchange is not StructureBase.exchange
+            )  # what answers that differ are compared
+            right = "its nearest and its exchange are right" if own else f"its {verb} is right"
+            return valid._replace(provided=right, reason=f"{valid.reason}; {word}")
     return valid

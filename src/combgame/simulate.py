@@ -201,12 +201,11 @@ class Simulation:
 
     @property
     def correct(self) -> Any:
-        """Whether a run stopped with the correct answer, or with one within epsilon of it."""
+        """Whether a run stopped with the correct answer, or with one that is as good, or within epsilon of it."""
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
-        right = (self.winners == truth).all(axis=2)
-        if self.stopping.epsilon:
-            right |= self.winners @ self.means >= self.means @ truth - self.stopping.epsilon
+        short = self.means @ truth - self.winners @ self.means  # another answer may be as good
+        right = (self.winners == truth).all(axis=2) | (short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max())
         return self._shape((self.stops >= 0) & right)
 
     @property

@@ -173,5 +173,5 @@ class Listed(StructureBase):
         if len(self._sets) <= EXACT_HULL_SETS:
             rows, slack = facets(self._matrix, EXACT_HULL)
             if rows is not None and slack is not None:
-                return Geometry(diameter, greedy_psi(rows), float(slack[slack > 1e-9].min()), False)
+                return Geometry(diameter, greedy_psi(rows), float(slack[slack > 1e-6].min()), False)
         return Geometry(diameter, 1.0, 1.0, False)

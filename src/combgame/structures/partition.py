@@ -127,7 +127,8 @@ class Partition(StructureBase):
 
     def numbered(self, order: Ints) -> "Partition":
         called = np.argsort(order)
-        return Partition([called[group].tolist() for group in self.groups], self.sizes)
+        groups = sorted((sorted(called[group].tolist()), size) for group, size in zip(self.groups, self.sizes, strict=True))
+        return Partition([group for group, _ in groups], [size for _, size in groups])
 
     def size(self) -> int:
         return math.prod(math.comb(len(g), k) for g, k in zip(self.groups, self.sizes, strict=True))

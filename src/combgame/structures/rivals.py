@@ -5,7 +5,6 @@ from ..protocols import Floats, Ints, Rewards
 from ..rewards.base import differ
 
 
-
 @jitable
 def against(
     rewards: Rewards, mean: Floats, weight: Floats, best: Floats, arms: Ints, sign: Floats, rival: Floats,

@@ -30,11 +30,17 @@ def copy_file(source: sqlite3.Connection, destination: Path) -> None:
     try:
         with closing(sqlite3.connect(beside)) as target:
             source.backup(target)
+            if not target.execute("SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'").fetchone():
+                raise StoreError(
+                    "there are no studies in it (any more), so there is nothing to copy; go back to an earlier copy."
+                )
         give_name(beside, destination)
         sync_folder(destination.parent)
     except (OSError, sqlite3.Error) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise StoreError(f"{destination} cannot be written ({why}); make room, or name another destination.") from error
+        raise StoreError(
+            f"{destination} cannot be written ({why}); check the folder and the room on the disk, or name another destination."
+        ) from error
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

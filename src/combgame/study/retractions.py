@@ -35,9 +35,12 @@ def judged(retractions: int, corrections: int, delta: float) -> str:
 def conditions(retractions: int, corrections: int, delta: float, proved: bool) -> str:
     """What was changed, what the level is good for, and what no level is good for."""
     corrected = f" and told anew {count(corrections, 'time')}" if corrections else ""
-    bound = "A certificate before the first retraction is wrong with probability at most delta, one after it with at most delta/2, if "
+    bound = (
+        "A certificate before the first retraction is wrong with probability at most delta, one after it with at most delta/2 "
+        "(so that this one is sure enough by itself, and both together to 1.5 delta), if "
+    )
     return (
         f"Data were retracted {count(retractions, 'time')}{corrected}, so delta is spent over that: "
         f"{judged(retractions, corrections, delta)}. {bound if proved else 'That is of use if '}nobody looked at any value to choose "
-        "which are left out (one that was told anew is not left out); if somebody did, no delta makes up for it."
+        "which are left out, and in which order (one that was told anew is not left out); if somebody did, no delta makes up for it."
     )

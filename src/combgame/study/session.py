@@ -53,6 +53,7 @@ class Session:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
         self.lock = threading.RLock()
         self._fold: Fold | None = None
+        self._lost: str | None = None  # why it cannot go on
 
     @contextmanager
     def writing(self, client: str | None) -> Iterator[Batch]:
@@ -95,14 +96,17 @@ class Session:
 
     def _catch_up(self, log: Log) -> tuple[Fold, bool]:
         """Fold what others have stored; whether that was so much that a snapshot is due."""
+        if self._lost is not None:
+            raise StoreError(self._lost)
         fold = self._fold or load(self.setting, self.engine, log.snapshot(digest()))
         found = log.events(after=max(fold.state.seq - 1, 0))  # the last one that it knows must be there, as it knows it
         if fold.state.seq and (not found or (found[0][0].seq, found[0][1]) != (fold.state.seq, fold.state.seal)):
             if self._fold is not None:
-                raise StoreError(
+                self._lost = (  # for good: a worker that tries again must not go on with other data unawares
                     f"study {self.name!r}: event {fold.state.seq} is not what was stored, because the file was changed or put back; "
                     "open it again to go on with what it has now."
                 )
+                raise StoreError(self._lost)
             fold, found = load(self.setting, self.engine, None), log.events()  # a snapshot of other events
         self._fold, before = fold, fold.state.seq
         for event, sealed in found[1:] if before else found:

@@ -52,7 +52,7 @@ class State:
         self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
-        self.withdrawn: list[int] = []  # arms of data from outside that were retracted, and may be observed anew
+        self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
@@ -101,12 +101,12 @@ class State:
         number = event.round or 0
         values = {arm for arm, entry in entries(event).items() if entry is not None}
         if number not in self.open:  # an arm that was retracted after the round had ended
-            self.anew |= bool(values)
+            self._comes_back(values)
             for arm, entry in entries(event).items():
                 self._enter(arm, entry, number)
             return
         known = self.open[number]
-        self.anew |= not values.isdisjoint(known.gone)
+        self._comes_back(values.intersection(known.gone))
         known.gone = [arm for arm in known.gone if arm not in values]
         if not known.touched:
             earlier = takewhile(lambda other: other < number, self.open)
@@ -120,6 +120,12 @@ class State:
                 self._arrives(known, arm, None, number)
         if not known.left:
             self._shut(number)
+
+    def _comes_back(self, arms: set[int]) -> None:
+        """Values in the place of some that were retracted."""
+        self.anew |= bool(arms)
+        for arm in arms.intersection(self.withdrawn):
+            self.withdrawn.remove(arm)
 
     def _arrives(self, known: Open, arm: int, entry: Entry, number: int) -> None:
         known.told[arm] = entry
@@ -170,7 +176,8 @@ class State:
             if mine[0].kind == "asked":
                 self._reopen(event.round, mine)
         gone = event.round
-        self.withdrawn += [one[1] for one in self.outside if (one[0] == gone if gone is not None else one[1] == arms[0])]
+        theirs = [one[1] for one in self.outside if (one[0] == gone if gone is not None else one[1] == arms[0])]
+        self.withdrawn += theirs + [arm for arm in arms if arm not in theirs]
         self.outside = [one for one in self.outside if (one[0] != gone if gone is not None else one[1] != arms[0])]
         forget(self.seen, arms)
         self.far[:, :, arms] = nothing_far(len(arms))

@@ -230,7 +230,8 @@ def advice(
         return "It has stopped without a certified answer; `decision` says how sure it is." + more.get(state, "")
     silent = np.flatnonzero(fold.needed & (counts == 0.0))
     if silent.size and fold.state.told >= 2 * len(fold.start):
-        return f"Look at arm {problem.label([int(silent[0])])}: every value of it went missing, and without one nothing can be certified."
+        arm = problem.label([int(silent[0])])
+        return f"Look at arm {arm}: no value of it counts (they are missing, or were retracted); without one nothing can be certified."
     if overdue:
         which, them = ("Round {} is", "it") if len(overdue) == 1 else ("Rounds {} are", "them")
         said = ", ".join(map(str, overdue[:5])) + ", ..." * (len(overdue) > 5)
