@@ -520,8 +520,8 @@ HIGH = decimal.Context(prec=90, Emax=10**15, Emin=-(10**15))
 
 
 def ratio(x):
-    """A float as a fraction; infinities stay."""
-    return Fraction(float(x)) if math.isfinite(x) else float(x)
+    """A float (or a fraction) as a fraction; infinities stay."""
+    return x if isinstance(x, Fraction) else Fraction(float(x)) if math.isfinite(x) else float(x)
 
 
 def real(x):
@@ -620,3 +620,61 @@ def true_nearest(family, sets, mean, weight, best, sigma, low, high):
     """The least `true_distance` of all sets, and the distances."""
     every = {s: true_distance(family, mean, weight, best, s, sigma, low, high) for s in sets if set(s) != set(best)}
     return min(every.values()), every
+
+
+def true_mixture(scales, pair, known=True):
+    """min over x in [low, high] of F_ij(x) = ln sum_k p_k exp(g_k(mean_i - x) + g_k(x - mean_j)) of docs/thresholds.md, to 40 digits.
+
+    pair: ((mean, count, sigma) of arm i, the same of arm j, low, high).
+    """
+    import mpmath
+
+    with mpmath.workdps(50):
+        (one, n, sigma), (other, m, tau), low, high = (
+            [mpmath.mpf(float(x)) for x in arm] if isinstance(arm, tuple) else arm for arm in pair
+        )
+
+        def side(u, count, spread, c, sided):
+            rate = count / (spread * mpmath.sqrt(count + c))
+            z = u * rate
+            value, slope = z * z / 2 - mpmath.log(1 + count / c) / 2, z
+            if sided and known:
+                twice = mpmath.erfc(-z / mpmath.sqrt(2))
+                value, slope = value + mpmath.log(twice), z + 2 * mpmath.npdf(z) / twice
+            return value, slope * rate
+
+        def both(x):
+            found = []
+            for c, e, first, second, chance in scales:
+                value, fall = side(one - x, n, sigma, mpmath.mpf(c), first)
+                more, rise = side(x - other, m, tau, mpmath.mpf(e), second)
+                found.append((value + more + mpmath.log(mpmath.mpf(chance)), rise - fall))
+            top = max(value for value, _ in found)
+            shares = [mpmath.exp(value - top) for value, _ in found]
+            slope = sum(share * rise for share, (_, rise) in zip(shares, found, strict=True)) / sum(shares)
+            return top + mpmath.log(sum(shares)), slope
+
+        step = sigma / mpmath.sqrt(n) + tau / mpmath.sqrt(m) + abs(one - other)
+        left, right = min(max(min(one, other) - step, low), high), max(min(max(one, other) + step, high), low)
+        while left > low and both(left)[1] > 0:
+            step, left = 4 * step, max(left - step, low)
+        while right < high and both(right)[1] < 0:
+            step, right = 4 * step, min(right + step, high)
+        if both(left)[1] >= 0 or both(right)[1] <= 0:
+            return both(left if both(left)[1] >= 0 else right)[0]
+        for _ in range(100):
+            middle = (left + right) / 2
+            left, right = (left, middle) if both(middle)[1] > 0 else (middle, right)
+        return both(left)[0]
+
+
+def true_regret(n, ones):
+    """`judges.beta_regret` from its definition."""
+    import mpmath
+
+    with mpmath.workdps(50):
+        n, s = (mpmath.mpf(x.numerator) / x.denominator for x in (n, ones))
+        fit = sum((x * mpmath.log(x / n) for x in (s, n - s) if x > 0), mpmath.mpf(0))
+        return float(
+            fit - (mpmath.loggamma(s + 0.5) + mpmath.loggamma(n - s + 0.5) - mpmath.loggamma(n + 1) - mpmath.log(mpmath.pi))
+        )

@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame.engines import compiled_entry
+from combgame.rules import Uniform
+from combgame.stopping import SCALES, judge, make_stopping
+from combgame.structures import cycles, detour_search
 from combgame.structures.base import arms_of
 
 from . import naive
@@ -116,3 +120,138 @@ def test_tied_paths_of_unequal_precision_err_no_more_than_delta():
     problem = cg.Problem(net, None, cg.Gaussian((1e-7, 1e-7, 1.0, 1.0)))
     sim = cg.simulate(problem, [0.5, 0.0, 1e-6, 0.0], "uniform", 0.2, "mixture", runs=100, max_rounds=60, engine="python")
     assert sim.error_rate < 0.35
+
+
+@pytest.mark.parametrize("family", ["gaussian", "boxed", "bernoulli"])
+@pytest.mark.parametrize("name", ["chain", "braid", "matchings 2 x 3", "two of three pairs", "listed", "subsets"])
+def test_no_judge_says_more_than_its_theorem(name, family):
+    """Theorem 1 by enumeration: for some scale, the least distance of all sets at the weights W, less the largest fees and ln 1/p."""
+    if name == "subsets" and family != "bernoulli":
+        pytest.skip("exchanges have Theorem 2: below")
+    structure, rng = STRUCTURES[name], np.random.default_rng(5)
+    d, sets, exchange = structure.d, structure.sets(), structure.exchange()
+    for _ in range(12):
+        mean, counts, sigma = wild(rng, d, family)
+        low, high = box(rng, d, family, mean)
+        if family == "bernoulli":
+            mean = np.round(mean * counts) / np.maximum(counts, 1.0)
+        rewards = cg.Bernoulli() if family == "bernoulli" else cg.Gaussian(sigma.tolist())
+        problem = cg.Problem(structure, None, rewards, bounds=None if family == "gaussian" else np.c_[low, high])
+        stopping, game, best = make_stopping(Uniform(), "mixture", problem, [0.05]), problem.game(), np.zeros(d)
+        game.answers.argmax(np.array([game.rewards.project(mean[a], a) for a in range(d)]), best)
+        value, leader, found = judge(stopping, problem, mean, counts, sigma, best), arms_of(best), []
+        for c, e, _, _, chance in [(1, 1, 1, 1, 1.0)] if family == "bernoulli" else SCALES:
+            n = [naive.ratio(x) for x in counts]
+            if family == "bernoulli":
+                weight, fees = n, [naive.true_regret(k, naive.ratio(x) * k) for k, x in zip(n, mean, strict=True)]
+            else:
+                prior = [naive.Fraction(c if a in leader else e) for a in range(d)]
+                weight = [k * k / (k + more) for k, more in zip(n, prior, strict=True)]
+                fees = [math.log1p(k / more) / 2 for k, more in zip(n, prior, strict=True)]
+            kind = "bernoulli" if family == "bernoulli" else "gaussian"
+            least, _ = naive.true_nearest(kind, sets, mean, weight, leader, sigma, low, high)
+            inside, outside = ([fees[a] for a in range(d) if (a in leader) == side] for side in (True, False))
+            dearest = max(inside) + max(outside) if exchange.swaps else sum(sorted(fees)[-exchange.most :])
+            found.append((float(least) - dearest + math.log(chance), float(least)))
+        truth, size = max(found)
+        assert value <= truth + 1e-9 * max(size, 1.0)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "boxed"])
+def test_no_pair_is_judged_above_its_mixture(family):
+    """Theorem 2: what exceeds the lowest threshold is at most the least F_ij of all pairs."""
+    rng, structure = np.random.default_rng(11), cg.Arms(3)
+    for _ in range(12):
+        mean, counts, sigma = wild(rng, 3, family)
+        low, high = box(rng, 3, family, mean)
+        problem = cg.Problem(
+            structure, None, cg.Gaussian(sigma.tolist()), bounds=None if family == "gaussian" else np.c_[low, high]
+        )
+        stopping, best = make_stopping(Uniform(), "mixture", problem, [0.05]), np.zeros(3)
+        problem.game().answers.argmax(np.clip(mean, low, high), best)
+        value, (i,) = judge(stopping, problem, mean, counts, sigma, best), arms_of(best)
+        if value > stopping.threshold.level(1, 0):
+            for j in set(range(3)) - {i}:
+                assert min(counts[i], counts[j]) > 0.0 and high[i] >= low[j]  # else nothing is certain
+                ends = max(low[i], low[j]), min(high[i], high[j])
+                if ends[0] <= ends[1]:
+                    arms = ((mean[a], counts[a], sigma[a]) for a in (i, j))
+                    truth = float(naive.true_mixture(SCALES, (*arms, *ends)))
+                    assert value <= truth + 1e-9 * max(truth, 1.0)
+
+
+def test_a_lead_is_what_the_estimates_say_and_not_what_adding_them_up_does():
+    """0.1 + 0.2 + 0.3 leads 0.6 by 2.8e-17 as these floats are, and by 1.1e-16 as they add up: the evidence was 16 times too high."""
+    structure, free = cg.Listed([(0, 1, 2), (3,)], 4), np.full(4, math.inf)
+    mean, counts, (best, rival, alternative) = np.array([0.1, 0.2, 0.3, 0.6]), np.full(4, 2.0**53), np.zeros((3, 4))
+    structure.part().argmax(mean, best)
+    value = structure.part().nearest(cg.Gaussian(1e-8).part(-free, free), mean, counts, best, rival, alternative)
+    truth, _ = naive.true_nearest("gaussian", structure.sets(), mean, counts, (0, 1, 2), [1e-8] * 4, -free, free)
+    assert arms_of(best) == (0, 1, 2) and value == pytest.approx(float(truth), rel=1e-9) and truth > 0
+
+
+def test_rare_events_are_told_apart_at_huge_counts():
+    """Two shares near 1e-15: a mean below 1e-12 was taken for that, and the evidence was 9,000 instead of 1."""
+    counts, mean = [9e15, 9e15], [9 / 9e15, 3 / 9e15]
+    found = cg.evidence(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), mean, [9 * 10**15] * 2)
+    truth, _ = naive.true_nearest("bernoulli", [(0,), (1,)], mean, counts, (0,), [1.0] * 2, [0.0] * 2, [1.0] * 2)
+    assert found.value == pytest.approx(float(truth), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1.0, 1e25])
+@pytest.mark.parametrize("name", ["braid", "matchings", "two of three pairs", "almost all", "oracle"])
+def test_the_unit_of_the_values_does_not_matter(name, scale):
+    """Multipliers and the prices of forced arms had a scale of their own: nothing was found below 1e-16."""
+    structure, rng = STRUCTURES[name], np.random.default_rng(2)
+    d, free = structure.d, np.full(structure.d, math.inf)
+    mean, counts = rng.normal(size=d), rng.integers(1, 50, d).astype(float)
+    values = []
+    for unit in (1.0, scale):
+        part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
+        part.argmax(unit * mean, best)
+        values.append(part.nearest(cg.Gaussian(0.3 * unit).part(-free, free), unit * mean, counts, best, rival, alternative))
+        assert structure.argmax(unit * mean) == structure.argmax(mean)
+    assert values[1] == pytest.approx(values[0], rel=1e-6 if name == "oracle" else 1e-9)
+
+
+@pytest.mark.parametrize(("structure", "module"), [(cg.Matchings(5, 5), cycles), (cg.grid_network(8), detour_search)])
+def test_a_search_that_gives_up_says_what_is_certain(monkeypatch, structure, module):
+    rng, d = np.random.default_rng(3), structure.d
+    lower = 0
+    for _ in range(30):
+        mean, counts = np.round(rng.uniform(0, 1, d), 2), rng.integers(1, 4, d).astype(float) ** 6
+        values = []
+        for limit in (200_000, 12):
+            monkeypatch.setattr(module, "LIMIT", limit)
+            part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
+            part.argmax(mean, best)
+            rewards = cg.Bernoulli().part(np.zeros(d), np.ones(d))
+            values.append(part.nearest(rewards, mean, counts, best, rival, alternative))
+            assert structure.contains(arms_of(rival)) and arms_of(rival) != arms_of(best)
+        assert 0.0 <= values[1] <= values[0] * (1.0 + 1e-9)
+        lower += values[1] < values[0] * (1.0 - 1e-9)
+    assert lower > 0
+
+
+def nearest_of_many(net, pairs, rewards, means, counts, bests, rival, alternative, out):
+    for k in range(means.shape[0]):
+        d = net.sign.size
+        out[0, k] = net.nearest(rewards, means[k], counts[k], bests[0, k], rival, alternative)
+        out[1, k] = pairs.nearest(rewards, means[k], counts[k], bests[1, k], rival, alternative)
+        for a in range(d):
+            out[2, k] += alternative[a] + rival[a] * a
+
+
+def test_both_engines_search_alike_over_wild_inputs():
+    net, pairs = STRUCTURES["paths"], cg.Matchings(2, 4, forbidden=[(0, 0)])
+    rng, d, found = np.random.default_rng(8), net.d, []
+    inputs = [wild(rng, d, "bernoulli") for _ in range(60)]
+    means, counts = np.array([one[0] for one in inputs]), np.array([one[1] for one in inputs])
+    for engine in (nearest_of_many, compiled_entry(nearest_of_many, False)):
+        parts, bests, out = (net.answer_part(), pairs.answer_part()), np.zeros((2, 60, d)), np.zeros((3, 60))
+        for k in range(60):
+            for which in range(2):
+                parts[which].argmax(means[k], bests[which, k])
+        engine(*parts, cg.Bernoulli().part(np.zeros(d), np.ones(d)), means, counts, bests, *np.zeros((2, d)), out)
+        found.append(out)
+    assert np.array_equal(*found)
