@@ -92,9 +92,10 @@ class Structure(Judge, Protocol):
         """A random set; uniform over the structure unless its documentation says otherwise."""
 
     def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """The nearest alternative, exactly: min over J != best and y with <1_J - 1_best, y> >= 0 of <weight, d(mean, y)>.
+        """The nearest alternative: min over J != best and y with <1_J - 1_best, y> >= 0 of <weight, d(mean, y)>.
 
         Writes J to `rival` and y to `alternative`. With weight = counts it is the generalised likelihood ratio.
+        What is returned stops runs: it may lie below the minimum, and must not lie above it by more than rounding (1e-9 of it).
         """
 
 
