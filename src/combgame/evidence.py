@@ -51,8 +51,9 @@ def evidence(
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
-    >>> cg.evidence(problem, [0.5, 0.1, 0.0], [100, 100, 100])
-    Evidence(answer=(0,), rival=(1,), value=4.0, threshold=None)
+    >>> found = cg.evidence(problem, [0.5, 0.1, 0.0], [100, 100, 100])
+    >>> found.answer, found.rival, round(found.value, 12)
+    ((0,), (1,), 4.0)
     >>> cg.evidence(problem, [0.9, 0.1, 0.0], [200, 200, 200], delta=0.05).certified
     True
     """
