@@ -6,6 +6,8 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import combgame as cg
 from combgame.judges import FINE, SPREAD, UnknownPart, beta_regret, least_chi_square
@@ -110,3 +112,33 @@ def test_both_engines_add_alike():
         recommend(run.game, run.seen, run.view)
         runs.append([x.tolist() for x in run.seen])
     assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("offset", [2.0**20, 2.0**33])
+def test_a_stated_sigma_of_a_few_last_digits_is_refused(offset):
+    """Tied arms whose values are rounded to multiples of u: at sigma = 4.5 u the rounding passed for a lead in up to half of all runs."""
+    sigma = 4.5 * np.spacing(offset)
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma))
+    for refused in (
+        lambda: cg.simulate(problem, [offset, offset * (1 - 1e-12)], runs=2),
+        lambda: cg.evidence(problem, [offset, offset], [3000, 3000], 0.05),
+        lambda: cg.Study(problem).observe({0: offset}),
+        lambda: cg.Study(problem).observe({0: [1.0, offset]}),
+        lambda: cg.Study(problem).observe({0: (offset, 10)}),
+    ):
+        with pytest.raises(cg.InputError, match="too large beside sigma"):
+            refused()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-200, 200), st.integers(0, 53), st.floats(-14, 14))
+def test_what_is_not_refused_is_right_to_a_hundredth_of_a_standard_error(power, n, ratio):
+    """The rounding of a mean, in units of its own standard error, is below 1 % for whatever is accepted; what is twice as fine is."""
+    sigma, n = 10.0 ** (power / 2), 2.0**n
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma))
+    value = sigma * 10.0**ratio
+    off = np.spacing(value) * np.sqrt(n) / sigma
+    if problem.coarse(0, value, n) is None:
+        assert off <= 0.0101 and value <= 1e9 * sigma * (1 + 1e-9)
+    else:
+        assert off > 0.0024 or value > 0.5e9 * sigma

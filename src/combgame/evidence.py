@@ -63,6 +63,10 @@ def evidence(
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
         raise InputError(f"estimates must lie in [{low}, {high}] for {problem.rewards!r}; got {mean.tolist()}.")
+    if delta is not None:
+        for a, (x, n) in enumerate(zip(mean, weight, strict=True)):
+            if n > 0.0 and (why := problem.coarse(a, x, n)) is not None:
+                raise InputError(f"estimates: arm {problem.label([a])}: {why}")
     known = problem.rewards.known
     if known != (spreads is None):
         raise InputError("spreads, the sample standard deviations per arm, are for Gaussian(known=False), and needed there.")

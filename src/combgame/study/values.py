@@ -55,11 +55,11 @@ def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
             raise InputError(
                 f"{at()}: a mean of {value[1]} values hides their spread, which is needed here; give the values as a list."
             )
-        return _mean(problem, at, _number(problem, at, value[0], single=False), int(value[1]))
+        return _mean(problem, at, _number(problem, arm, at, value[0], int(value[1])), int(value[1]))
     if isinstance(value, list | np.ndarray) and np.ndim(value) == 1:
         present = [x for x in value if not (x is None or (isinstance(x, float | np.floating) and math.isnan(x)))]
-        return [_number(problem, at, x) for x in present] or None
-    return _number(problem, at, value)
+        return [_number(problem, arm, at, x) for x in present] or None
+    return _number(problem, arm, at, value)
 
 
 def _mean(problem: Problem, at: Callable[[], str], mean: float, n: int) -> Entry:
@@ -73,7 +73,7 @@ def _mean(problem: Problem, at: Callable[[], str], mean: float, n: int) -> Entry
     return {"mean": mean, "n": n}
 
 
-def _number(problem: Problem, at: Callable[[], str], value: Any, single: bool = True) -> float:
+def _number(problem: Problem, arm: int, at: Callable[[], str], value: Any, n: int | None = None) -> float:
     if isinstance(value, str | bytes) or not isinstance(value, int | float | np.number | np.bool_) or isinstance(value, complex):
         raise InputError(f"{at()}: {value!r} must be a number, a list of replicates, (mean, n), or None for missing.")
     x, (low, high) = float(value), problem.rewards.values(problem.d)
@@ -83,8 +83,11 @@ def _number(problem: Problem, at: Callable[[], str], value: Any, single: bool = 
         raise InputError(
             f"{at()}: {x:g} is outside [{low:g}, {high:g}], where {problem.rewards!r} has its values; check the value."
         )
-    if single and problem.rewards.family == "bernoulli" and x not in (0.0, 1.0):
+    if n is None and problem.rewards.family == "bernoulli" and x not in (0.0, 1.0):
         raise InputError(f"{at()}: {x:g} must be 0 or 1; give a share of n results as (share, n).")
+    why = problem.coarse(arm, x, n or 1)
+    if why is not None:
+        raise InputError(f"{at()}: {why}")
     return x
 
 
