@@ -66,7 +66,13 @@ def cases():
                         if rule == "frank-wolfe" or (kind == "gaussian" and threshold == "stylised"):
                             if rule == "gcb-pe":
                                 threshold = "proved"
-                            yield f"{shape} {'arm' if answers else 'best'}, {kind}, {threshold}, {rule}", problem, means, rule, threshold
+                            yield (
+                                f"{shape} {'arm' if answers else 'best'}, {kind}, {threshold}, {rule}",
+                                problem,
+                                means,
+                                rule,
+                                threshold,
+                            )
 
 
 def outcome(problem, means, rule, threshold):
@@ -103,7 +109,12 @@ def values(problem):
 def fingerprint():
     """Of this machine's arithmetic: libraries for exp and log, and orders of summation, differ in last digits."""
     x = np.random.default_rng(0).uniform(0.1, 10.0, 4096)
-    parts = [np.exp(x), np.log(x), np.array([x @ x, x.sum()]), np.array([math.exp(y) + math.log(y) + math.lgamma(y) for y in x[:512]])]
+    parts = [
+        np.exp(x),
+        np.log(x),
+        np.array([x @ x, x.sum()]),
+        np.array([math.exp(y) + math.log(y) + math.lgamma(y) for y in x[:512]]),
+    ]
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
 
 

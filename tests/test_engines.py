@@ -125,7 +125,7 @@ from combgame.engines import compiled_entry
 from combgame.round import play
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 sim = cg.simulate(problem, [0.3, 0.25, 0.2], rule="ofw", runs=2, threshold="stylised", engine="compiled")
-stats = compiled_entry(play, True).stats
+stats = compiled_entry(play, True).entry.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), sim.rounds.tolist())
 """
 
@@ -152,9 +152,9 @@ def test_compilation_is_cached_until_any_source_changes_and_the_cache_does_not_g
     assert (hits, misses) == (0, 1) and changed != rounds
 
 
-def test_a_call_that_is_repeated_is_the_same_call():
-    """Its types are not looked at again while the arguments are the same objects; other ones, and other types, are."""
-    from combgame.engines import choose_engine, repeated
+def test_one_entry_serves_arguments_of_other_types():
+    """The key by which machine code is found tells classes, dtypes and layouts apart."""
+    from combgame.engines import choose_engine
     from combgame.protocols import View, blank
     from combgame.round import recommend
 
@@ -165,7 +165,7 @@ def test_a_call_that_is_repeated_is_the_same_call():
         return problem.game(), seen, view
 
     arms, sets = (cg.Problem(answers, rewards=cg.Gaussian(1.0)) for answers in (cg.Arms(4), cg.Subsets(5, 2)))
-    call = repeated(choose_engine("compiled", (arms.game(),), recommend))
+    call = choose_engine("compiled", (arms.game(),), recommend)
     for problem, seed in ((arms, 0), (sets, 1), (arms, 2)):
         game, seen, view = game_of(problem, seed)
         for again in range(3):
@@ -174,4 +174,76 @@ def test_a_call_that_is_repeated_is_the_same_call():
             twin = View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
             recommend(problem.game(), seen, twin)
             assert all(a.tolist() == b.tolist() for a, b in zip(view, twin, strict=True))
-    assert repeated(recommend) is recommend
+
+
+def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
+    from typing import NamedTuple
+
+    from numba import typeof
+
+    from combgame._numba import _key
+
+    class One(NamedTuple):
+        x: np.ndarray
+
+    class Two(NamedTuple):
+        x: np.ndarray
+
+    square, locked = np.zeros((3, 3)), np.zeros(3)
+    locked.flags.writeable = False
+    given = [
+        np.zeros(3), np.zeros(3, np.float32), np.zeros(3, np.int64), square,
+        np.asfortranarray(square + 1.0), square[:, 0], square[::2], locked,
+        1, 1.0, True, np.float64(1.0), np.int64(1), np.random.default_rng(0), One(np.zeros(3)), Two(np.zeros(3)), One(square[0]),
+        (1, 2.0), (1.0, 2), (One(locked), 1),
+    ]  # fmt: skip
+    for a in given:
+        for b in given:
+            assert (_key((a,), []) == _key((b,), [])) <= (typeof(a) == typeof(b)), (a, b)
+    with pytest.raises(TypeError):
+        _key((object(),), [])
+
+
+BOTH = """
+import numpy as np, warnings
+import combgame as cg
+from combgame import _borrow
+warnings.simplefilter("error")
+found = []
+for problem, means in (
+    (cg.Problem(cg.Matchings("ab", "xyz"), None, cg.Bernoulli()), [0.9, 0.2, 0.4, 0.3, 0.8, 0.1]),
+    (cg.Problem(cg.Paths(["sa", "sb", "ab", "at", "bt"], "s", "t"), None, cg.Gaussian(0.3)), [0.9, 0.2, 0.4, 0.3, 0.8]),
+):
+    sim = cg.simulate(problem, means, "lloo", [0.2, 0.01], "mixture", runs=20, max_rounds=2000, engine="compiled")
+    found.append([sim.stops.tolist(), sim.winners.tolist()])
+assert bool(_borrow.plain) == PLAIN
+print(found)
+"""
+
+
+def test_compiled_our_way_and_in_numbas_the_runs_are_the_same(tmp_path):
+    def run(way, plain):
+        environment = {**os.environ, "COMBGAME_COMPILER": way, "NUMBA_CACHE_DIR": str(tmp_path / way)}
+        command = [sys.executable, "-c", BOTH.replace("PLAIN", str(plain))]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert run("fast", False) == run("plain", True)
+
+
+def test_what_cannot_be_compiled_our_way_is_compiled_in_numbas(monkeypatch):
+    from combgame import _borrow
+    from combgame._numba import compiled
+
+    def fail(state):
+        raise RuntimeError("this function is beyond us")
+
+    monkeypatch.setattr(_borrow, "_lends", fail)
+    monkeypatch.setattr(_borrow, "plain", set())  # `_numba` has its own name for the set
+    monkeypatch.setattr("combgame._numba.plain", _borrow.plain)
+
+    def double(x):
+        return 2.0 * x
+
+    with pytest.warns(UserWarning, match="numba's own way"):
+        assert compiled(double, False)(2.0) == 4.0
+    assert _borrow.plain == {True}

@@ -63,6 +63,8 @@ LAYERS = [
     "numbering",
     "complexity",
     "round",
+    "_lazy",
+    "_borrow",
     "_numba",
     "engines",
     "judges",

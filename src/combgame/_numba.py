@@ -1,22 +1,39 @@
-"""Everything this package asks of numba, in one place; imported when something is first compiled."""
+"""Everything this package asks of numba, in one place; imported when something is first compiled.
+
+COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried; otherwise functions borrow what they are
+given (`_borrow.py`), and machine code is made once for a whole call (`_lazy.py`). The results are the same, to the last bit.
+"""
 
 import inspect
+import os
+import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from numba import config, njit, types
+import numba
+import numpy as np
+from numba import config, njit, typeof, types
 from numba.extending import overload_method, register_jitable
 
+from ._borrow import Borrowing, plain
+from ._lazy import lazily
 from ._marks import FUNCTIONS, PARTS
 from ._sources import digest
 
 UNCOMPILED = frozenset(  # nothing in these is compiled
     {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regrets.py", "study", "testing.py"}
 )
+TRIED = ("0.68.",)  # versions of numba whose private parts are as `_borrow.py` and `_lazy.py` need them
+INNER = {"no_cfunc_wrapper": True, "pipeline_class": Borrowing}  # of what only compiled code calls
+LAYOUT = 0x1 | 0x2 | 0x100 | 0x400  # contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
+SIMPLE = (bool, int, float, np.random.Generator)
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
 _SEEN = [0, 0]
+
+if os.environ.get("COMBGAME_COMPILER") == "plain" or not numba.__version__.startswith(TRIED):
+    plain.add(True)
 
 
 def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
@@ -26,21 +43,67 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     (A setting of the process: numba does not pass the option on to the functions that are called.)
     """
     teach()
-    body, sources = register_jitable(function), digest(UNCOMPILED)  # numba itself only looks at the file of the entry point
+    body = register_jitable(**INNER)(function)
+    sources = f"{digest(UNCOMPILED)} {bool(plain)}"  # numba itself only looks at the file of the entry point
 
-    @njit(nogil=True, error_model="numpy", cache=ours)
+    @njit(nogil=True, error_model="numpy", cache=ours, **INNER)
     def entry(*args):  # type: ignore[no-untyped-def]
         sources  # noqa: B018  (a closure variable is part of numba's key; other files are not)
         return body(*args)
 
-    def checked(*args):  # type: ignore[no-untyped-def]
-        before, config.BOUNDSCHECK = config.BOUNDSCHECK, 1
-        try:
-            return entry(*args)
-        finally:
-            config.BOUNDSCHECK = before
+    known: dict[Any, Callable[..., Any]] = {}  # by what numba's own dispatcher looks at, in twenty times the time
 
-    return entry if ours else checked
+    def call(*args):  # type: ignore[no-untyped-def]
+        try:
+            key = tuple(_key(args, []))
+        except TypeError:
+            key = None
+        run = known.get(key) if key is not None else None
+        if run is None:
+            run = _made(entry, typeof(args), ours)
+            if key is not None:
+                known[key] = run
+        return run(args)
+
+    call.entry = entry  # type: ignore[attr-defined]
+    return call
+
+
+def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
+    """The machine code for arguments of a type; what cannot be compiled our way is compiled in numba's."""
+    before, config.BOUNDSCHECK = config.BOUNDSCHECK, config.BOUNDSCHECK if ours else 1
+    try:
+        with lazily():
+            try:
+                entry.compile((kind,))
+            except Exception as error:
+                if plain:
+                    raise
+                plain.add(True)
+                try:
+                    entry.compile((kind,))
+                except Exception:
+                    plain.clear()  # it cannot be compiled at all
+                    raise
+                warnings.warn(f"combgame compiles in numba's own way from here on, which is slower: {error!r}", stacklevel=4)
+    finally:
+        config.BOUNDSCHECK = before
+    found: Callable[..., Any] = entry.get_overload((kind,))
+    return found
+
+
+def _key(values: tuple[Any, ...], found: list[Any]) -> list[Any]:
+    """All that numba's type of the arguments depends on; TypeError: something else is in them."""
+    for x in values:
+        kind = type(x)
+        found.append(kind)
+        if kind is np.ndarray:
+            found += x.dtype, x.ndim, x.flags.num & LAYOUT
+        elif isinstance(x, tuple):
+            _key(x, found)
+        elif kind not in SIMPLE and not isinstance(x, np.generic):
+            raise TypeError
+    return found
 
 
 def teach() -> None:
@@ -51,7 +114,7 @@ def teach() -> None:
     for function in FUNCTIONS:
         if function not in _REGISTERED:
             _REGISTERED.add(function)
-            register_jitable(function)
+            register_jitable(**INNER)(function)
     for part in PARTS:
         for name, method in vars(part).items():
             if inspect.isfunction(method) and not name.startswith("_"):
@@ -73,7 +136,7 @@ def _teach_verb(name: str, signature: inspect.Signature) -> None:
             return None if method is None else _bare(method)
 
         resolve.__signature__ = bare  # type: ignore[attr-defined]
-        overload_method(kind, name)(resolve)
+        overload_method(kind, name, jit_options=INNER)(resolve)
 
 
 def _bare(method: FunctionType) -> FunctionType:

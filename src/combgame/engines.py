@@ -3,7 +3,6 @@
 import functools
 import importlib.util
 import inspect
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,29 +42,6 @@ def choose_engine(engine: str, parts: tuple[Any, ...], function: Callable[..., A
         why = f"{type(foreign).__name__} is not a NamedTuple part" if foreign is not None else "numba is not installed"
         raise EngineError(f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'.")
     return function
-
-
-def repeated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, for one caller that gives the very same arguments again and again.
-
-    numba looks at the type of every array in the arguments at every call (1 ms for 80 of them); here only when one is another object.
-    """
-    if not hasattr(function, "get_overload"):  # interpreted, or compiled with checks
-        return function
-    from numba import typeof
-
-    last: tuple[Any, ...] = ()
-    run: Callable[..., Any] = function
-
-    def call(*args: Any) -> Any:
-        nonlocal last, run
-        if len(args) == len(last) and all(map(operator.is_, args, last)):
-            return run(args)
-        result = function(*args)
-        last, run = args, function.get_overload((typeof(args),))
-        return result
-
-    return call
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines import choose_engine, own_bounds, repeated
+from ..engines import choose_engine, own_bounds
 from ..judges import PairJudgePart
 from ..numbering import own_numbers
 from ..problem import Problem
@@ -37,7 +37,7 @@ class Side:
         if stopping.watch is not None:
             self.game = stopping.watch(self.game, self.threshold, self.seen)
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
-        self._recommend = repeated(choose_engine(engine, (self.game,), recommend))
+        self._recommend = choose_engine(engine, (self.game,), recommend)
 
     def recommend(self) -> None:
         self._recommend(self.game, self.seen, self.view)
@@ -73,7 +73,7 @@ class Fold:
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
         self.plan = Side(mine, stopping, blank(problem.d), self.engine)
-        self._advise = repeated(choose_engine(self.engine, (self.plan.game, self.rule), advise))
+        self._advise = choose_engine(self.engine, (self.plan.game, self.rule), advise)
 
     @property
     def changes(self) -> int:

@@ -1,0 +1,86 @@
+"""Machine code is made once for a whole call, not once for every function in it.
+
+numba makes machine code of every function that it compiles, with all that it calls inside; of these only the outermost is ever run. A
+`LazyLibrary` stays LLVM code if only compiled code can call it. One that Python can call is linked with everything that it needs,
+optimised once, and made machine code once. This leans on private parts of numba: `_numba.py` says for which versions.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core import codegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import lookup_environment
+from numba.core.registry import cpu_target
+
+
+class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    inner = False  # nothing but its own LLVM code so far
+
+    def finalize(self) -> None:
+        if any(f.name.startswith(("_ZN7cpython", "cfunc.")) and not f.is_declaration for f in self._final_module.functions):
+            self._whole()
+        else:
+            self._finalize_dynamic_globals()
+            self.inner = self._finalized = True
+
+    def _needs(self, found: dict[Any, None]) -> dict[Any, None]:
+        for library in self._linking_libraries:
+            if library not in found:
+                found[library] = None
+                if isinstance(library, LazyLibrary) and library.inner:
+                    library._needs(found)
+        return found
+
+    def _whole(self) -> None:
+        """`CPUCodeLibrary.finalize`, with what the linked libraries need in turn."""
+        self.inner, self._finalized, self._shared_module = False, False, None
+        self._dynamic_globals: list[Any] = []
+        codegen.require_global_compiler_lock()
+        self._codegen._check_llvm_bugs()
+        for library in self._needs({}):
+            self._reload_init.update(library._reload_init)
+            own = codegen.JITCodeLibrary._get_module_for_linking
+            self._final_module.link_in(own(library), preserve=True)
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+        for variable in self._final_module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv"):
+                env = lookup_environment(variable.name)
+                if env is not None:
+                    self._codegen.set_env(variable.name, env)
+
+    def _get_module_for_linking(self) -> Any:
+        """For a library that is not lazy: as numba makes it."""
+        self._ensure_finalized()
+        if self.inner:
+            self._whole()
+        return super()._get_module_for_linking()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        if self.inner:
+            if not any(f.name == name and not f.is_declaration for f in self._final_module.functions):
+                return 0
+            self._whole()
+        return int(super().get_pointer_to_function(name))
+
+
+@contextmanager
+def lazily() -> Iterator[None]:
+    """While lazy libraries are made: what an environment is for is told when there is machine code that looks at it."""
+    generator = cpu_target.target_context.codegen()
+    with global_compiler_lock:
+        plain = generator.set_env
+
+        def set_env(name: str, env: Any) -> None:
+            if generator._engine.is_symbol_defined(name):
+                plain(name, env)
+
+        generator.set_env = set_env
+        try:
+            yield
+        finally:
+            del generator.set_env
