@@ -212,7 +212,7 @@ warnings.simplefilter("error")
 found = []
 for problem, means in (
     (cg.Problem(cg.Matchings("ab", "xyz"), None, cg.Bernoulli()), [0.9, 0.2, 0.4, 0.3, 0.8, 0.1]),
-    (cg.Problem(cg.Paths(["sa", "sb", "ab", "at", "bt"], "s", "t"), None, cg.Gaussian(0.3)), [0.9, 0.2, 0.4, 0.3, 0.8]),
+    (cg.Problem(cg.Paths(list(map(tuple, ["sa", "sb", "ab", "at", "bt"])), "s", "t"), None, cg.Gaussian(0.3)), [0.9, 0.2, 0.4, 0.3, 0.8]),
 ):
     sim = cg.simulate(problem, means, "lloo", [0.2, 0.01], "mixture", runs=20, max_rounds=2000, engine="compiled")
     found.append([sim.stops.tolist(), sim.winners.tolist()])

@@ -504,7 +504,8 @@ def test_evidence_where_bounds_decide_and_where_numbers_end():
     found = cg.evidence(apart, [2.5, 0.5], [5, 5], delta=0.1, threshold="mixture")
     assert found.certified and found.value == math.inf and found.threshold == pytest.approx(math.log(10))
     extreme = cg.Problem(cg.Arms(2), None, cg.Gaussian([1e-80, 1e80]))
-    assert not cg.evidence(extreme, [1e80, 0.0], [100, 100], delta=0.1, threshold="mixture").certified
+    assert not cg.evidence(extreme, [1e-72, 0.0], [100, 100], delta=0.1, threshold="mixture").certified
+    assert not cg.evidence(extreme, [1e-72, 1e80], [0, 100], delta=0.1, threshold="mixture").certified
 
 
 def test_evidence_with_unknown_variances():

@@ -360,7 +360,7 @@ def test_retracting_leaves_no_rounding_behind():
     study = cg.Study(PROBLEM)
     first = study.ask()
     study.tell(first, dict.fromkeys(first.arms, 0.3))
-    number = study.observe({first.arms[0]: 1e20}, reason="a slip of the finger")
+    number = study.observe({first.arms[0]: 2e7}, reason="a slip of the finger")
     study.retract(number, "typed the date")
     assert fold_of(study).state.seen.sums[first.arms[0]] == 0.3
     with pytest.raises(cg.StudyError, match="nothing to retract"):
