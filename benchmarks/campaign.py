@@ -14,9 +14,10 @@ from made import save
 
 from combgame.campaign import Campaign
 from combgame.campaign.opening import open_store
-from combgame.campaign.report import markdown, rows
+from combgame.campaign.report import rows
 from combgame.paper.experiments import FIVE
 from combgame.paper.instances import DIMENSIONS, matroid
+from combgame.report.tables import markdown
 
 MODES = {
     "one process": (1, None),

@@ -11,7 +11,7 @@ from limit import instances
 from made import save
 
 import combgame as cg
-from combgame.campaign.report import markdown
+from combgame.report.tables import markdown
 
 DELTAS = [10.0**-k for k in range(1, 13)]
 CHOSEN = (

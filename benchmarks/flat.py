@@ -17,9 +17,9 @@ from tqdm import tqdm
 
 import combgame as cg
 from combgame.presets import PRESETS
-from combgame.simulate import Run
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
 from combgame.structures import StructureBase
-from combgame.thresholds import NEVER
 
 RULES = [name for name in ("product-adahedge", "frank-wolfe", "lloo") if name in PRESETS]
 SUBSETS = [(5, 2), (10, 3), (15, 5), (20, 8), (25, 12), (32, 14), (40, 1), (40, 3), (40, 10), (40, 20), (43, 21)]

@@ -22,11 +22,11 @@ import numpy as np
 from made import save
 
 import combgame as cg
-from combgame.campaign.report import markdown
-from combgame.coverings import start_sets, table
-from combgame.protocols import Floats
+from combgame.game.records import Floats
+from combgame.report.tables import markdown
 from combgame.rules.base import FixedSetup, RuleBase
-from combgame.simulate import error_interval
+from combgame.rules.starts import start_sets, table
+from combgame.simulate.result import error_interval
 
 DELTAS = (0.2, 0.1, 0.05)
 ALL = ("mixture", "gaussian", "gaussian-counts", "sub-gaussian", "sub-gaussian-counts")

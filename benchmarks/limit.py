@@ -13,8 +13,8 @@ from made import save
 
 import combgame as cg
 from combgame.campaign import Instance
-from combgame.campaign.report import markdown
 from combgame.paper.experiments import experiments
+from combgame.report.tables import markdown
 
 FAMILIES = ("figure1", "uniform-matroid-k2", "grid", "line2", "line3", "almost-all")
 HEAD = [

@@ -17,9 +17,9 @@ from made import save
 
 import combgame as cg
 from combgame.campaign import Instance
-from combgame.campaign.report import markdown
 from combgame.paper.experiments import SCALE
 from combgame.paper.instances import grid, line, matroid
+from combgame.report.tables import markdown
 
 RULES = ("hedge", "adahedge", "ofw", "lloo", "frank-wolfe", "product-adahedge", "uniform", "gcb-pe")
 HEAD = ["instance", "rule", "runs", "listed", "reversed", "relabelled", "z", "chance"]

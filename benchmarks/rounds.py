@@ -16,10 +16,10 @@ from made import PYTHON, save
 from tqdm import tqdm
 
 import combgame as cg
+from combgame.game.round import play
 from combgame.paper.instances import matroid_means as means
-from combgame.round import play
-from combgame.simulate import Run
-from combgame.thresholds import NEVER
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
 
 RULES = {
     "uniform": cg.Uniform(),

@@ -19,10 +19,10 @@ from numba import njit
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 import combgame as cg
-from combgame._numba import teach
-from combgame.simulate import Run
-from combgame.structures.base import vector
-from combgame.thresholds import NEVER
+from combgame.game.numba import teach
+from combgame.game.records import vector
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
 
 
 def many_argmax(part, score, out, n):

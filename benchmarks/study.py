@@ -18,8 +18,8 @@ import numpy as np
 from made import PYTHON, save
 
 import combgame as cg
-from combgame.campaign.report import markdown
 from combgame.paper.instances import matroid
+from combgame.report.tables import markdown
 
 NEVER = 1e-200  # a delta at which nothing stops
 

@@ -10,7 +10,7 @@ from limit import instances
 from made import save
 
 import combgame as cg
-from combgame.campaign.report import markdown
+from combgame.report.tables import markdown
 
 THRESHOLDS = ("stylised", "mixture", "gaussian-counts", "gaussian")
 HEAD = ["family", "instance", *THRESHOLDS, "mixture / gaussian", "mixture with unknown variances", "errors"]

@@ -32,7 +32,7 @@ def combgame(*words: str, storage: str) -> tuple[int, str]:
     command = [
         sys.executable,
         "-c",
-        "from combgame.cli import main; main()",
+        "from combgame.cli.app import main; main()",
         "study",
         *words,
         "--storage",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from combgame import numbering
+from combgame.simulate import numbering
 
 # the same examples every time, and no judgement by the clock: no luck in CI
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

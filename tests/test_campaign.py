@@ -21,12 +21,13 @@ from scipy.stats import binomtest
 
 import combgame as cg
 from combgame.campaign import execute, opening, pools, store
-from combgame.campaign.lock import Lock, lock_path
 from combgame.campaign.opening import open_store
 from combgame.campaign.report import rows, show
 from combgame.campaign.store import Chunk, Row, Store
 from combgame.rules.uniform import Uniform
-from combgame.simulate import Bench, error_interval
+from combgame.simulate.bench import Bench
+from combgame.simulate.result import error_interval
+from combgame.storage.lock import Lock, lock_path
 
 MEANS = (0.5, 0.3, 0.2, 0.1)
 PROBLEM = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -782,7 +783,7 @@ import resource, sys
 size = int(sys.argv.pop(1))
 if size:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-from combgame.cli import main
+from combgame.cli.app import main
 main()
 """
 
@@ -849,7 +850,7 @@ def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
 HOLDER = """
 import sys
 from pathlib import Path
-from combgame.campaign.lock import Lock
+from combgame.storage.lock import Lock
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -886,7 +887,7 @@ def test_one_process_writes_at_a_time(tmp_path, capsys):
 
 def command(capsys, *words):
     """The command line in this process: how it ended, and what it wrote."""
-    from combgame.cli import main
+    from combgame.cli.app import main
 
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:

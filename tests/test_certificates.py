@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.engines import compiled_entry
-from combgame.rules import Uniform
-from combgame.stopping import SCALES, judge, make_stopping
-from combgame.structures import cycles, detour_search
-from combgame.structures.base import arms_of
+from combgame.game.engines import compiled_entry
+from combgame.game.records import arms_of
+from combgame.stopping.mixture import SCALES
+from combgame.stopping.names import make_stopping
+from combgame.structures.nearest import cycles, detour_search
+from combgame.theory.limit import judge
 
 from . import naive
 
@@ -137,7 +138,7 @@ def test_no_judge_says_more_than_its_theorem(name, family):
             mean = np.round(mean * counts) / np.maximum(counts, 1.0)
         rewards = cg.Bernoulli() if family == "bernoulli" else cg.Gaussian(sigma.tolist())
         problem = cg.Problem(structure, None, rewards, bounds=None if family == "gaussian" else np.c_[low, high])
-        stopping, game, best = make_stopping(Uniform(), "mixture", problem, [0.05]), problem.game(), np.zeros(d)
+        stopping, game, best = make_stopping("mixture", problem, [0.05]), problem.game(), np.zeros(d)
         game.answers.argmax(np.array([game.rewards.project(mean[a], a) for a in range(d)]), best)
         value, leader, found = judge(stopping, problem, mean, counts, sigma, best), arms_of(best), []
         for c, e, _, _, chance in [(1, 1, 1, 1, 1.0)] if family == "bernoulli" else SCALES:
@@ -167,7 +168,7 @@ def test_no_pair_is_judged_above_its_mixture(family):
         problem = cg.Problem(
             structure, None, cg.Gaussian(sigma.tolist()), bounds=None if family == "gaussian" else np.c_[low, high]
         )
-        stopping, best = make_stopping(Uniform(), "mixture", problem, [0.05]), np.zeros(3)
+        stopping, best = make_stopping("mixture", problem, [0.05]), np.zeros(3)
         problem.game().answers.argmax(np.clip(mean, low, high), best)
         value, (i,) = judge(stopping, problem, mean, counts, sigma, best), arms_of(best)
         if value > stopping.threshold.level(1, 0):

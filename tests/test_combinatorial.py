@@ -12,13 +12,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
+from combgame.game.records import arms_of, vector
 from combgame.rewards.base import differ
-from combgame.simulate import Run, make_bench
-from combgame.structures.base import arms_of, vector
-from combgame.structures.bracket import BracketPart
-from combgame.structures.forests import forests
+from combgame.simulate.bench import make_bench
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
+from combgame.structures.graphs.forests import forests
+from combgame.structures.nearest.bracket import BracketPart
 from combgame.testing import check_structure, same
-from combgame.thresholds import NEVER
 
 from . import naive
 

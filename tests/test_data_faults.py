@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 import combgame as cg
-from combgame import cli
 from combgame.campaign.opening import open_store
-from combgame.study import copying, interrupts
-from combgame.study.interrupts import deferred
-from combgame.study.opening import open_storage
-from combgame.study.same_file import SameFile
+from combgame.cli import app as cli
+from combgame.storage import copying, interrupts
+from combgame.storage.interrupts import deferred
+from combgame.storage.opening import open_storage
+from combgame.storage.same_file import SameFile
 
 from .test_study import HARD, PROBLEM
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.simulate import Run
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
 from combgame.testing import check_learner, check_rule, same
-from combgame.thresholds import NEVER
 
 ROUNDS = 5000
 
@@ -105,7 +105,7 @@ class Stranger(NamedTuple):
 
 
 def test_a_part_that_does_not_fit_the_verbs_is_said():
-    from combgame.engines import choose_engine
+    from combgame.game.engines import choose_engine
 
     with pytest.raises(cg.EngineError, match=r"Clash\.choose has the name of a verb"):
         choose_engine("auto", (Clash(1, 2),))
@@ -121,8 +121,8 @@ def test_conformance_checks_pass_for_our_own_parts():
 
 SCRIPT = """
 import combgame as cg
-from combgame.engines import compiled_entry
-from combgame.round import play
+from combgame.game.engines import compiled_entry
+from combgame.game.round import play
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 sim = cg.simulate(problem, [0.3, 0.25, 0.2], rule="ofw", runs=2, threshold="stylised", engine="compiled")
 stats = compiled_entry(play, True).entry.stats
@@ -146,7 +146,7 @@ def test_compilation_is_cached_until_any_source_changes_and_the_cache_does_not_g
     assert (hits, misses) == (0, 1)
     assert run() == (1, 0, rounds, files)  # a second process reuses it
     assert run() == (1, 0, rounds, files)  # and it does not grow
-    bonus = package / "bonuses.py"  # not the file of the entry point, which is all that numba looks at
+    bonus = package / "rules" / "bonuses.py"  # not the file of the entry point, which is all that numba looks at
     bonus.write_text(bonus.read_text().replace("self.scale * math.log(max(t, 1))", "9.0 * math.log(max(t, 1))"))
     hits, misses, changed, _ = run()
     assert (hits, misses) == (0, 1) and changed != rounds
@@ -154,9 +154,9 @@ def test_compilation_is_cached_until_any_source_changes_and_the_cache_does_not_g
 
 def test_one_entry_serves_arguments_of_other_types():
     """The key by which machine code is found tells classes, dtypes and layouts apart."""
-    from combgame.engines import choose_engine
-    from combgame.protocols import View, blank
-    from combgame.round import recommend
+    from combgame.game.engines import choose_engine
+    from combgame.game.records import View, blank
+    from combgame.game.round import recommend
 
     def game_of(problem, seed):
         seen, view = blank(problem.d), View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
@@ -181,7 +181,7 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
 
     from numba import typeof
 
-    from combgame._numba import _key
+    from combgame.game.numba import _key
 
     class One(NamedTuple):
         x: np.ndarray
@@ -207,7 +207,7 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
 BOTH = """
 import numpy as np, warnings
 import combgame as cg
-from combgame import _borrow
+from combgame.game.numba import borrow as _borrow
 warnings.simplefilter("error")
 found = []
 for problem, means in (
@@ -231,15 +231,15 @@ def test_compiled_our_way_and_in_numbas_the_runs_are_the_same(tmp_path):
 
 
 def test_what_cannot_be_compiled_our_way_is_compiled_in_numbas(monkeypatch):
-    from combgame import _borrow
-    from combgame._numba import compiled
+    from combgame.game.numba import borrow as _borrow
+    from combgame.game.numba import compiled
 
     def fail(state):
         raise RuntimeError("this function is beyond us")
 
     monkeypatch.setattr(_borrow, "_lends", fail)
-    monkeypatch.setattr(_borrow, "plain", set())  # `_numba` has its own name for the set
-    monkeypatch.setattr("combgame._numba.plain", _borrow.plain)
+    monkeypatch.setattr(_borrow, "plain", set())  # its package has its own name for the set
+    monkeypatch.setattr("combgame.game.numba.plain", _borrow.plain)
 
     def double(x):
         return 2.0 * x

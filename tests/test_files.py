@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.files import STRUCTURES, identity, problem_from, problem_to, read_problem, read_toml, rule_from, rule_to
+from combgame.data import STRUCTURES, identity, problem_from, problem_to, read_problem, read_toml, rule_from, rule_to
 from combgame.learners import LearnerBase
 from combgame.presets import PRESETS
 from combgame.rules import RuleBase

@@ -11,9 +11,9 @@ import combgame as cg
 from combgame.campaign import report
 from combgame.rewards.base import RewardsBase
 from combgame.rewards.gaussian import GaussianPart, gaussian_part
-from combgame.stopping import make_stopping
+from combgame.rules.base import stopping_of
+from combgame.stopping.theorem2 import validity
 from combgame.testing import check_structure
-from combgame.thresholds import validity
 
 MEANS = [1.0, 0.5, 0.2, 0.0]
 
@@ -68,7 +68,7 @@ ORACLE = cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4, con
 
 
 def label(problem, threshold="mixture", rule="uniform"):
-    return make_stopping(cg.GCBPE() if rule == "gcb-pe" else cg.Uniform(), threshold, problem, [0.1]).validity
+    return stopping_of(cg.GCBPE() if rule == "gcb-pe" else cg.Uniform(), threshold, problem, [0.1]).validity
 
 
 @pytest.mark.parametrize("rewards", [Cauchy(), Skewed(1.0)])

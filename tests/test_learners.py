@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame._numba import compiled
-from combgame.catalogue import enlarge_catalogue, make_catalogue, make_mixture
+from combgame.game.catalogue import enlarge_catalogue, make_catalogue, make_mixture
+from combgame.game.numba import compiled
+from combgame.game.records import vector
 from combgame.learners.base import Seating
 from combgame.learners.support import make_support
-from combgame.structures.base import vector
 
 from . import naive
 

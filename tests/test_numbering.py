@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import ks_2samp
 
 import combgame as cg
-from combgame import numbering
 from combgame.errors import InputError
 from combgame.presets import PRESETS
-from combgame.simulate import make_bench
+from combgame.simulate import numbering
+from combgame.simulate.bench import make_bench
 
 EDGES = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t"), ("a", "t")]
 LINKS = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4)]

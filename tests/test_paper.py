@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from typer.testing import CliRunner
 
 import combgame as cg
-from combgame.cli import app
+from combgame.cli.app import app
 from combgame.learners import LearnerBase
 from combgame.learners.base import Record
 from combgame.paper import TITLES, tables, timing
@@ -26,9 +26,10 @@ from combgame.paper.make import digitised, read, write
 from combgame.paper.page import page
 from combgame.rules.gcb_pe import beta_sigma
 from combgame.rules.ledger import TAKEN
-from combgame.simulate import Bench, Run, make_bench
+from combgame.simulate.bench import Bench, make_bench
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
 from combgame.structures import StructureBase
-from combgame.thresholds import NEVER
 
 ROOT = Path(__file__).parent.parent
 

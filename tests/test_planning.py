@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import combgame as cg
-from combgame.cli import app
-from combgame.thresholds import make_threshold
+from combgame.cli.app import app
+from combgame.stopping.names import make_threshold
 
 PROBLEM = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=["w", "x", "y", "z"])
 MEANS = [0.5, 0.4, 0.3, 0.1]
@@ -242,7 +242,7 @@ def test_the_command_line_prints_the_same(tmp_path):
 def test_the_command_line_ends_with_a_sentence_and_2_on_errors(tmp_path):
     path = tmp_path / "four.toml"
     path.write_text(FILE)
-    code = "import sys; from combgame.cli import main; main()"
+    code = "import sys; from combgame.cli.app import main; main()"
     for more in ([], ["--rule", "best"], ["--shrink", "-1"]):
         ended = subprocess.run([sys.executable, "-c", code, "plan", str(path), *more], capture_output=True, text=True)
         assert ended.returncode == 2 and ended.stderr.startswith("combgame: ") and ended.stderr.count("\n") == 1

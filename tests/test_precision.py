@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.judges import FINE, SPREAD, UnknownPart, beta_regret, least_chi_square
-from combgame.protocols import blank
-from combgame.round import note, recommend
-from combgame.simulate import make_bench
+from combgame.game.records import blank
+from combgame.game.round import note, recommend
+from combgame.simulate.bench import make_bench
+from combgame.stopping.bernoulli import beta_regret
+from combgame.stopping.variances import FINE, SPREAD, UnknownPart, least_chi_square
 
 mpmath.mp.dps = 50
 COUNTS = [1, 2, 3, 15, 16, 17, 33, 100, 1e4, 1e6, 1e8, 1e10, 1e12, 1e14, 2.0**53]

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame._numba import compiled
+from combgame.game.numba import compiled
+from combgame.game.records import arms_of
 from combgame.learners.product_hedge import product_hedge
-from combgame.simulate import Run
-from combgame.structures.base import arms_of
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
 from combgame.testing import check_rule
-from combgame.thresholds import NEVER
 
 from . import naive
 from .test_engines import both
@@ -216,7 +216,7 @@ SIGMA, CLOSE = [0.3, 0.26, 0.35, 0.22, 0.31], np.array([0.32, 0.36, 0.31, 0.47, 
 @pytest.mark.parametrize("bonus", ["stylised", "theory"])
 def test_every_action_is_the_one_that_enumeration_would_play(bonus):
     """450 rounds, three seeds. Ties are decided by rounding, so the twin goes along, and says how far from the best an action was."""
-    from combgame.bonuses import make_bonus
+    from combgame.rules.bonuses import make_bonus
 
     structure, answers = cg.Subsets(5, 2), [(0, 1, 2), (3, 4)]
     problem, rule = cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA)), cg.ProductAdaHedge(bonus)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.presets import make_rule
-from combgame.stopping import make_stopping
-from combgame.study.events import Event
+from combgame.stopping.names import make_stopping
+from combgame.storage.events import Event
 from combgame.study.fold import Fold
 from combgame.study.retractions import spent
 from combgame.study.setting import check_setting
@@ -149,7 +148,7 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
     twin = fold_of(other)
     t = int(fold.state.seen.clock[0])
     assert fold.told.threshold.level(t, 0) == twin.told.threshold.level(t, 0)
-    alone = make_stopping(make_rule("uniform"), threshold, problem, [0.1 / 20])
+    alone = make_stopping(threshold, problem, [0.1 / 20])
     assert fold.stopping.threshold.level(t, 0) == alone.threshold.level(t, 0)
     assert fold.told.view.evidence[0] == pytest.approx(twin.told.view.evidence[0], rel=1e-9)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.protocols import blank
+from combgame.game.records import blank
 from combgame.rewards.base import differ
 from combgame.rules.combgame import optimism
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.complexity import root
-from combgame.thresholds import make_threshold
+from combgame.stopping.names import make_threshold
+from combgame.theory.limit import root
 
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.2), names=["a", "b", "c", "d", "e"])
 MEANS = [0.5, 0.35, 0.3, 0.2, 0.1]
@@ -35,9 +35,9 @@ def test_several_deltas_come_from_the_same_runs():
 
 
 def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
-    from combgame.numbering import OWN, drawn
     from combgame.presets import make_rule
-    from combgame.simulate import Run
+    from combgame.simulate.numbering import OWN, drawn
+    from combgame.simulate.run import Run
 
     threshold, order = make_threshold("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
     run = Run(PROBLEM, make_rule("uniform").setup(PROBLEM), threshold, np.array(MEANS)[order], 1, 0, 0, "python")

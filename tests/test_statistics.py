@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta
 
 import combgame as cg
-from combgame import numbering
+from combgame.simulate import numbering
 
 MEANS = {5: [0.3, 0.29, 0.28, 0.23, 0.2], 10: [0.3, 0.29, 0.28, 0.232, 0.224, 0.207, 0.2, 0.192, 0.182, 0.176]}
 REFERENCE = {  # mean rounds of an independent implementation, 300 runs

@@ -12,13 +12,17 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
 import combgame as cg
-from combgame.judges import FINE, SPREAD, ConstantPart, UnknownPart, beta_regret, beyond, least_chi_square, tail
-from combgame.protocols import blank
-from combgame.round import STOPPED, note
-from combgame.rules import Uniform
-from combgame.simulate import Run
-from combgame.stopping import SCALES, judge, limit, make_stopping
-from combgame.thresholds import c_gaussian, t_function
+from combgame.game.records import blank
+from combgame.game.round import STOPPED, note
+from combgame.simulate.run import Run
+from combgame.stopping.bernoulli import beta_regret
+from combgame.stopping.fees import ConstantPart
+from combgame.stopping.mixture import SCALES
+from combgame.stopping.names import make_stopping
+from combgame.stopping.pairs import beyond, tail
+from combgame.stopping.theorem2 import c_gaussian, t_function
+from combgame.stopping.variances import FINE, SPREAD, UnknownPart, least_chi_square
+from combgame.theory.limit import judge, limit
 
 from . import naive
 
@@ -162,7 +166,7 @@ def test_exchange_covers_every_wrong_answer(kind):
 
 
 def watched(problem, threshold, mean, counts, squares=None, epsilon=0.0, delta=0.1):
-    stopping = make_stopping(Uniform(), threshold, problem, [delta], epsilon=epsilon)
+    stopping = make_stopping(threshold, problem, [delta], epsilon=epsilon)
     seen, game = blank(problem.d), problem.game()
     seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, mean * counts
     if squares is not None:
@@ -399,7 +403,7 @@ def test_epsilon_never_overstates(kind, seed, epsilon):
 def test_the_rules_of_an_unknown_variance():
     """Sums of squares are those of the values; the rules see the pooled estimates, the judge the upper bounds."""
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian([0.1, 0.2, 0.3, 0.4], known=False))
-    stopping = make_stopping(Uniform(), "mixture", problem, [1e-9])
+    stopping = make_stopping("mixture", problem, [1e-9])
     run = Run(
         problem,
         cg.FrankWolfe().setup(problem),
@@ -454,7 +458,7 @@ def test_the_engines_agree(case):
 def test_a_run_in_steps_is_the_run_in_one_go():
     """Looking again at the same round, as a run that goes on does, changes nothing."""
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2))
-    stopping = make_stopping(Uniform(), "mixture", problem, [0.1])
+    stopping = make_stopping("mixture", problem, [0.1])
     ends = []
     for steps in ([10_000], range(1, 10_000)):
         run = Run(
@@ -492,7 +496,7 @@ def test_evidence_says_what_a_run_would_do(seed, threshold):
     mean, counts = rng.normal(size=5), rng.integers(2, 60, 5).astype(float)
     found = cg.evidence(problem, mean, counts, delta=0.1, threshold=threshold)
     assert found.value == cg.evidence(problem, mean, counts).value
-    stopping = make_stopping(Uniform(), threshold, problem, [0.1])
+    stopping = make_stopping(threshold, problem, [0.1])
     best = np.zeros(5)
     best[list(found.answer)] = 1.0
     value = judge(stopping, problem, mean, counts, np.full(5, 0.3), best)
@@ -526,24 +530,24 @@ def test_the_limit_is_where_a_run_with_exact_estimates_stops():
     means = np.array([0.3, 0.29, 0.28, 0.23, 0.2])
     solved = cg.complexity(problem, means)
     for name in ("mixture", "gaussian-counts"):
-        stopping = make_stopping(Uniform(), name, problem, [0.1, 0.001])
+        stopping = make_stopping(name, problem, [0.1, 0.001])
         first, second = (limit(stopping, problem, means, solved, k) for k in range(2))
         assert first < second < math.inf
         near = judge(stopping, problem, means, first * np.array([1, 1, 0.9, 0.06, 0.04]), np.full(5, 0.1), np.eye(5)[0])
         assert near == pytest.approx(stopping.threshold.level(0, 0), rel=0.3)
-    assert limit(make_stopping(Uniform(), "stylised", problem, [0.1]), problem, means, solved) == pytest.approx(1776, abs=2)
-    assert limit(make_stopping(Uniform(), "mixture", problem, [0.1]), problem, means, solved) < 0.6 * limit(
-        make_stopping(Uniform(), "gaussian", problem, [0.1]), problem, means, solved
+    assert limit(make_stopping("stylised", problem, [0.1]), problem, means, solved) == pytest.approx(1776, abs=2)
+    assert limit(make_stopping("mixture", problem, [0.1]), problem, means, solved) < 0.6 * limit(
+        make_stopping("gaussian", problem, [0.1]), problem, means, solved
     )
 
 
 def test_labels():
     for rewards in (cg.Gaussian(0.1), cg.Gaussian(known=False), cg.Bernoulli(), cg.Bounded(0, 1)):
         problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), rewards)
-        assert make_stopping(Uniform(), "mixture", problem, [0.1]).validity.proved
+        assert make_stopping("mixture", problem, [0.1]).validity.proved
     coin = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli())
-    assert not make_stopping(Uniform(), "gaussian-counts", coin, [0.1]).validity.proved
-    assert make_stopping(Uniform(), "proved", cg.Problem(cg.Arms(3), None, cg.Gaussian(known=False)), [0.1]).name == "mixture"
+    assert not make_stopping("gaussian-counts", coin, [0.1]).validity.proved
+    assert make_stopping("proved", cg.Problem(cg.Arms(3), None, cg.Gaussian(known=False)), [0.1]).name == "mixture"
 
 
 def test_bad_input_is_said_in_a_sentence():
@@ -557,8 +561,8 @@ def test_bad_input_is_said_in_a_sentence():
         "epsilon = nan must": lambda: cg.simulate(problem, means, epsilon=math.nan, threshold="mixture"),
         "give the one that you suppose": lambda: cg.simulate(unknown, means),
         "has no sigma": lambda: cg.complexity(unknown, means),
-        "needs known variances": lambda: make_stopping(Uniform(), "gaussian", unknown, [0.1]),
-        "single delta": lambda: make_stopping(Uniform(), "mixture", unknown, [0.1, 0.2]),
+        "needs known variances": lambda: make_stopping("gaussian", unknown, [0.1]),
+        "single delta": lambda: make_stopping("mixture", unknown, [0.1, 0.2]),
         "sigma is missing": lambda: cg.Gaussian(),
         "known = 1 must": lambda: cg.Gaussian(0.1, known=1),
     }.items():
@@ -578,7 +582,7 @@ def test_with_several_deltas_none_stops_on_the_nearest_pair_alone():
     mean, counts = np.array([1.0, 0.0, 0.0, 0.0]), np.array([5000.0, 14.0, 30.0, 20.0])
     values = []
     for deltas in ([0.5], [0.5, 1e-9], [1e-9, 0.5]):
-        stopping = make_stopping(Uniform(), "mixture", problem, deltas)
+        stopping = make_stopping("mixture", problem, deltas)
         values.append(judge(stopping, problem, mean, counts, np.ones(4), np.eye(4)[0]))
         game = stopping.watch(problem.game(), stopping.threshold, blank(4))
         assert game.judge.floor == pytest.approx(math.log(3 / 0.5))
@@ -588,7 +592,7 @@ def test_with_several_deltas_none_stops_on_the_nearest_pair_alone():
 def test_the_bounds_on_variances_follow_delta():
     unknown = cg.Problem(cg.Arms(10), None, cg.Gaussian(known=False))
     for delta in (0.01, 0.3):
-        stopping = make_stopping(Uniform(), "mixture", unknown, [delta])
+        stopping = make_stopping("mixture", unknown, [delta])
         assert stopping.watch(unknown.game(), stopping.threshold, blank(10)).judge.spreads.bar == pytest.approx(
             math.log(10 / (0.1 * delta))
         )
@@ -609,16 +613,10 @@ def test_levels_are_those_of_the_theorems():
         (arms, "sub-gaussian-counts", 2 * t_function(nine / 2)),
         (paths, "gaussian-counts", 4 * c_gaussian(math.log(2 / 0.1) / 4)),
     ):
-        assert make_stopping(Uniform(), name, problem, [0.1]).threshold.level(7, 0) == pytest.approx(level, rel=1e-9)
-    found = (
-        make_stopping(Uniform(), "mixture", unknown, [0.1])
-        .watch(unknown.game(), ConstantPart(np.ones(1)), blank(10))
-        .judge.spreads.bar
-    )
+        assert make_stopping(name, problem, [0.1]).threshold.level(7, 0) == pytest.approx(level, rel=1e-9)
+    found = make_stopping("mixture", unknown, [0.1]).watch(unknown.game(), ConstantPart(np.ones(1)), blank(10)).judge.spreads.bar
     assert found == pytest.approx(math.log(10 / 0.01))
-    assert (
-        make_stopping(Uniform(), "mixture", cg.Problem(cg.AlmostAllSets(1100, 0), None, unit), [0.1]).threshold.level(1, 0) > 700
-    )
+    assert make_stopping("mixture", cg.Problem(cg.AlmostAllSets(1100, 0), None, unit), [0.1]).threshold.level(1, 0) > 700
 
 
 def test_epsilon_leaves_the_family_and_the_bounds_aside():

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.structures.base import arms_of, vector
+from combgame.game.records import arms_of, vector
 from combgame.structures.polytope import facets
 from combgame.testing import check_structure
 

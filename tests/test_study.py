@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import combgame as cg
 from combgame.presets import PRESETS
-from combgame.simulate import make_bench
+from combgame.simulate.bench import make_bench
 from combgame.study.decision import decide
 from combgame.study.fold import Fold
 from combgame.study.snapshot import dump, load
@@ -827,7 +827,7 @@ def test_what_could_not_be_stored_has_not_happened(name, monkeypatch):
         raise cg.StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("combgame.study.memory.Memory.append", full)
+        patched.setattr("combgame.storage.memory.Memory.append", full)
         for act in (lambda: study.ask(3), lambda: study.observe({0: 1.0}), lambda: study.close("enough")):
             with pytest.raises(cg.StoreError, match="full"):
                 act()

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import combgame as cg
-from combgame import cli
+from combgame.cli import app as cli
 
 from .test_study import MEANS, NAMES, PROBLEM, measure
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import combgame as cg
-from combgame.protocols import blank
-from combgame.round import note
+from combgame.game.records import blank
+from combgame.game.round import note
 from combgame.study.doubts import ALARM, doubts, nothing_far, reach
 
 from .test_study import COINS, NAMES, PROBLEM, measure

@@ -15,8 +15,9 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import combgame as cg
-from combgame.study import connections, session, tables
-from combgame.study.events import Event, compact, seal
+from combgame.storage import connections, tables
+from combgame.storage.events import Event, compact, seal
+from combgame.study import session
 
 from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, fold_of, measure
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import lambertw, zeta
 
 import combgame as cg
-from combgame.bonuses import lambert_bar, make_bonus
-from combgame.thresholds import c_gaussian, h_tilde, make_threshold, t_function, validity
+from combgame.game.numerics import lambert_bar
+from combgame.rules.bonuses import make_bonus
+from combgame.stopping.names import make_threshold, validity
+from combgame.stopping.theorem2 import c_gaussian, h_tilde, t_function
 
 
 def ten_arms(rewards):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.catalogue import make_catalogue, make_mixture
+from combgame.game.catalogue import make_catalogue, make_mixture
+from combgame.game.records import vector
 from combgame.presets import make_rule
-from combgame.simulate import Run
-from combgame.structures.base import vector
-from combgame.thresholds import NEVER
-from combgame.trackers import make_tracker
+from combgame.rules.trackers import make_tracker
+from combgame.simulate.run import Run
+from combgame.stopping.theorem2 import NEVER
 
 
 def mixtures(kind, n, rounds, rng):

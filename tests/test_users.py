@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import combgame as cg
+from combgame.game.marks import jitable
 from combgame.learners import LearnerBase
-from combgame.protocols import jitable
+from combgame.stopping.theorem2 import c_gaussian
 from combgame.testing import check_learner
-from combgame.thresholds import c_gaussian
 
 NAMES = ["a", "b", "c", "d"]
 PROBLEM = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.2), names=NAMES)

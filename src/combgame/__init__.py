@@ -2,10 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0.dev0"
-
-from .bonuses import theory_bonus
-from .complexity import Complexity, complexity
 from .errors import (
     CombGameError,
     EngineError,
@@ -17,12 +13,13 @@ from .errors import (
     TooManySetsError,
     UnknownNameError,
 )
-from .evidence import Evidence, evidence
 from .learners import LLOO, OFW, AdaHedge, Hedge
 from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian
 from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, Uniform
-from .simulate import Comparison, Simulation, compare, simulate
+from .rules.bonuses import theory_bonus
+from .simulate.compare import Comparison, compare, simulate
+from .simulate.result import Simulation
 from .structures import (
     AlmostAllSets,
     Arms,
@@ -37,26 +34,31 @@ from .structures import (
     Subsets,
     grid_network,
     line_network,
-)  # fmt: skip
+)
+from .theory.complexity import Complexity, complexity
+from .theory.evidence import Evidence, evidence
+from .version import __version__
 
 __all__ = [
     "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame",
     "CombGameError", "Comparison", "Complexity", "EngineError", "Evidence", "FrankWolfe", "Gaussian", "Geometry", "Hedge",
     "Informed", "InputError", "Instance", "IntegerProgram", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
     "Problem", "ProductAdaHedge", "Regret", "Simulation", "SpanningTrees", "StoreError", "Study", "StudyError", "Subsets", "TieError",
-    "TooManySetsError", "Uniform", "UnknownNameError", "compare", "complexity", "evidence", "grid_network", "line_network",
+    "TooManySetsError", "Uniform", "UnknownNameError", "__version__", "compare", "complexity", "evidence", "grid_network", "line_network",
     "plan", "read_campaign", "regret", "simulate", "theory_bonus",
 ]  # fmt: skip
 
+
 if TYPE_CHECKING:
     from .campaign import Campaign, Instance, read_campaign
-    from .planning import Plan, plan
-    from .regrets import Regret, regret
+    from .simulate.plan import Plan, plan
+    from .simulate.regret import Regret, regret
     from .study import Study
 
+
 LATER = {  # not everybody needs them, and importing costs time
-    "Campaign": "campaign", "Instance": "campaign", "read_campaign": "campaign", "Plan": "planning", "plan": "planning",
-    "Regret": "regrets", "regret": "regrets", "Study": "study",
+    "Campaign": "campaign", "Instance": "campaign", "read_campaign": "campaign", "Plan": "simulate.plan", "plan": "simulate.plan",
+    "Regret": "simulate.regret", "regret": "simulate.regret", "Study": "study",
 }  # fmt: skip
 
 

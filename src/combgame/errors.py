@@ -1,5 +1,7 @@
 """What goes wrong at the boundary, in sentences: the argument, the value, the remedy."""
 
+import numpy as np
+
 
 class CombGameError(Exception):
     """The base of every error that combgame raises on purpose."""
@@ -35,3 +37,10 @@ class StoreError(CombGameError, OSError):
 
 class StudyError(CombGameError, RuntimeError):
     """What a study cannot do now, with what it can."""
+
+
+def whole(name: str, value: object, least: int) -> int:
+    """A whole number of at least `least`, or a sentence."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
+        raise InputError(f"{name} = {value!r} must be a whole number of at least {least}.")
+    return int(value)

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError, UnknownNameError
-from .protocols import Floats, Game, Ints
+from .game.protocols import Game
+from .game.records import Floats, Ints
 from .rewards.base import RewardsBase
 from .structures import StructureBase
 
 FINEST = 1e-9  # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its standard error
+
+
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 

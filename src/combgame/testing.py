@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from .catalogue import make_catalogue, make_mixture
 from .errors import CombGameError, EngineError
+from .game.catalogue import make_catalogue, make_mixture
+from .game.records import arms_of, vector
 from .learners.base import LearnerBase, Seating
 from .presets import make_rule
 from .problem import Problem
 from .rewards import Bernoulli, Gaussian
 from .rules import CombGame, RuleBase
-from .simulate import Run
+from .simulate.run import Run
+from .stopping.theorem2 import NEVER
 from .structures import Arms, StructureBase, Subsets
-from .structures.base import arms_of, vector
-from .structures.rivals import against
-from .thresholds import NEVER
+from .structures.nearest.rivals import against
 
 MANY = 200  # sets that a nearest alternative is compared with
 

@@ -19,15 +19,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from .._sources import digest
-from ..complexity import Complexity, complexity, lower_bound
 from ..errors import CombGameError, InputError, StoreError
-from ..evidence import best_answer
-from ..simulate import Bench, Outcome, shows_bar
-from ..stopping import limit
-from ..structures.base import arms_of
-from .lock import Lock
+from ..game.records import arms_of
+from ..game.sources import digest
+from ..report.progress import shows_bar
+from ..simulate.bench import Bench
+from ..simulate.run import Outcome
+from ..storage.lock import Lock
+from ..theory.complexity import Complexity, complexity, lower_bound
+from ..theory.evidence import best_answer
+from ..theory.limit import limit
+from ..version import __version__
 from .opening import open_store
 from .pools import Here, Pool, open_pool
 from .report import report
@@ -36,6 +38,8 @@ from .store import Chunk, Row, Store
 from .twins import notes
 
 CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
+
+
 TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
 
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..data import identity
 from ..errors import StoreError
-from ..files import identity
-from .lock import check_place
+from ..storage.lock import check_place
 from .store import ELSEWHERE, MARK, SCHEMA, Chunk, Row, Store, checksum, opened, read_head, seal, sentence
 
 
@@ -168,7 +168,11 @@ def mend(path: Path, name: str, why: str) -> tuple[Store, str]:
 
 
 CONFIGURATION = (str, int, str, float | int | None, str, int, str, str)  # what stands in the columns
+
+
 CHUNK = (int, str, int, int, str, str, float, float, str)
+
+
 RUN = (str, int, str, str, str, int, str, float, int)
 
 

@@ -1,21 +1,16 @@
 """What a campaign has found so far: one line per configuration and delta, as a table for a terminal, CSV, Markdown or JSON."""
 
-import csv
-import io
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..errors import UnknownNameError
-from ..numbering import RELABELLED, drawn
-from ..simulate import aligned, summary
+from ..report.tables import Column, rendered
+from ..simulate.numbering import RELABELLED, drawn
+from ..simulate.result import summary
 from .store import Row, Store
 from .twins import told_apart
-
-FORMATS = ("text", "markdown", "csv", "json")
 
 
 def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
@@ -71,7 +66,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
     return found
 
 
-COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
+COLUMNS: dict[str, Column] = {
     "problem": lambda r: r["instance"],
     "rule": lambda r: r["rule"],
     "threshold": lambda r: r["threshold"] + ("" if r["label"] == "proved" else f" ({r['label']})"),
@@ -89,6 +84,7 @@ COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "mean/limit": lambda r: "-" if r["ratio"] is None else (">= " if r["capped"] else "") + f"{r['ratio']:.2f}",
     "us/round": lambda r: f"{r['us_per_round']:,.1f}",
 }
+
 NOTES = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average "
@@ -99,27 +95,6 @@ NOTES = (
 
 
 def show(rows: list[dict[str, Any]], form: str = "text", without: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
-    """A report in one of the FORMATS; a table for people without some columns, and with notes under it."""
-    if form == "json":
-        return json.dumps(rows, indent=1, allow_nan=False, default=str)
-    if form == "csv":
-        out = io.StringIO()
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        writer = csv.DictWriter(out, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return out.getvalue()
+    """A report in one of the formats; a table for people without some columns, and with notes under it."""
     columns = {name: column for name, column in COLUMNS.items() if name not in without}
-    cells = [[column(row) for column in columns.values()] for row in rows]
-    if form == "markdown":
-        return markdown(list(columns), cells, left=3) + "\n\n" + " ".join([NOTES, *notes]) + "\n"
-    if form == "text":
-        return aligned(list(columns), cells, left=3) + "\n\n" + "\n".join([NOTES, *notes])
-    raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
-
-
-def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1) -> str:
-    """A Markdown table, the first columns to the left, the others to the right."""
-    names = list(head)
-    lines = [names, ["---" if i < left else "---:" for i in range(len(names))], *([str(x) for x in row] for row in cells)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
+    return rendered(rows, form, columns, 3, (NOTES, *notes))

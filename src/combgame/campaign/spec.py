@@ -7,14 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..errors import InputError, TieError
-from ..files import identity, nameless, problem_from, problem_to, read_toml, rule_from, rule_to
+from ..data import identity, nameless, problem_from, problem_to, read_toml, rule_from, rule_to
+from ..errors import InputError, TieError, whole
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase
-from ..simulate import Bench, describe, make_bench
-from ..structures.base import whole
+from ..rules.base import describe
+from ..simulate.bench import Bench, make_bench
+from ..version import __version__
 
 KEYS = ("name", "runs", "seed", "delta", "threshold", "max_rounds", "relabel", "rules", "problems")
 

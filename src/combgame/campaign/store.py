@@ -20,7 +20,11 @@ from ..errors import StoreError
 from .spec import Campaign
 
 MARK, SCHEMA = 0x43476D65, 1  # application_id ("CGme") and user_version of the file
+
+
 PATIENCE = 60.0  # seconds to wait for another process that is writing
+
+
 TABLES = """
 CREATE TABLE campaign (name TEXT NOT NULL, at REAL NOT NULL);
 CREATE TABLE configurations (
@@ -73,6 +77,8 @@ class Chunk(NamedTuple):
 
 
 OPENING = threading.Lock()
+
+
 OPEN: WeakSet["Store"] = WeakSet()  # the files that this process has open
 
 

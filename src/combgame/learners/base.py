@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..protocols import Floats, Ints, Learner
+from ..game.protocols import Learner
+from ..game.records import Floats, Ints
 from ..structures import Geometry, StructureBase
 
 

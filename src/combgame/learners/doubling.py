@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._marks import compilable
 from ..errors import InputError
-from ..protocols import Floats
+from ..game.marks import compilable
+from ..game.records import Floats
 
 FIRST, RATIO = 200.0, (3.0 + math.sqrt(5.0)) / 2.0  # T0 and b of the paper
 

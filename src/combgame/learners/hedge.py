@@ -10,8 +10,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._marks import jitable
-from ..protocols import Catalogue, Floats, Mixture, Structure
+from ..game.catalogue import Catalogue, Mixture
+from ..game.marks import jitable
+from ..game.protocols import Structure
+from ..game.records import Floats
 from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 

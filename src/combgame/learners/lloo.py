@@ -13,7 +13,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..protocols import Catalogue, Floats, Mixture, Structure
+from ..game.catalogue import Catalogue, Mixture
+from ..game.protocols import Structure
+from ..game.records import Floats
 from ..structures import Geometry
 from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling

@@ -10,7 +10,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..protocols import Catalogue, Floats, Mixture, Structure
+from ..game.catalogue import Catalogue, Mixture
+from ..game.protocols import Structure
+from ..game.records import Floats
 from .base import LearnerBase, Record, Seating
 from .support import Support, make_support, support_limit, support_room
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._marks import compilable
-from ..protocols import Ensemble, Floats, Structure
+from ..game.marks import compilable
+from ..game.protocols import Ensemble, Structure
+from ..game.records import Floats
 from ..structures import StructureBase
 
 TIE = 1e-12  # actions whose rewards differ by less than this share of the best one's are tied: the difference is rounding

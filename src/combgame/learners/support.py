@@ -9,11 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._marks import compilable, jitable
-from ..heaps import drop, rise
-from ..protocols import Catalogue, Floats, Ints, Mixture
+from ..game.catalogue import Catalogue, Mixture
+from ..game.heaps import drop, rise
+from ..game.marks import compilable, jitable
+from ..game.records import Floats, Ints
 
 CRUMB = 1e-16  # weights below this are dropped (their mass goes to the vertex entered next)
+
+
 NOTHING = 1e-9  # a coordinate this small is taken for rounding
 
 

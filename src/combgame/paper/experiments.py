@@ -11,9 +11,17 @@ from . import TITLES
 from . import instances as the
 
 RUNS, DELTA, CAP = 750, 0.1, 10**7
+
+
 FIVE = ("uniform", "adahedge", "hedge", "ofw", "lloo")
+
+
 THREE = ("uniform", "adahedge", "lloo")
+
+
 SCALE = 0.0325  # the noise scale in GCB-PE's radius that the paper's four means imply: `gcb_pe.implied_scale`
+
+
 PUBLISHED = {5: 19914, 10: 85314, 15: 166179, 20: 316552}  # GCB-PE's mean stopping times in the paper
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ..campaign.plots import figure, log_scale, save, stopping_times, style
+from ..report.figures import figure, log_scale, save, stopping_times, style
 from .experiments import DELTA, PUBLISHED, experiments
 
 

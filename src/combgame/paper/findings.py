@@ -10,6 +10,8 @@ import numpy as np
 from .make import read
 
 HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "holds partly", "does not hold", "not measured"
+
+
 SIMPLEX, THREE = ("hedge", "adahedge"), ("hedge", "adahedge", "lloo")
 
 

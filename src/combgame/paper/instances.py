@@ -19,10 +19,20 @@ from ..rewards import Gaussian
 from ..structures import AlmostAllSets, Arms, StructureBase, Subsets, grid_network, line_network
 
 SEED = 2021
+
+
 DIMENSIONS = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
+
+
 FIRST = (0.3, 0.29, 0.28)
+
+
 FIVE = (0.23, 0.2)
+
+
 TEN = (0.232, 0.224, 0.207, 0.200, 0.192, 0.182, 0.176)
+
+
 ADDED = (
     (0.214, 0.199, 0.195, 0.190, 0.164),  # d = 15
     (0.185, 0.19, 0.195, 0.199, 0.214),  # 20
@@ -33,6 +43,8 @@ ADDED = (
     (0.193, 0.206, 0.208, 0.21),  # 45: one fewer, right again
     (0.188, 0.189, 0.191, 0.212, 0.213),  # 50
 )
+
+
 NEEDLE = (0.3, 0.24, 0.23, 0.22, 0.21, 0.2, 0.19, 0.18, 0.17, 0.16, 0.215, 0.195, 0.205, 0.185)  # almost all sets, d = 14
 
 

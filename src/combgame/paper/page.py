@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..campaign.report import markdown
+from ..report.tables import markdown
 from .experiments import FIVE, PUBLISHED, experiments
 from .findings import STYLISED, Finding, error_rows
 from .gcb_pe import implied_scale
@@ -29,6 +29,7 @@ How the instances follow the paper, and where its text leaves a choice:
 - The marks of the paper's Figure 1 were read off the authors' talk (within 150 rounds); several sit exactly on 20,000 or 30,000, so they may be medians
   or capped means. They are printed beside ours; single points do not agree and need not.
 """
+
 
 REASONS: dict[int, str] = {
     1: "Hedge and AdaHedge agree throughout. OFW and LLOO need clearly more than they do, and at small d no fewer than uniform sampling. (Version 0.1.0 had them much better, with a zigzag in d: unless k divides d, the last block of the minimal covering, "

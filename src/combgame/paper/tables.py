@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from ..campaign import Instance
-from ..complexity import complexity
-from ..regrets import Regret, regret
+from ..simulate.regret import Regret, regret
+from ..theory.complexity import complexity
 from . import instances as the
 from .experiments import LEARNERS, experiments
 from .timing import time_per_round
 
 SIZES = (5, 10, 20, 30, 40, 50)  # arms of the k = 3 instances on which costs are compared
+
+
 REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10
 
 

@@ -4,11 +4,12 @@ import time
 from typing import Any
 
 from ..campaign import Instance
-from ..numbering import own_numbers
 from ..presets import make_rule
 from ..rules import RuleBase
-from ..simulate import Run, describe
-from ..thresholds import NEVER
+from ..rules.base import describe
+from ..simulate.numbering import own_numbers
+from ..simulate.run import Run
+from ..stopping.theorem2 import NEVER
 
 WARM, SECONDS, REPEATS = 200, 0.1, 5
 

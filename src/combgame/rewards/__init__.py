@@ -1,7 +1,8 @@
 """What a pull of an arm returns."""
 
+from .base import License, RewardsBase
 from .bernoulli import Bernoulli
 from .bounded import Bounded
 from .gaussian import Gaussian
 
-__all__ = ["Bernoulli", "Bounded", "Gaussian"]
+__all__ = ["Bernoulli", "Bounded", "Gaussian", "License", "RewardsBase"]

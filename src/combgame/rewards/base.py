@@ -2,24 +2,37 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from enum import StrEnum
 
 import numpy as np
 
-from .._marks import jitable
 from ..errors import InputError
-from ..numerics import ROUND, two_sum
-from ..protocols import Floats, Ints, Rewards
+from ..game.marks import jitable
+from ..game.numerics import ROUND, two_sum
+from ..game.protocols import Rewards
+from ..game.records import Floats, Ints
 
 WEIGHTLESS = 1e-100  # a weight below this is none: the arm may be moved at no cost
+
+
 SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding can add
+
+
+class License(StrEnum):
+    """What is known of the values of an arm, independent of each other: what a stopping rule may rest its proof on."""
+
+    GAUSSIAN = "Gaussian values with the stated sigma"
+    NORMAL = "Gaussian values"  # of any variance
+    EXPONENTIAL = "values from a one-parameter exponential family, whose divergence is the one in use"
+    SURROGATE = "sub-Gaussian values, whose divergence is taken to be that of Gaussian ones with the stated spread"
+    SUB_GAUSSIAN = "sub-Gaussian values with the stated spread"
+    BINARY = "values 0 or 1"
 
 
 @dataclass(frozen=True)
 class RewardsBase:
     """Describes rewards; `part` makes what computes with them."""
 
-    family: ClassVar[str] = ""
     known = True  # the variances; not a field, unless a family makes it one
 
     def part(self, low: Floats, high: Floats) -> Rewards:
@@ -29,6 +42,16 @@ class RewardsBase:
     def range(self, d: int) -> tuple[Floats, Floats]:
         """The means that this family can have, per arm."""
         return np.full(d, -np.inf), np.full(d, np.inf)
+
+    def licenses(self) -> frozenset[License]:
+        """What is true of these rewards. Nothing is claimed by default, nor by a class that inherits this: whatever it changes, a threshold
+        is called proved only if the class of the rewards says itself what they are.
+        """
+        return frozenset()
+
+    def refused(self, value: float, n: int | None) -> str | None:
+        """Why an arm cannot have this value, or, if n is given, this mean of n values; None if it can."""
+        return None
 
     def check(self, d: int) -> None:
         """Say in a sentence why these rewards cannot be those of d arms."""
@@ -44,6 +67,11 @@ class RewardsBase:
     def spread(self, d: int) -> Floats:
         """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a sentence if it is not known."""
         raise NotImplementedError
+
+
+def licensed(rewards: RewardsBase) -> frozenset[License]:
+    """What the class of these rewards says itself, rather than by inheritance."""
+    return rewards.licenses() if "licenses" in vars(type(rewards)) else frozenset()
 
 
 def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:

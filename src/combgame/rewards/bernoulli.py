@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._marks import jitable
-from ..numerics import excess
-from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, scratch, swapped
+from ..game.marks import jitable
+from ..game.numerics import excess
+from ..game.records import Floats, Ints, Random
+from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps the price finite
 
@@ -142,7 +142,19 @@ class Bernoulli(RewardsBase):
     0.143841036226
     """
 
-    family: ClassVar[str] = "bernoulli"
+    def licenses(self) -> frozenset[License]:
+        return frozenset({License.EXPONENTIAL, License.SUB_GAUSSIAN, License.BINARY})
+
+    def refused(self, value: float, n: int | None) -> str | None:
+        if n is None:
+            return None if value in (0.0, 1.0) else f"{value:g} must be 0 or 1; give a share of n results as (share, n)."
+        ones = value * n
+        if abs(ones - round(ones)) <= 1e-9 * n:
+            return None
+        return (
+            f"{value:g} of {n} results would be {ones:g} that are 1, which is not a whole number; give the share unrounded, "
+            f"such as ({round(ones)} / {n}, {n})."
+        )
 
     def range(self, d: int) -> tuple[Floats, Floats]:
         return np.zeros(d), np.ones(d)

@@ -4,12 +4,12 @@ A sub-Gaussian surrogate: the divergence (x - y)^2 / (2 sigma^2) is at most the 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..protocols import Floats, Ints, Random
-from .base import RewardsBase, check_bounds
+from ..game.records import Floats, Ints, Random
+from .base import License, RewardsBase, check_bounds
 from .gaussian import GaussianPart, gaussian_part
 
 
@@ -63,10 +63,12 @@ class Bounded(RewardsBase):
 
     low: float
     high: float
-    family: ClassVar[str] = "bounded"
 
     def __post_init__(self) -> None:
         check_bounds("Bounded", self.low, self.high)
+
+    def licenses(self) -> frozenset[License]:
+        return frozenset({License.SURROGATE, License.SUB_GAUSSIAN})  # Hoeffding's lemma
 
     @property
     def sigma(self) -> float:

@@ -6,13 +6,13 @@ The paper's case (b); the closed forms are its Lemmas on the optimistic reward a
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
-from ..protocols import Floats, Ints, Random
-from .base import WEIGHTLESS, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
+from ..game.records import Floats, Ints, Random
+from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
 
 
 class GaussianPart(NamedTuple):
@@ -152,7 +152,6 @@ class Gaussian(RewardsBase):
 
     sigma: float | Sequence[float] | None = None
     known: bool = True
-    family: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
         if not isinstance(self.known, bool):
@@ -171,6 +170,11 @@ class Gaussian(RewardsBase):
             )
         if not isinstance(self.sigma, int | float):
             object.__setattr__(self, "sigma", tuple(float(s) for s in sigmas))
+
+    def licenses(self) -> frozenset[License]:
+        if not self.known:
+            return frozenset({License.NORMAL})
+        return frozenset({License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL, License.SUB_GAUSSIAN})
 
     def __repr__(self) -> str:
         return f"Gaussian(sigma={self.sigma!r}{'' if self.known else ', known=False'})"

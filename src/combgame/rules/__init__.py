@@ -1,6 +1,7 @@
 """Sampling rules: how the next action is chosen."""
 
-from .base import RuleBase, Setup, Stopping
+from ..stopping.base import Stopping
+from .base import RuleBase, Setup
 from .combgame import CombGame
 from .frank_wolfe import FrankWolfe
 from .gcb_pe import GCBPE

@@ -1,18 +1,17 @@
 """What a rule is before a run: a description, which a problem turns into a set-up, which makes a fresh part per run."""
 
-import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-import numpy as np
-
+from ..game.parts import copied
+from ..game.protocols import Rule
+from ..game.records import Ints, Random
+from ..learners import LearnerBase
 from ..learners.base import impartial
-from ..protocols import Game, Ints, Random, Rule, Seen, Threshold
-from ..structures.callback import SIGNATURE
-from ..thresholds import Question, Validity
-
-Part = TypeVar("Part")
+from ..problem import Problem
+from ..stopping.base import Question, Stopping
+from ..stopping.names import THRESHOLDS, make_stopping
 
 
 class Setup(Protocol):
@@ -44,17 +43,6 @@ class FixedSetup(NamedTuple):
         return {}
 
 
-class Stopping(NamedTuple):
-    """When a run stops: its evidence passes the threshold."""
-
-    name: str
-    threshold: Threshold
-    watch: Callable[[Game, Threshold, Seen], Game] | None  # gives the game a judge of its own; None: the answers judge
-    validity: Validity
-    likelihood: bool = True  # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its limit
-    epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
-
-
 @dataclass(frozen=True)
 class RuleBase:
     """Describes a rule; `setup` fits it to a problem."""
@@ -73,20 +61,28 @@ class RuleBase:
         return None
 
 
-def copied(part: Part) -> Part:
-    """A part with arrays of its own."""
-    if isinstance(part, np.ndarray):
-        return part.copy()
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part)(*(copied(field) for field in part))
-    return part if isinstance(part, SIGNATURE) else copy.deepcopy(part)
+def describe(rule: RuleBase) -> str:
+    """A rule in few words: what differs from its defaults.
+
+    >>> from combgame import CombGame, LLOO
+    >>> describe(CombGame(LLOO(sparsify=False), tracking="D"))
+    "CombGame(LLOO(sparsify=False), tracking='D')"
+    """
+    if not is_dataclass(rule) or isinstance(rule, type):
+        return type(rule).__name__
+    words = []
+    for item in fields(rule):
+        value = getattr(rule, item.name)
+        if isinstance(value, LearnerBase):
+            words.append(describe(value))  # type: ignore[arg-type]
+        elif value != item.default:
+            words.append(f"{item.name}={value!r}")
+    return f"{type(rule).__name__}({', '.join(words)})"
 
 
-def grown(old: Part, new: Part) -> Part:
-    """`new`, a part of the same kind with larger arrays, with the state of `old` in their leading blocks."""
-    if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
-        new[tuple(slice(0, n) for n in old.shape)] = old
-        return new
-    if isinstance(old, tuple) and hasattr(old, "_fields"):
-        return type(old)(*(grown(a, b) for a, b in zip(old, new, strict=True)))  # type: ignore[call-overload]
-    return old
+def stopping_of(
+    rule: RuleBase, threshold: str, problem: Problem, deltas: Sequence[float], eliminate: bool = False, epsilon: float = 0.0
+) -> Stopping:
+    """The stopping rule of a name; that of the sampling rule, where it has one, stands for "proved"."""
+    own = rule.stopping(problem, deltas) if threshold not in THRESHOLDS else None
+    return make_stopping(threshold, problem, deltas, own=own, eliminate=eliminate, epsilon=epsilon)

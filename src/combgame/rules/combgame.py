@@ -5,19 +5,20 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._marks import jitable
-from ..bonuses import make_bonus
-from ..catalogue import enlarge_catalogue, fill_catalogue, make_catalogue, make_mixture
-from ..coverings import FULL_LIMIT, STARTS, in_order, start_sets, table
 from ..errors import InputError, UnknownNameError
+from ..game.catalogue import Catalogue, Mixture, enlarge_catalogue, fill_catalogue, make_catalogue, make_mixture
+from ..game.marks import jitable
+from ..game.parts import copied, grown
+from ..game.protocols import Bonus, Game, Learner, Rewards, Tracker
+from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..learners import LLOO, LearnerBase
 from ..learners.base import Seating, impartial
-from ..protocols import Bonus, Catalogue, Floats, Game, Ints, Learner, Mixture, Random, Rewards, Seen, Tracker, View
-from ..structures.base import vector
-from ..thresholds import Question
-from ..trackers import TRACKERS, make_tracker
-from .base import RuleBase, copied, grown
+from ..stopping.base import Question
+from .base import RuleBase
+from .bonuses import make_bonus
 from .ledger import Ledger, make_ledger
+from .starts import FULL_LIMIT, STARTS, in_order, start_sets, table
+from .trackers import TRACKERS, make_tracker
 
 
 @jitable

@@ -13,14 +13,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._marks import compilable
-from ..catalogue import enlarge_catalogue, make_catalogue
-from ..coverings import start_sets, table
 from ..errors import InputError
-from ..protocols import Catalogue, Floats, Game, Ints, Random, Seen, View
-from ..structures.base import vector
-from ..thresholds import Question
-from .base import RuleBase, copied
+from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
+from ..game.marks import compilable
+from ..game.parts import copied
+from ..game.protocols import Game
+from ..game.records import Floats, Ints, Random, Seen, View, vector
+from ..stopping.base import Question
+from .base import RuleBase
+from .starts import start_sets, table
 
 TINY = 1e-9  # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms seen least, and so do ties
 

@@ -13,11 +13,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..coverings import start_sets, table
 from ..errors import InputError
-from ..protocols import Floats, Game, Ints, Random, Rewards, Seen, Structure, Threshold, View
-from ..thresholds import Question, Validity
-from .base import FixedSetup, RuleBase, Stopping
+from ..game.protocols import Game, Rewards, Structure, Threshold
+from ..game.records import Floats, Ints, Random, Seen, View
+from ..rewards import License
+from ..stopping.base import Question, Stopping, Validity, earned
+from .base import FixedSetup, RuleBase
+from .starts import start_sets, table
 
 
 class RepeatPart(NamedTuple):
@@ -127,12 +129,11 @@ class GCBPE(RuleBase):
 
         if observed < 2:
             why = Validity(False, "the argument for GCB-PE's radius needs two arms at least")
-        elif scale >= noise:
-            why = Validity(
-                True, f"GCB-PE's radius for independent sub-Gaussian values with noise scale {scale:g} (docs/algorithms.md)"
-            )
-        else:
+        elif scale < noise:
             why = Validity(False, f"GCB-PE's radius with scale {scale:g}, below the noise {noise:g} of the rewards")
+        else:
+            radius = f"GCB-PE's radius for independent sub-Gaussian values with noise scale {scale:g} (docs/algorithms.md)"
+            why = earned("GCB-PE's radius", {License.SUB_GAUSSIAN: radius}, problem.rewards)
         return Stopping("gcb-pe", RadiusPart(len(rows), factor, np.asarray(deltas, dtype=float)), watch, why, likelihood=False)
 
 

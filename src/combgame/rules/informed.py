@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..coverings import table
 from ..errors import InputError
-from ..protocols import Floats, Game, Ints, Random, Seen, View
-from ..thresholds import Question
+from ..game.protocols import Game
+from ..game.records import Floats, Ints, Random, Seen, View
+from ..stopping.base import Question
 from .base import FixedSetup, RuleBase
+from .starts import table
 
 
 class InformedPart(NamedTuple):

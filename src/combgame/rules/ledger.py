@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._marks import compilable
-from ..protocols import Floats, Mixture, Structure
+from ..game.catalogue import Mixture
+from ..game.marks import compilable
+from ..game.protocols import Structure
+from ..game.records import Floats
 
 ROUNDS, TAKEN, LONGEST, WIDEST, SQUARES, TOPS = range(6)  # the places of `figures`
 

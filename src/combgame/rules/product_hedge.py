@@ -10,14 +10,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..bonuses import make_bonus
-from ..coverings import start_sets, table
+from ..game.protocols import Bonus, Game
+from ..game.records import Floats, Random, Seen, View, vector
 from ..learners.product_hedge import ProductHedgePart, product_hedge
-from ..protocols import Bonus, Floats, Game, Random, Seen, View
-from ..structures.base import vector
-from ..thresholds import Question
+from ..stopping.base import Question
 from .base import FixedSetup, RuleBase
+from .bonuses import make_bonus
 from .combgame import optimism
+from .starts import start_sets, table
 
 
 class ProductAdaHedgePart(NamedTuple):

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ..coverings import in_order, start_sets, table
-from ..protocols import Game, Ints, Random, Seen, View
-from ..thresholds import Question
+from ..game.protocols import Game
+from ..game.records import Ints, Random, Seen, View
+from ..stopping.base import Question
 from .base import RuleBase
+from .starts import in_order, start_sets, table
 
 
 class UniformPart(NamedTuple):

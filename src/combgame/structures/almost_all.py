@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from ..protocols import Floats, Ints, Random, Rewards, Structure
-from .base import Geometry, StructureBase, whole
-from .bracket import BracketPart
-from .diagram import DiagramPart, diagram
+from ..errors import InputError, whole
+from ..game.protocols import Rewards, Structure
+from ..game.records import Floats, Ints, Random
+from .base import Geometry, StructureBase
+from .nearest.bracket import BracketPart
+from .sums.diagram import DiagramPart, diagram
 
 
 class AlmostAllSetsPart(NamedTuple):

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..protocols import Floats, Ints, Random, Rewards
-from .base import Exchange, Geometry, StructureBase, hypersimplex, whole
-from .diagram import DiagramPart, diagram
-from .rivals import exchange
+from ..errors import whole
+from ..game.protocols import Rewards
+from ..game.records import Floats, Ints, Random
+from .base import Exchange, Geometry, StructureBase, hypersimplex
+from .nearest.rivals import exchange
+from .sums.diagram import DiagramPart, diagram
 
 
 class ArmsPart(NamedTuple):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, TooManySetsError
-from ..protocols import Ensemble, Floats, Ints, Random, Structure
-from .callback import own_errors
+from ..errors import InputError, TooManySetsError, whole
+from ..game.callback import own_errors
+from ..game.protocols import Ensemble, Structure
+from ..game.records import Ints, Random, arms_of, vector
 
 
 class Geometry(NamedTuple):
@@ -173,25 +174,6 @@ class StructureBase:
                 found.append(chosen)
                 missing -= set(chosen)
         return found
-
-
-def arms_of(chosen: Floats) -> tuple[int, ...]:
-    """A 0/1 vector as ascending arms."""
-    return tuple(int(a) for a in np.flatnonzero(chosen > 0.5))
-
-
-def vector(arms: Iterable[int], d: int) -> Floats:
-    """Arms as a 0/1 vector."""
-    out = np.zeros(d)
-    out[list(arms)] = 1.0
-    return out
-
-
-def whole(name: str, value: object, least: int) -> int:
-    """A whole number of at least `least`, or a sentence."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
-        raise InputError(f"{name} = {value!r} must be a whole number of at least {least}.")
-    return int(value)
 
 
 def hypersimplex(d: int, size: int) -> Geometry:

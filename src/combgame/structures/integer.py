@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError
-from ..protocols import Floats, Ints
-from .base import arms_of, greedy_covering, whole
-from .bracket import Bracketed
-from .callback import CallbackPart, callback_part
+from ..errors import InputError, OracleError, whole
+from ..game.callback import CallbackPart, callback_part
+from ..game.records import Floats, Ints, arms_of
+from .base import greedy_covering
+from .nearest.bracket import Bracketed
 from .numbering import figure, renumbered, some_arms
 
 

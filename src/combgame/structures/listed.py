@@ -6,17 +6,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from ..protocols import Floats, Ints, Random, Rewards
+from ..errors import InputError, whole
+from ..game.protocols import Rewards
+from ..game.records import Floats, Ints, Random
 from ..rewards.base import differ
-from .base import Geometry, StructureBase, whole
-from .diagram import DiagramPart, diagram, prefix_tree
+from .base import Geometry, StructureBase
+from .nearest.rivals import against
 from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
-from .rivals import against
+from .sums.diagram import DiagramPart, diagram, prefix_tree
 
 EXACT_COVER_SETS = 500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest
+
+
 EXACT_HULL = 9  # facets are computed up to this dimension of the hull and
+
+
 EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
 
 

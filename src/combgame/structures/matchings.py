@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._marks import jitable
-from ..errors import InputError
-from ..protocols import Floats, Ints, Random, Rewards
-from .base import Geometry, StructureBase, farthest, greedy_covering, whole
-from .cycles import Board, lay, make_board, search
-from .hungarian import assign
+from ..errors import InputError, whole
+from ..game.marks import jitable
+from ..game.protocols import Rewards
+from ..game.records import Floats, Ints, Random
+from .base import Geometry, StructureBase, farthest, greedy_covering
+from .graphs.hungarian import assign
+from .nearest.cycles import Board, lay, make_board, search
+from .nearest.rivals import against
 from .numbering import figure, renumbered, some_arms
-from .rivals import against
 
 
 @jitable

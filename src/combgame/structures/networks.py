@@ -1,6 +1,6 @@
 """The networks of the paper's experiments, with the best link where its figure has it."""
 
-from .base import whole
+from ..errors import whole
 from .paths import Paths
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..protocols import Ints
+from ..game.records import Ints
 
 Of = TypeVar("Of")
 

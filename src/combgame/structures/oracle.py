@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError
-from ..protocols import Floats, Ints
-from .base import greedy_covering, vector, whole
-from .bracket import Bracketed
-from .callback import CallbackPart, callback_part
+from ..errors import InputError, OracleError, whole
+from ..game.callback import CallbackPart, callback_part
+from ..game.records import Floats, Ints, vector
+from .base import greedy_covering
+from .nearest.bracket import Bracketed
 from .numbering import figure, renumbered, some_arms
 
 Argmax = Callable[[Floats], Iterable[int]]

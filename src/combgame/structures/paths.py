@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, UnknownNameError
-from ..protocols import Floats, Ints, Random, Rewards
+from ..game.protocols import Rewards
+from ..game.records import Floats, Ints, Random
 from .base import Geometry, StructureBase
-from .detour_search import search
-from .detours import labels
-from .diagram import DiagramPart, diagram
-from .graphs import Graph, read_graph, reordered
+from .graphs.reading import Graph, read_graph, reordered
+from .nearest.detour_search import search
+from .nearest.detours import labels
+from .nearest.rivals import against
 from .numbering import figure, renumbered, some_arms
-from .rivals import against
+from .sums.diagram import DiagramPart, diagram
 
 
 class PathsPart(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..protocols import Floats
+from ..game.records import Floats
 
 
 def facets(vertices: Floats, dimension: int) -> tuple[Floats, Floats] | tuple[None, None]:

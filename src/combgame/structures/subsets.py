@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from ..heaps import rise, sink
-from ..protocols import Floats, Ints, Random, Rewards
-from .base import Exchange, Geometry, StructureBase, hypersimplex, whole
-from .rivals import exchange
-from .symmetric import SymmetricPart, symmetric
+from ..errors import InputError, whole
+from ..game.heaps import rise, sink
+from ..game.protocols import Rewards
+from ..game.records import Floats, Ints, Random
+from .base import Exchange, Geometry, StructureBase, hypersimplex
+from .nearest.rivals import exchange
+from .sums.symmetric import SymmetricPart, symmetric
 
 
 class SubsetsPart(NamedTuple):

@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._marks import jitable
 from ..errors import InputError
-from ..protocols import Floats, Ints, Random, Rewards
+from ..game.marks import jitable
+from ..game.protocols import Rewards
+from ..game.records import Floats, Ints, Random
 from .base import Exchange, Geometry, StructureBase, greedy_covering
-from .forests import forests
-from .graphs import Graph, read_graph, reordered
-from .kirchhoff import KirchhoffPart, kirchhoff
+from .graphs.forests import forests
+from .graphs.reading import Graph, read_graph, reordered
+from .nearest.rivals import exchange
 from .numbering import figure, renumbered, some_arms
-from .rivals import exchange
+from .sums.kirchhoff import KirchhoffPart, kirchhoff
 
 EXACT_FORESTS = 150  # up to this many edges coverings and differences are exact (matroid partition)
 

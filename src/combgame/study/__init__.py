@@ -1,8 +1,8 @@
 """Durable experiments: ask what to measure, tell what came out, until the answer is certain."""
 
+from ..storage.events import Event
 from .decision import Decision
 from .doubts import Doubt
-from .events import Event
 from .replay import Replay
 from .round import Round
 from .status import Rival, Status

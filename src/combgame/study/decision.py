@@ -4,10 +4,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..problem import Problem
+from ..report.words import count
 from .doubts import Doubt
 from .fold import Fold
 from .retractions import conditions, judged
-from .words import count
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..game.records import Floats, Seen
 from ..problem import Problem
-from ..protocols import Floats, Seen
+from ..rewards import License
 
 ALARM = 1e-3
+
+
 SHOWN = 5
 
 
@@ -58,7 +61,7 @@ def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
 
 def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tuple[Doubt, ...]:
     """The values that are hard to believe, the hardest first; of an arm only the harder of its ends."""
-    if problem.rewards.family != "gaussian":
+    if License.NORMAL not in problem.rewards.licenses():
         return ()
     value, n, number = far[:, 0], far[:, 1], far[:, 2]
     others = np.where(n > 0.0, seen.counts - n, 0.0)

@@ -9,15 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, StoreError, UnknownNameError
-from .events import Event, head_of, seal
+from ..storage.events import Event, head_of, seal
 from .fold import Fold
 from .setting import Setting
 from .state import entries
 from .values import pulls
 
 LEVELS = ("round", "arm", "event")
+
+
 FORMS = ("csv", "json")
+
+
 COLUMNS = ("round", "arm", "state", "n", "mean", "client", "asked", "observed", "told")
+
+
 SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one arm on its own
 
 

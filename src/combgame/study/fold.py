@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..engines import choose_engine, own_bounds
-from ..judges import PairJudgePart
-from ..numbering import own_numbers
+from ..game.callback import own_errors
+from ..game.engines import choose_engine, own_bounds
+from ..game.parts import copied
+from ..game.protocols import Game, Rule
+from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vector
+from ..game.round import advise, recommend, settle
 from ..problem import Problem
-from ..protocols import Floats, Game, Ints, Random, Rule, Seen, View, blank
-from ..round import advise, recommend, settle
 from ..rules import Stopping
-from ..rules.base import copied
-from ..structures.base import arms_of, vector
-from ..structures.callback import own_errors
+from ..simulate.numbering import own_numbers
+from ..stopping.pairs import PairJudgePart
+from ..storage.events import Event
 from .doubts import Doubt, doubts
-from .events import Event
 from .retractions import spent
 from .setting import Setting
 from .state import Past, State

@@ -4,9 +4,9 @@ from typing import Any
 
 from ..errors import InputError
 from ..problem import Problem
-from .copying import path_of
+from ..storage.copying import path_of
+from ..storage.events import Event, check_head
 from .decision import Decision, decide
-from .events import Event, check_head
 from .export import export, history, rows
 from .fold import Fold
 from .replay import Replay, replay

@@ -3,11 +3,13 @@
 import math
 from typing import Any
 
-from ..campaign.plots import figure
-from ..complexity import complexity
 from ..errors import StudyError, UnknownNameError
+from ..report.figures import figure
+from ..theory.complexity import complexity
 
 KINDS = ("evidence", "estimates", "pulls")
+
+
 BLUE, GREY, RED = "#1f77b4", "#7f7f7f", "#d62728"
 
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from .events import Event, head_of
+from ..report.words import count
+from ..storage.events import Event, head_of
 from .fold import Fold
 from .retractions import judged
 from .setting import Setting
-from .words import count
 
 
 @dataclass(frozen=True)

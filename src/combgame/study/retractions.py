@@ -6,7 +6,7 @@ count, and a bound for all times says nothing of another selection of values. So
     delta (k = 0),     delta / ((k + 1) (k + 2)) (k >= 1), which add up to delta/2.
 """
 
-from .words import count
+from ..report.words import count
 
 
 def spent(delta: float, changes: int) -> float:

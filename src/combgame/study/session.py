@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._sources import digest
 from ..errors import InputError, StoreError
-from .events import Event, Sealed, check_seal, checked, seal
+from ..game.sources import digest
+from ..storage.events import Event, Sealed, check_seal, checked, seal
+from ..storage.interrupts import deferred
+from ..storage.memory import Log, Storage
 from .fold import Fold
-from .interrupts import deferred
-from .memory import Log, Storage
 from .setting import Setting, now
 from .snapshot import EVERY, dump, load
 

@@ -8,15 +8,14 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from .. import __version__
-from .._sources import digest
-from ..errors import InputError, StudyError
-from ..files import plain, problem_from, problem_to, rule_to
+from ..data import plain, problem_from, problem_to, rule_to
+from ..errors import InputError, StudyError, whole
+from ..game.sources import digest
 from ..presets import PRESETS, make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Stopping
-from ..stopping import make_stopping
-from ..structures.base import whole
+from ..rules.base import stopping_of
+from ..version import __version__
 
 NAMES = ("problem", "rule", "delta", "threshold", "seed", "epsilon", "min_pulls", "max_rounds", "deadline")
 
@@ -45,7 +44,7 @@ class Setting:
 
     def stopping_at(self, delta: float, problem: Problem | None = None) -> Stopping:
         """The stopping rule for another delta, or for the problem under other numbers."""
-        return make_stopping(self.chosen, self.threshold, problem or self.problem, [delta], epsilon=self.epsilon)
+        return stopping_of(self.chosen, self.threshold, problem or self.problem, [delta], epsilon=self.epsilon)
 
     def described(self) -> dict[str, Any]:
         """As plain data. What no file can hold (your own oracle, your own rule) is described by its text."""

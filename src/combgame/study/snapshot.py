@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..protocols import Floats
-from ..structures.callback import SIGNATURE
+from ..game.callback import SIGNATURE
+from ..game.records import Floats
 from .fold import Fold
 from .setting import Setting
 from .state import Open
 
 EVERY = 500  # events
+
+
 PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "outside", "notes",
          "withdrawn", "anew")  # fmt: skip
 

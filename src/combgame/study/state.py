@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..protocols import Floats, Seen, blank
-from ..round import add, note
+from ..game.records import Floats, Seen, blank
+from ..game.round import add, note
+from ..storage.events import Event
 from .doubts import nothing_far, reach
-from .events import Event
 from .values import Entry, pulls
 
 Past = Callable[[], Iterable[Event]]  # the events before the one at hand

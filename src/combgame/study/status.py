@@ -7,18 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..complexity import complexity
 from ..errors import CombGameError
-from ..protocols import Floats
-from ..stopping import limit
-from ..structures.base import arms_of
-from ..structures.callback import own_errors
+from ..game.callback import own_errors
+from ..game.records import Floats, arms_of
+from ..report.words import count
+from ..theory.complexity import complexity
+from ..theory.limit import limit
 from .doubts import Doubt
 from .fold import Fold
 from .retractions import judged
-from .words import count
 
 MANY = 300  # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
+
+
 CLEAR = 2.5  # the leader's lead in standard errors, below which a forecast would be a guess
 
 

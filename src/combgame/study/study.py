@@ -4,15 +4,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
-from ..errors import InputError, StudyError, UnknownNameError
+from ..errors import InputError, StudyError, UnknownNameError, whole
 from ..problem import Problem
 from ..rules import RuleBase
-from ..structures.base import whole
+from ..storage.events import Event, seal
+from ..storage.opening import open_storage
 from .decision import Decision, decide
-from .events import Event, seal
 from .fold import Fold
 from .looking import Looking
-from .opening import open_storage
 from .round import Round, as_round
 from .rounds import look_up
 from .session import Batch, Session

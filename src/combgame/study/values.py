@@ -11,6 +11,7 @@ from ..problem import Problem
 
 Entry = None | float | list[float] | dict[str, float]  # as JSON has it; a mean of n values is {"mean": ..., "n": ...}
 
+
 MOST = 2**53  # values in one mean
 
 
@@ -65,11 +66,6 @@ def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
 def _mean(problem: Problem, at: Callable[[], str], mean: float, n: int) -> Entry:
     if n > MOST:
         raise InputError(f"{at()}: n = {n} is more than 2**53, beyond which numbers are not counted exactly; check it.")
-    if problem.rewards.family == "bernoulli" and abs(mean * n - round(mean * n)) > 1e-9 * n:
-        raise InputError(
-            f"{at()}: {mean:g} of {n} results would be {mean * n:g} that are 1, which is not a whole number; give the share unrounded, "
-            f"such as ({round(mean * n)} / {n}, {n})."
-        )
     return {"mean": mean, "n": n}
 
 
@@ -83,9 +79,7 @@ def _number(problem: Problem, arm: int, at: Callable[[], str], value: Any, n: in
         raise InputError(
             f"{at()}: {x:g} is outside [{low:g}, {high:g}], where {problem.rewards!r} has its values; check the value."
         )
-    if n is None and problem.rewards.family == "bernoulli" and x not in (0.0, 1.0):
-        raise InputError(f"{at()}: {x:g} must be 0 or 1; give a share of n results as (share, n).")
-    why = problem.coarse(arm, x, n or 1)
+    why = problem.rewards.refused(x, n) or problem.coarse(arm, x, n or 1)
     if why is not None:
         raise InputError(f"{at()}: {why}")
     return x

@@ -1,0 +1,96 @@
+"""The command line."""
+
+import json
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from ..errors import CombGameError
+from ..version import __version__
+from .campaign import app as campaign
+from .paper import app as paper
+from .plan import plan
+from .study import app as study
+
+app = typer.Typer(
+    help="Find the best answer by playing sets of arms, in few plays, with a guarantee.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,  # among them would be URLs with passwords
+)
+
+
+app.add_typer(campaign, name="campaign")
+
+
+app.add_typer(paper, name="paper")
+
+
+app.add_typer(study, name="study")
+
+
+app.command()(plan)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another run.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, without the live bar.")] = False,
+) -> None:
+    """Find the best of ten variants, three on a plate, and watch the evidence grow."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from .demo import DELTA, sentence, the_problem, uniform_rounds, watch
+
+    if as_json:
+        end = list(watch(seed))[-1]
+        uniform = uniform_rounds()
+        typer.echo(json.dumps({"answer": end.leader, "rival": end.rival, "confidence": 1 - DELTA, "rounds": end.rounds,
+                               "evidence": end.evidence, "threshold": end.threshold, "uniform_rounds": uniform}))  # fmt: skip
+        return
+    console = Console()
+    problem = the_problem()
+    console.print(
+        f"[bold]Ten variants, three fit on a plate, every reading is noisy. Which variant is best?[/bold]\n"
+        f"{problem.actions} as actions, {problem.answers} as answers, {problem.rewards}; rule AdaHedge, delta = {DELTA}.\n"
+    )
+    columns = (
+        TextColumn("plate {task.fields[t]:>6,}"),
+        BarColumn(bar_width=32),
+        TextColumn("evidence {task.fields[e]:6.2f} of {task.fields[b]:.2f}"),
+        TextColumn("leads: [bold green]{task.fields[lead]}[/]  closest: {task.fields[rival]}"),
+    )
+    with Progress(*columns, console=console, refresh_per_second=20) as progress:
+        bar = progress.add_task("", total=1.0, t=0, e=0.0, b=0.0, lead="", rival="")
+        for end in watch(seed):
+            done = min(end.evidence / end.threshold, 1.0)
+            progress.update(bar, completed=done, t=end.rounds, e=end.evidence, b=end.threshold, lead=end.leader, rival=end.rival)
+            time.sleep(0.01)  # slow enough to be watched
+    with console.status("Uniform sampling, 100 runs (the first time, this compiles the round) ..."):
+        uniform = uniform_rounds()
+    console.print("\n" + sentence(end, uniform))
+
+
+def main() -> None:
+    """Run the command line; what goes wrong is said in one sentence."""
+    try:
+        app()
+    except CombGameError as error:
+        print(f"combgame: {error}", file=sys.stderr)
+        sys.exit(2)
+    except SystemExit as end:
+        if end.code == 130:  # typer's word for Ctrl-C
+            print(
+                "combgame: interrupted; what it was about to store is stored whole or not at all, as `status` shows.",
+                file=sys.stderr,
+            )
+        raise

@@ -1,0 +1,164 @@
+"""combgame campaign run | status | report | export | plot."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import StoreError, UnknownNameError
+
+app = typer.Typer(
+    help="Many runs of many configurations, stored: survives being killed, never computes a run twice.", no_args_is_help=True
+)
+
+
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")]
+
+
+Cluster = Annotated[str | None, typer.Option(help="A dask scheduler, such as tcp://host:8786, or 'local'.")]
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+StoreFile = Annotated[Path, typer.Argument(help="The campaign file (.db).")]
+
+
+def say(text: str) -> None:
+    typer.echo(f"combgame: {text}", err=True)
+
+
+@contextmanager
+def stopped() -> Iterator[None]:
+    """Ctrl-C, said in a sentence."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopped; what was finished is stored, and the same command goes on from there.")
+        raise typer.Exit(130) from None
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="The campaign (.toml): problems, rules, runs, seed.")],
+    store: Annotated[
+        Path | None, typer.Option(help="Where the rows go; by default beside the file, with the ending .db.")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs per configuration, instead of what the file says.")] = None,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make every run that is not stored yet. The same command again goes on where the last one ended, however it ended."""
+    from dataclasses import replace
+
+    from ..campaign.report import show
+    from ..campaign.spec import read_campaign
+
+    campaign = read_campaign(file)
+    if runs is not None:
+        campaign = replace(campaign, configurations=tuple(replace(c, runs=runs) for c in campaign.configurations))
+    target = store or file.with_suffix(".db")
+    with stopped():
+        rows = campaign.run(target, jobs, cluster, say=say)
+    say(f"all {campaign.runs:,} runs of {campaign.name} are in {target}: see `combgame campaign report {target}`.")
+    typer.echo(show(rows, "json" if as_json else "text"))
+
+
+@app.command()
+def status(store: StoreFile, as_json: AsJson = False) -> None:
+    """How far a campaign is, and who is working on it."""
+    from ..campaign.execute import duration
+    from ..campaign.opening import open_store
+    from ..campaign.twins import notes, told_apart
+    from ..storage.lock import Lock, lock_path
+
+    with open_store(store)[0] as file:
+        configurations, sources, busy = told_apart(file.configurations()), file.sources(), file.busy()
+        twins = notes(file.configurations())
+        done, planned = sum(c["stored"] for c in configurations), sum(c["runs"] for c in configurations)
+        times = [((c["runs"] - c["stored"]), file.seconds(c["key"])) for c in configurations if c["stored"] < c["runs"]]
+        left = None if any(t is None for _, t in times) else sum(n * (t or 0.0) for n, t in times)
+        told: dict[str, Any] = {
+            "campaign": file.name, "stored": done, "planned": planned, "running": Lock.holder(lock_path(store)),
+            "worker_seconds": busy, "worker_seconds_left": left, "made_by": sources,
+            "configurations": [{k: c[k] for k in ("instance", "label", "stored", "runs", "key")} for c in configurations],
+        }  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(told, indent=1))
+        return
+    typer.echo(f"{told['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work (with compiling).")
+    time = "how long the rest takes is not known yet" if left is None else f"about {duration(left)} of one worker's time are left"
+    for c in configurations:
+        bar = "#" * int(20 * c["stored"] / c["runs"])
+        typer.echo(f"  {c['stored']:>7,} of {c['runs']:<7,} [{bar:<20}] {c['instance']}: {c['label']}")
+    for text in twins:
+        typer.echo(text)
+    if len(sources) > 1:
+        typer.echo(f"The runs were made by different versions: {', '.join(sources)}.")
+    if told["running"]:
+        typer.echo(f"It is being worked on by {told['running']}; {time}.")
+    elif done < planned:
+        typer.echo(f"Nobody is working on it; {time}: run the same command again.")
+    else:
+        typer.echo("It is complete: `combgame campaign report` shows what was found.")
+
+
+Form = Annotated[str, typer.Option("--format", "-f", help="text, markdown, csv or json.")]
+
+
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead.")]
+
+
+def put(text: str, out: Path | None) -> None:
+    if out is None:
+        typer.echo(text.rstrip("\n"))
+    else:
+        try:
+            out.write_text(text if text.endswith("\n") else text + "\n")
+        except OSError as error:
+            raise StoreError(f"{out} cannot be written ({error.strerror}); choose another --out.") from error
+        say(f"wrote {out}.")
+
+
+@app.command()
+def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJson = False) -> None:
+    """One line per configuration and delta: rounds, errors with their exact interval, the bound and the ratio to the limit."""
+    from ..campaign.opening import open_store
+    from ..campaign.report import report as lines
+    from ..campaign.report import show
+    from ..campaign.twins import notes
+
+    with open_store(store)[0] as file:
+        put(show(lines(file), "json" if as_json else form, notes=notes([c for c in file.configurations() if c["stored"]])), out)
+
+
+@app.command()
+def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJson = False) -> None:
+    """One line per run and delta (csv or json)."""
+    from ..campaign.opening import open_store
+    from ..campaign.report import rows, show
+
+    if form not in ("csv", "json"):
+        raise UnknownNameError(f"format = {form!r} is not known; runs are exported as csv or json.")
+    with open_store(store)[0] as file:
+        put(show(rows(file), "json" if as_json else form), out)
+
+
+@app.command()
+def plot(
+    store: StoreFile,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Name of the pictures, without .png and .svg.")] = None,
+) -> None:
+    """Means with quartile bars, one line per rule, as PNG and SVG."""
+    from ..campaign.opening import open_store
+    from ..campaign.report import report as lines
+    from ..report.figures import plot as draw
+    from ..report.figures import save
+
+    with open_store(store)[0] as file:
+        written = save(draw(lines(file), file.name), out or store.with_suffix(""))
+    say("wrote " + " and ".join(map(str, written)) + ".")

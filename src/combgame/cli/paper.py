@@ -1,0 +1,95 @@
+"""combgame paper list | figure1 | ... | all | findings."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..paper import TITLES
+from .campaign import AsJson, Cluster, Jobs, say, stopped
+
+app = typer.Typer(
+    help="The paper's experiments: every table and figure, and its findings judged one by one.", no_args_is_help=True
+)
+
+
+Runs = Annotated[int, typer.Option(min=1, help="Runs per configuration; the paper has 750.")]
+
+
+Seed = Annotated[int, typer.Option(min=0, help="Another seed, other runs.")]
+
+
+Folder = Annotated[Path, typer.Option("--out", "-o", help="The folder of the tables, figures and campaign files.")]
+
+
+OUT = Path("paper-results")
+
+
+@app.command("list")
+def names(as_json: AsJson = False) -> None:
+    """What can be made."""
+    found = TITLES | {"findings": "The paper's nine findings, judged from the tables in the folder", "all": "All of it"}
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    for name, title in found.items():
+        typer.echo(f"{name:20} {title}")
+
+
+def _command(name: str, title: str) -> None:
+    def made(
+        runs: Runs = 750, seed: Seed = 0, jobs: Jobs = 1, cluster: Cluster = None, out: Folder = OUT, as_json: AsJson = False
+    ) -> None:
+        produce([name], runs, seed, jobs, cluster, out, as_json)
+
+    app.command(name, help=title + ".")(made)
+
+
+@app.command("findings")
+def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
+    """Judge the paper's findings from the tables in the folder, and write a page beside it: docs/paper.md is such a page."""
+    from ..paper.findings import judge
+    from ..paper.page import page
+
+    found = judge(out)
+    target = out.with_name(out.name + ".md")
+    out.mkdir(parents=True, exist_ok=True)
+    target.write_text(page(out, found))
+    if as_json:
+        typer.echo(json.dumps([f._asdict() for f in found], indent=1))
+        return
+    for f in found:
+        typer.echo(f"{f.number}. {f.claim}\n   -> {f.verdict.upper()}: {f.evidence}")
+    say(f"wrote {target}.")
+
+
+@app.command("all")
+def everything(
+    runs: Runs = 750, seed: Seed = 0, jobs: Jobs = 1, cluster: Cluster = None, out: Folder = OUT, as_json: AsJson = False
+) -> None:
+    """Every experiment, then the findings."""
+    produce(list(TITLES), runs, seed, jobs, cluster, out, None if as_json else False)
+    findings(out, as_json)
+
+
+def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | None, out: Path, as_json: bool | None) -> None:
+    """as_json None: print nothing."""
+    from ..paper.make import make, read
+
+    for name in chosen:
+        say(f"{name} ...")
+        with stopped():
+            make(name, out, runs, seed, jobs, cluster, say)
+        if as_json is None:
+            continue
+        if as_json:
+            tables = {"learners": ["learners", "regret"]}.get(name, [name])
+            typer.echo(json.dumps([row for table in tables for row in read(out, table)], indent=1))
+        elif (out / f"{name}.md").exists():
+            typer.echo((out / f"{name}.md").read_text())
+    say(f"tables and figures are in {out}.")
+
+
+for _name, _title in TITLES.items():
+    _command(_name, _title)

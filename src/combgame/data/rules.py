@@ -1,0 +1,100 @@
+"""Rules <-> data: a preset's name, or a table of options."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..errors import CombGameError, InputError, whole
+from ..presets import PRESETS, make_rule
+from ..rules import CombGame, RuleBase
+from ..rules.bonuses import theory_bonus
+from ..structures import Geometry
+from .plain import options, plain
+from .values import Place, keyed, number, truth
+
+
+def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
+    """The rule of a preset's name, or of a table: a rule or a learner by name, with other values for their options.
+
+    A key `label`, which is for whoever prints the rule, is left alone.
+
+    >>> rule_from({"learner": "ofw", "tracking": "D", "sparsify": False}).learner
+    OFW(sparsify=False)
+    >>> rule_from({"rule": "uniform", "start": "full"})
+    Uniform(start='full')
+    """
+    at = Place(where)
+    made: RuleBase
+    if isinstance(data, str):
+        made = _preset(data, at, PRESETS)
+        return made
+    if not isinstance(data, Mapping):
+        names = ", ".join(map(repr, PRESETS))
+        raise at.wrong(data, f"must be one of {names}, or a table such as {{learner = 'lloo', tracking = 'D'}}.")
+    learners = {name: rule.learner for name, rule in PRESETS.items() if isinstance(rule, CombGame)}
+    if not {"rule", "learner"} & set(data):
+        names = ", ".join(map(repr, learners))
+        raise InputError(
+            f"{at.at('learner').path} is missing; name a learner, one of {names}, or a rule, such as rule = 'uniform'."
+        )
+    rule: Any = _preset(data["rule"], at.at("rule"), PRESETS) if "rule" in data else CombGame()
+    learner: Any = getattr(rule, "learner", None)
+    if learner is not None and "learner" in data:
+        learner = _preset(data["learner"], at.at("learner"), learners)
+    own, its = options(rule), options(learner)
+    own.pop("learner", None)
+    known = ["label", "rule", *(["learner"] if learner is not None else []), *own, *(key for key in its if key not in own)]
+    for key in data:
+        if key not in known:
+            raise at.at(str(key)).wrong(data[key], f"is not known; the keys are {', '.join(known)}.")
+    changed = {key: _option(key, data[key], usual, at.at(key)) for key, usual in (its | own).items() if key in data}
+    try:
+        if learner is not None:
+            rule = replace(rule, learner=replace(learner, **{key: changed[key] for key in changed if key not in own}))
+        made = replace(rule, **{key: changed[key] for key in changed if key in own})
+    except CombGameError as error:
+        raise at.within(error) from None
+    except TypeError as error:
+        raise InputError(f"{where}: a value has the wrong type ({error}); check {', '.join(changed)}.") from None
+    return made
+
+
+def _preset(name: Any, at: Place, known: Mapping[str, Any]) -> Any:
+    if not isinstance(name, str) or name not in known:
+        raise at.wrong(name, f"is not known; use one of {', '.join(map(repr, known))}.")
+    return known[name]
+
+
+def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
+    """A value of the type that the option has now; those that are made of several numbers are tables."""
+    if key == "bonus" and isinstance(value, Mapping):
+        table = keyed(value, at, [], ["b", "c"])
+        given = {one: number(table[one], at.at(one)) for one in table}
+        try:
+            return theory_bonus(**given)
+        except InputError as error:
+            raise at.within(error) from None
+    if key == "geometry" and isinstance(value, Mapping):
+        table = keyed(value, at, Geometry._fields)
+        diameter, psi, phi = (float(number(table[one], at.at(one))) for one in Geometry._fields[:3])
+        return Geometry(diameter, psi, phi, truth(table["exact"], at.at("exact")))
+    if isinstance(usual, bool):
+        return truth(value, at)
+    if isinstance(usual, int):
+        return whole(at.path, value, 0)
+    if isinstance(usual, float):
+        return float(number(value, at))
+    if isinstance(usual, str) and not isinstance(value, str):
+        raise at.wrong(value, f"must be a text, such as {usual!r}.")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def rule_to(rule: str | RuleBase) -> Any:
+    """A rule as data, with the options that are not as usual: the same for all ways to write the same rule.
+
+    >>> rule_to("uniform")
+    {'kind': 'Uniform'}
+    >>> rule_to(CombGame(tracking="D"))
+    {'kind': 'CombGame', 'learner': {'kind': 'LLOO'}, 'tracking': 'D'}
+    """
+    return plain(make_rule(rule))

@@ -1,0 +1,108 @@
+"""One source, two engines: the round interpreted, or compiled by numba."""
+
+import functools
+import importlib.util
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..errors import EngineError, UnknownNameError
+from .callback import SIGNATURE
+from .marks import PARTS
+from .round import play
+
+ENGINES = ("auto", "compiled", "python")
+
+
+def choose_engine(engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play) -> Callable[..., Any]:
+    """`function` for these parts: compiled where every one of them is a NamedTuple of numbers, arrays and such.
+
+    A Python oracle can be called from compiled code, but that is compiled anew in every process: only if asked for.
+    """
+    if engine not in ENGINES:
+        raise UnknownNameError(f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}.")
+    if engine == "python":
+        return function
+    misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
+    if misfit is not None:
+        raise EngineError(misfit + ".")
+    leaves = [leaf for part in parts for leaf in _leaves(part)]
+    foreign = next((x for x in leaves if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)), None)
+    callback = any(isinstance(x, SIGNATURE) for x in leaves)
+    if foreign is None and importlib.util.find_spec("numba") is not None and (engine == "compiled" or not callback):
+        kept = compiled_entry(function, not callback and all(_ours(part) for part in parts))
+        from .numba import teach
+
+        teach()  # what has been marked since
+        return kept
+    if engine == "compiled":
+        why = f"{type(foreign).__name__} is not a NamedTuple part" if foreign is not None else "numba is not installed"
+        raise EngineError(f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'.")
+    return function
+
+
+@contextmanager
+def own_bounds() -> Iterator[None]:
+    """A part that writes outside its arrays is said in a sentence (a user's parts are compiled with that check)."""
+    try:
+        yield
+    except IndexError as error:
+        raise EngineError(
+            f"a part wrote outside its arrays ({error}); a learner's mixture has room for `LearnerBase.room(d, home)` actions: override it."
+        ) from error
+
+
+@functools.cache
+def compiled_entry(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
+    from .numba import compiled
+
+    return compiled(function, ours)  # teaches what is marked so far
+
+
+@functools.cache
+def _verbs(marked: int) -> dict[str, list[str]]:
+    """Every verb and its parameters."""
+    return {
+        name: list(inspect.signature(method).parameters)
+        for part in PARTS[:marked]
+        for name, method in vars(part).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+
+
+def _misfit(part: Any) -> str | None:
+    """Why compiled code would not find a verb of a part: a field that hides it, or other parameters."""
+    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+        return None
+    own = _class_misfit(type(part), len(PARTS))
+    return own or next((found for field in part if (found := _misfit(field)) is not None), None)
+
+
+@functools.cache
+def _class_misfit(kind: Any, marked: int) -> str | None:
+    verbs = _verbs(marked)
+    for field in kind._fields:
+        if field in verbs:
+            return f"the field {kind.__name__}.{field} has the name of a verb, so compiled code cannot tell them apart; rename it"
+    for name, words in verbs.items():
+        method = getattr(kind, name, None)
+        if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
+            return f"the method {kind.__name__}.{name} must have the parameters ({', '.join(words)})"
+    return None
+
+
+def _leaves(part: Any) -> list[Any]:
+    """The numbers, arrays and other things that a part is made of."""
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return [leaf for field in part for leaf in _leaves(field)]
+    return [part]
+
+
+def _ours(part: Any) -> bool:
+    """Whether every class in a part is this package's: then the compiled round can be kept on disk."""
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return type(part).__module__.partition(".")[0] == "combgame" and all(_ours(field) for field in part)
+    return True

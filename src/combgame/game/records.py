@@ -1,0 +1,56 @@
+"""What a run knows: values seen, what is thought of them, sets of arms as vectors."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+Ints = NDArray[np.int64]
+
+
+Random = np.random.Generator
+
+
+class Seen(NamedTuple):
+    """What has been observed."""
+
+    counts: Floats  # N~_{t-1}: values seen per arm
+    sums: Floats  # their sums
+    mean: Floats  # mu_{t-1}
+    feasible: Floats  # mu~_{t-1}: its projection on M
+    clock: Ints  # int64[1]: t - 1, the rounds played
+    squares: Floats  # sums of (value - mean)^2
+    rest: Floats  # what rounding has left out of the sums
+    worth: Floats  # what the counts are worth to the stopping rule, written by its judge; the counts where there is none
+
+
+def blank(d: int) -> Seen:
+    """Nothing seen yet of d arms."""
+    counts, sums, mean, feasible, squares, rest, worth = np.zeros((7, d))
+    return Seen(counts, sums, mean, feasible, np.zeros(1, np.int64), squares, rest, worth)
+
+
+class View(NamedTuple):
+    """What is thought of it, and what to do next."""
+
+    best: Floats  # I_t
+    rival: Floats  # J: the closest answer
+    alternative: Floats  # lambda: the closest means with another answer
+    evidence: Floats  # float64[1]: the generalised likelihood ratio at the counts
+    action: Floats  # A_t
+
+
+def arms_of(chosen: Floats) -> tuple[int, ...]:
+    """A 0/1 vector as ascending arms."""
+    return tuple(int(a) for a in np.flatnonzero(chosen > 0.5))
+
+
+def vector(arms: Iterable[int], d: int) -> Floats:
+    """Arms as a 0/1 vector."""
+    out = np.zeros(d)
+    out[list(arms)] = 1.0
+    return out

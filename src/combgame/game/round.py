@@ -1,0 +1,102 @@
+"""THE ROUND: Algorithm 1 of the paper (Jourdan, Mutny, Kirschner, Krause, ALT 2021). Read this file first.
+
+estimate -> recommend -> stop? -> the rule chooses -> play -> observe. Every rule, baseline and engine uses it. The
+CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
+"""
+
+from .marks import jitable
+from .numerics import two_sum
+from .protocols import Game, Rule, Threshold
+from .records import Floats, Ints, Random, Seen, View
+
+STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
+
+
+@jitable
+def recommend(game: Game, seen: Seen, view: View) -> None:
+    """The estimate, the answer it recommends, and the evidence for that answer, at the counts."""
+    for a in range(seen.mean.size):
+        seen.mean[a] = (seen.sums[a] + seen.rest[a]) / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
+        seen.feasible[a] = game.rewards.project(seen.mean[a], a)
+        seen.worth[a] = seen.counts[a]
+    game.answers.argmax(seen.feasible, view.best)  # line 3: I_t
+    view.evidence[0] = game.judge.nearest(game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative)
+
+
+@jitable
+def settle(threshold: Threshold, t: int, view: View, stops: Ints, winners: Floats) -> bool:
+    """Note every delta whose threshold is passed for the first time; True when all have been."""
+    waiting = False
+    for which in range(stops.size):
+        if stops[which] < 0:
+            if view.evidence[0] > threshold.level(t, which):  # line 4: the stopping rule
+                stops[which] = t
+                for a in range(view.best.size):
+                    winners[which, a] = view.best[a]
+            else:
+                waiting = True
+    return not waiting
+
+
+@jitable
+def note(seen: Seen, arm: int, value: float) -> None:
+    """One value of an arm."""
+    n = seen.counts[arm]
+    if n > 0.0:
+        off = value - (seen.sums[arm] + seen.rest[arm]) / n
+        seen.squares[arm] += off * off * n / (n + 1.0)
+    add(seen, arm, value)
+    seen.counts[arm] += 1.0
+
+
+@jitable
+def add(seen: Seen, arm: int, value: float) -> None:
+    """Onto the sum of an arm, with what rounding leaves out of it: means are right to their last digit."""
+    total, lost = two_sum(seen.sums[arm], value)
+    seen.sums[arm] = total
+    seen.rest[arm] += lost
+
+
+@jitable
+def advise(game: Game, rule: Rule, seen: Seen, view: View, rng: Random) -> bool:
+    """The next action for what has been seen, after the start; False: the rule needs larger arrays, and nothing has happened."""
+    recommend(game, seen, view)
+    if rule.full():
+        return False
+    rule.choose(game, seen, view, rng)  # lines 5 to 9
+    return True
+
+
+@jitable
+def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) -> None:
+    """Line 10: a value for every arm of the action."""
+    for a in range(action.size):
+        if action[a] > 0.5:
+            note(seen, a, game.rewards.draw(truth[a], a, rng))
+    seen.clock[0] += 1
+
+
+@jitable
+def play(
+    game: Game, rule: Rule, threshold: Threshold, start: Ints, truth: Floats, rng: Random, last: int,
+    seen: Seen, view: View, stops: Ints, winners: Floats,
+) -> int:  # fmt: skip
+    """Play rounds until every delta has stopped or `last` rounds are played; may be called again to go on."""
+    while True:  # line 2
+        t = seen.clock[0]
+        recommend(game, seen, view)
+        if settle(threshold, t, view, stops, winners):
+            return STOPPED
+        if t >= last:
+            return CAPPED
+        if t < start.shape[0]:
+            for a in range(view.action.size):
+                view.action[a] = 0.0
+            for j in range(start.shape[1]):
+                if start[t, j] >= 0:
+                    view.action[start[t, j]] = 1.0  # line 1: INIT
+        elif rule.full():
+            return FULL
+        else:
+            rule.choose(game, seen, view, rng)  # lines 5 to 9
+        observe(game, seen, view.action, truth, rng)

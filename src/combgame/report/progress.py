@@ -1,0 +1,18 @@
+"""Progress bars."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+def shows_bar(progress: bool | None) -> bool:
+    """Whether to show a progress bar: as told, and if nothing is told, on a terminal."""
+    return sys.stderr.isatty() if progress is None else progress
+
+
+def bar(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) -> Iterator[Any]:
+    if not shows_bar(progress):
+        return outcomes
+    from tqdm.auto import tqdm
+
+    return iter(tqdm(outcomes, total=runs, desc=label[:40], unit="run", delay=2.0))

@@ -1,0 +1,54 @@
+"""Tables as text, Markdown, CSV and JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import UnknownNameError
+
+
+def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
+    """A table as text: the first columns to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *cells]
+    )
+
+
+FORMATS = ("text", "markdown", "csv", "json")
+
+
+Column = Callable[[dict[str, Any]], str]  # the cell of a row
+
+
+def rendered(
+    rows: list[dict[str, Any]], form: str, columns: Mapping[str, Column], left: int = 1, notes: Sequence[str] = ()
+) -> str:
+    """Rows in one of the FORMATS; for people (text, Markdown) in these columns, and with notes under them."""
+    if form == "json":
+        return json.dumps(rows, indent=1, allow_nan=False, default=str)
+    if form == "csv":
+        out = io.StringIO()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(out, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return out.getvalue()
+    cells = [[column(row) for column in columns.values()] for row in rows]
+    if form == "markdown":
+        return markdown(list(columns), cells, left) + "\n\n" + " ".join(notes) + "\n"
+    if form == "text":
+        return aligned(list(columns), cells, left) + "\n\n" + "\n".join(notes)
+    raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
+
+
+def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1) -> str:
+    """A Markdown table, the first columns to the left, the others to the right."""
+    names = list(head)
+    lines = [names, ["---" if i < left else "---:" for i in range(len(names))], *([str(x) for x in row] for row in cells)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines)

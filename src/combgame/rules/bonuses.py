@@ -1,0 +1,49 @@
+"""The exploration bonus f(t)."""
+
+import math
+from typing import NamedTuple
+
+from ..errors import InputError, UnknownNameError
+from ..game.numerics import lambert_bar
+from ..game.protocols import Bonus
+
+
+class StylisedBonus(NamedTuple):
+    """f(t) = ln t, as in the paper's experiments: not licensed by its theorems."""
+
+    scale: float
+
+    def explore(self, t: int) -> float:
+        return self.scale * math.log(max(t, 1))
+
+
+class TheoryBonus(NamedTuple):
+    """f(t) = W-bar((1 + c)(1 + b) ln t), as in the paper's Theorem 3 (after Degenne, Koolen, Menard 2019)."""
+
+    factor: float
+
+    def explore(self, t: int) -> float:
+        return lambert_bar(self.factor * math.log(max(t, 1)))
+
+
+def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
+    """The bonus under which Theorem 3 holds, for any b > 0 and c > 0.
+
+    >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
+    23.897
+    """
+    if not all(isinstance(x, int | float) and x > 0 and math.isfinite(x) for x in (b, c)):
+        raise InputError(f"theory bonus: b = {b!r} and c = {c!r} must be positive and finite.")
+    return TheoryBonus((1.0 + c) * (1.0 + b))
+
+
+def make_bonus(bonus: str | Bonus) -> Bonus:
+    if not isinstance(bonus, str):
+        if isinstance(bonus, type) or not hasattr(bonus, "explore"):
+            raise InputError(f"bonus = {bonus!r} must be 'stylised', 'theory', or a part with the verb explore(t).")
+        return bonus
+    if bonus == "stylised":
+        return StylisedBonus(1.0)
+    if bonus == "theory":
+        return theory_bonus()
+    raise UnknownNameError(f"bonus = {bonus!r} is not known; use 'stylised', 'theory' or theory_bonus(b, c).")

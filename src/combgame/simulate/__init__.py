@@ -1,0 +1,1 @@
+"""Many runs of one rule, or of several."""

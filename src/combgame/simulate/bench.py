@@ -1,0 +1,157 @@
+"""All that determines the runs of one rule on one instance."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, TieError, whole
+from ..game.records import Floats, Ints
+from ..presets import make_rule
+from ..problem import Problem, check_deltas
+from ..rules import RuleBase, Setup, Stopping
+from ..rules.base import stopping_of
+from ..theory.evidence import first_two
+from .numbering import RELABELLED, Numbering, drawn, own_numbers
+from .result import Simulation
+from .run import Outcome, Run
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that determines the runs of one rule on one instance: `one(i)` is run i, anywhere, any time."""
+
+    problem: Problem
+    means: Floats
+    rule: RuleBase
+    stopping: Stopping
+    deltas: tuple[float, ...]
+    max_rounds: int
+    seed: int
+    engine: str
+    eliminate: bool = False
+    relabel: bool = False
+
+    @cached_property
+    def setup(self) -> Setup:
+        return self.rule.setup(self.problem)
+
+    def numbers(self, number: int) -> Numbering:
+        """Those of run `number`."""
+        return own_numbers(self.problem, self.rule, self.seed, number, self.relabel)
+
+    @cached_property
+    def _ready(self) -> bool:
+        """Compile, if nobody has: not to be timed."""
+        self.run(0).advance(0)
+        return True
+
+    def run(self, number: int, mine: Numbering | None = None) -> Run:
+        """Run `number`, under its own numbers."""
+        mine = mine or self.numbers(number)
+        setup, stopping = self.setup, self.stopping
+        if mine.rule is not self.rule or any(
+            getattr(mine.problem, a) is not getattr(self.problem, a) for a in ("actions", "answers")
+        ):
+            setup = mine.rule.setup(mine.problem)
+        if stopping.watch is not None and mine.problem is not self.problem:
+            stopping = stopping_of(mine.rule, stopping.name, mine.problem, self.deltas, self.eliminate, stopping.epsilon)
+        return Run(mine.problem, setup, stopping.threshold, self.means[mine.order], len(self.deltas), self.seed, number, self.engine,
+                   stopping.watch)  # fmt: skip
+
+    def one(self, number: int) -> Outcome:
+        self._ready  # noqa: B018
+        mine = self.numbers(number)
+        run = self.run(number, mine)
+        began = time.perf_counter()
+        run.advance(self.max_rounds)
+        seconds = time.perf_counter() - began
+        tell = getattr(run.setup, "figures", None)
+        return Outcome(
+            run.stops,
+            mine.theirs(run.winners),
+            int(run.seen.clock[0]),
+            tell(run.rule) if tell else {},
+            seconds,
+            self.labels(number),
+        )
+
+    def labels(self, number: int) -> Ints | None:
+        """With relabel=True: labels[i] is the given arm that is the i-th of run `number`."""
+        return drawn(self.problem.d, self.seed, number, RELABELLED) if self.relabel else None
+
+    def gather(self, label: str, outcomes: Sequence[Outcome], scalar: bool = False) -> "Simulation":
+        stops = np.array([outcome.stops for outcome in outcomes])
+        winners = np.array([outcome.winners for outcome in outcomes])
+        labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
+        return Simulation(
+            self.problem,
+            self.means,
+            label,
+            self.stopping,
+            self.deltas,
+            self.max_rounds,
+            self.seed,
+            scalar,
+            stops,
+            winners,
+            labels,
+        )
+
+
+def make_bench(
+    problem: Problem,
+    means: Any,
+    rule: str | RuleBase,
+    delta: float | Sequence[float],
+    threshold: str,
+    seed: int,
+    max_rounds: int,
+    engine: str = "auto",
+    ties: str | None = None,
+    eliminate: bool = False,
+    epsilon: float = 0.0,
+    relabel: bool = False,
+) -> Bench:
+    """Check everything that determines a run. ties: as in `simulate`; None: refused, where the caller has no such option."""
+    truth, deltas = _check(problem, means, ties, epsilon), check_deltas(delta)
+    max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
+    chosen = make_rule(rule)
+    stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
+    if not isinstance(relabel, bool):
+        raise InputError(f"relabel = {relabel!r} must be True or False.")
+    bench = Bench(problem, truth, chosen, stopping, tuple(deltas), max_rounds, seed, engine, eliminate, relabel)
+    bench.numbers(0)  # or a sentence
+    return bench
+
+
+def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem = {problem!r} must be a Problem; see combgame.Problem.")
+    truth = problem.means(means)
+    problem.rewards.spread(problem.d)  # or a sentence
+    if ties not in (None, "error", "run"):
+        raise InputError(f"ties = {ties!r} must be 'error' or 'run'.")
+    best, rival = first_two(problem, truth)
+    gap = truth[list(best)].sum() - truth[list(rival)].sum()
+    if ties != "run" and not epsilon and gap <= 1e-12 * np.abs(truth).max():
+        choice = ", or pass ties='run' to run to max_rounds" if ties == "error" else ""
+        raise TieError(
+            f"means: the answers ({problem.label(best)}) and ({problem.label(rival)}) are equally good, so no "
+            f"number of plays can tell them apart; change the means{choice}."
+        )
+    return truth
+
+
+def spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
+    """Outcomes in the order of the runs. The first is made here, which compiles; threads do the others (numba frees the GIL)."""
+    yield one(0)
+    if jobs == 1 or runs == 1:
+        yield from map(one, range(1, runs))
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(delayed(one)(i) for i in range(1, runs))

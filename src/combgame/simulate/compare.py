@@ -1,0 +1,117 @@
+"""simulate() and compare()."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, UnknownNameError, whole
+from ..presets import make_rule
+from ..problem import Problem
+from ..report.progress import bar
+from ..rules import RuleBase
+from ..rules.base import describe
+from .bench import make_bench, spread
+from .result import Simulation, table
+
+
+def simulate(
+    problem: Problem,
+    means: Any,
+    rule: str | RuleBase = "lloo",
+    delta: float | Sequence[float] = 0.1,
+    threshold: str = "proved",
+    runs: int = 100,
+    seed: int = 0,
+    jobs: int = 1,
+    max_rounds: int = 10**6,
+    relabel: bool = False,
+    engine: str = "auto",
+    ties: str = "error",
+    eliminate: bool = False,
+    epsilon: float = 0.0,
+    progress: bool | None = None,
+) -> Simulation:
+    """Run a rule many times on known means.
+
+    delta may be a list: all of them are answered from the same runs. threshold: "proved" (Theorem 2's for the rewards), "mixture" (proved,
+    and far tighter), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic): docs/thresholds.md. ties="run" lets
+    means with two best answers run to the cap. eliminate=True: answers that have once lost to the leader by more than the threshold
+    are no longer considered, which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the best
+    by no more counts as correct ("mixture" only). relabel=True: in every run the arms are relabelled at random, which is recorded in
+    `labels` and `rows()`; since every run numbers the arms for itself, that changes no distribution. A progress bar appears on a
+    terminal after two seconds (progress=False: never).
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> sim = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", runs=3, engine="python")
+    >>> sim.answers
+    [(0,), (0,), (0,)]
+    """
+    bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate, epsilon, relabel)
+    runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
+    label = rule if isinstance(rule, str) else describe(rule)
+    outcomes = list(bar(spread(bench.one, runs, jobs), runs, label, progress))
+    return bench.gather(label, outcomes, np.ndim(delta) == 0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several rules on the same instance."""
+
+    simulations: tuple[Simulation, ...]
+
+    def __getitem__(self, rule: str | int) -> Simulation:
+        names = [s.rule for s in self.simulations]
+        if isinstance(rule, int) and -len(names) <= rule < len(names):
+            return self.simulations[rule]
+        if rule not in names:
+            raise UnknownNameError(f"{rule!r} was not compared; the rules are {names}.")
+        return self.simulations[names.index(str(rule))]
+
+    def __iter__(self) -> Iterator[Simulation]:
+        return iter(self.simulations)
+
+    def __len__(self) -> int:
+        return len(self.simulations)
+
+    def __repr__(self) -> str:
+        return f"<comparison of {', '.join(s.rule for s in self.simulations)}; print it for the table>"
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per rule, run and delta."""
+        frames = [s.to_frame() for s in self.simulations]
+        import pandas
+
+        return pandas.concat(frames, ignore_index=True)
+
+    def report(self) -> list[dict[str, Any]]:
+        return [row for simulation in self.simulations for row in simulation.report()]
+
+    def __str__(self) -> str:
+        return table(self.simulations)
+
+
+def compare(
+    rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase], problem: Problem, means: Any, **settings: Any
+) -> Comparison:
+    """Simulate several rules with the same settings and seeds; print the result to see them beside the bound.
+
+    rules: a list, or a dictionary from your own labels to rules.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> both = cg.compare(["ofw", "uniform"], problem, [0.5, 0.3, 0.2, 0.1], runs=3, engine="python")
+    >>> [row["errors"] for row in both.report()]
+    [0, 0]
+    """
+    named = rules if isinstance(rules, Mapping) else {}
+    several = list(rules) if isinstance(rules, list | tuple | Mapping) else []
+    if not several:
+        raise InputError(f"compare: rules = {rules!r} must be a list of at least one rule, such as ['lloo', 'uniform'].")
+    chosen = [(None, rule) for rule in several] if not named else list(named.items())
+    for _, rule in chosen:
+        make_rule(rule)  # before anything runs
+    found = [(name, simulate(problem, means, rule=rule, **settings)) for name, rule in chosen]
+    return Comparison(tuple(sim if name is None else replace(sim, rule=str(name)) for name, sim in found))

@@ -1,0 +1,198 @@
+"""What many runs gave, and their figures."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, TieError
+from ..game.records import Floats, Ints, arms_of
+from ..problem import Problem
+from ..report.tables import aligned
+from ..rules import Stopping
+from ..stopping.base import Validity
+from ..theory.complexity import Complexity, complexity, lower_bound
+from ..theory.evidence import best_answer
+from ..theory.limit import limit
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The outcome of many runs of one rule. Arrays have one entry per run, or one row per run where delta was a list."""
+
+    problem: Problem
+    means: Floats
+    rule: str
+    stopping: Stopping
+    delta: tuple[float, ...]
+    max_rounds: int
+    seed: int
+    scalar: bool  # delta was one number
+    stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
+    winners: Floats  # float64[runs, deltas, d], under the given numbers, whatever those of the runs were
+    labels: Ints | None = None  # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
+
+    @property
+    def threshold(self) -> str:
+        """The name of the threshold."""
+        return self.stopping.name
+
+    def _shape(self, values: Any) -> Any:
+        return values[:, 0] if self.scalar else values
+
+    @property
+    def capped(self) -> Any:
+        """Whether a run reached max_rounds without stopping."""
+        return self._shape(self.stops < 0)
+
+    @property
+    def rounds(self) -> Any:
+        """The stopping round; max_rounds where a run was capped."""
+        return self._shape(np.where(self.stops < 0, self.max_rounds, self.stops))
+
+    @cached_property
+    def best(self) -> tuple[int, ...]:
+        """The correct answer."""
+        return best_answer(self.problem, self.means)
+
+    @property
+    def answers(self) -> Any:
+        """What each run answered, as arms; None where it was capped."""
+        found = [[arms_of(w) if stop >= 0 else None for w, stop in zip(ws, row, strict=True)]
+                 for ws, row in zip(self.winners, self.stops, strict=True)]  # fmt: skip
+        return [row[0] for row in found] if self.scalar else found
+
+    @property
+    def correct(self) -> Any:
+        """Whether a run stopped with the correct answer, or with one that is as good, or within epsilon of it."""
+        truth = np.zeros(self.problem.d)
+        truth[list(self.best)] = 1.0
+        short = self.means @ truth - self.winners @ self.means  # another answer may be as good
+        right = (self.winners == truth).all(axis=2) | (short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max())
+        return self._shape((self.stops >= 0) & right)
+
+    @property
+    def error_rate(self) -> Any:
+        """The share of runs that stopped with a wrong answer (capped runs stopped with none)."""
+        wrong = (~self.correct & ~self.capped).mean(axis=0)
+        return float(wrong) if self.scalar else wrong
+
+    @property
+    def validity(self) -> Validity:
+        """What the threshold guarantees on this problem."""
+        return self.stopping.validity
+
+    @cached_property
+    def complexity(self) -> Complexity:
+        """The characteristic time 1/D_nu of the instance; infinite if two answers are equally good."""
+        try:
+            return complexity(self.problem, self.means)
+        except TieError:
+            return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
+
+    def limit(self, which: int = 0) -> float:
+        """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise; NaN for another kind of threshold."""
+        return limit(self.stopping, self.problem, self.means, self.complexity, which)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per run and delta."""
+        capped, correct = self.stops < 0, np.atleast_2d(self.correct.T).T
+        rounds = np.where(capped, self.max_rounds, self.stops)
+        return [
+            {"rule": self.rule, "threshold": self.threshold, "delta": self.delta[k], "run": i, "rounds": int(rounds[i, k]),
+             "answer": None if capped[i, k] else self.problem.label(arms_of(self.winners[i, k])),
+             "correct": bool(correct[i, k]), "capped": bool(capped[i, k]),
+             **({} if self.labels is None else {"labels": " ".join(map(str, self.labels[i]))})}
+            for i in range(len(self.stops)) for k in range(len(self.delta))
+        ]  # fmt: skip
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per run and delta."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
+        return pandas.DataFrame(self.rows())
+
+    def report(self) -> list[dict[str, Any]]:
+        """Per delta: rounds, errors and caps, beside the lower bound and the limit of the threshold."""
+        found = []
+        for k, delta in enumerate(self.delta):
+            root, time = self.limit(k), self.complexity.time
+            row = summary(self.stops[:, k], np.atleast_2d(self.correct.T)[k], self.max_rounds)
+            bound = lower_bound(self.problem, self.complexity, delta)
+            found.append({"rule": self.rule, "threshold": self.threshold, "delta": delta, **row,
+                          "time": time, "bound": bound, "limit": root,
+                          "ratio": row["mean"] / root if root > 0.0 else math.nan})  # fmt: skip
+        return found
+
+    def __str__(self) -> str:
+        return table([self])
+
+    def __repr__(self) -> str:
+        return f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {self.rounds.mean(axis=0)} rounds>"
+
+
+def summary(stops: Ints, correct: Any, max_rounds: int) -> dict[str, Any]:
+    """The figures of some runs: rounds (max_rounds where a run was capped), errors with their exact interval, caps."""
+    capped = stops < 0
+    rounds = np.where(capped, max_rounds, stops)
+    low, middle, high = np.percentile(rounds, [25, 50, 75])
+    errors = int((~np.asarray(correct, dtype=bool) & ~capped).sum())
+    least, most = error_interval(errors, len(rounds))
+    return {
+        "runs": len(rounds), "mean": float(rounds.mean()), "q25": float(low), "median": float(middle), "q75": float(high),
+        "errors": errors, "error_rate": errors / len(rounds), "error_low": least, "error_high": most, "capped": int(capped.sum()),
+    }  # fmt: skip
+
+
+def error_interval(errors: int, runs: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact (Clopper-Pearson) confidence interval of an error rate.
+
+    >>> [round(x, 4) for x in error_interval(0, 750)]
+    [0.0, 0.0049]
+    """
+    from scipy.stats import beta
+
+    tail = (1.0 - confidence) / 2.0
+    low = float(beta.ppf(tail, errors, runs - errors + 1)) if errors > 0 else 0.0
+    high = float(beta.ppf(1.0 - tail, errors + 1, runs - errors)) if errors < runs else 1.0
+    return low, high
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return "-" if math.isnan(row["ratio"]) else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
+
+
+def table(simulations: Sequence[Simulation]) -> str:
+    """The report of some simulations as text, with the bound of the instance underneath."""
+    rows = [row for simulation in simulations for row in simulation.report()]
+    head = ["rule", "threshold", "delta", "runs", "mean", "q25", "median", "q75", "errors", "capped", "mean/limit"]
+    body = [
+        [row["rule"], row["threshold"], f"{row['delta']:g}", str(row["runs"]),
+         (">= " if row["capped"] else "") + f"{row['mean']:,.0f}", *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75")),
+         str(row["errors"]), str(row["capped"]), _ratio(row)]
+        for row in rows
+    ]  # fmt: skip
+    lines = [aligned(head, body, left=2)]
+    c = simulations[0].complexity
+    if c.gap > 1e-3:
+        lines.append(
+            f"1/D_nu, the characteristic time, lies between {c.time / (1.0 + c.gap):,.1f} and {c.time:,.1f}; limits are for the latter."
+        )
+    else:
+        lines.append(f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to {c.gap:.0e}).")
+    for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
+        said = []
+        if not math.isnan(row["bound"]):
+            said.append(f"no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds on average")
+        if not math.isnan(row["limit"]):
+            end = f"the limit t = beta(t, delta)/D_nu = {row['limit']:,.0f}"
+            said.append(f"with the {row['threshold']} threshold the optimal proportions stop without noise at {end}")
+        if said:
+            lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
+    lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
+    return "\n".join(lines)

@@ -1,0 +1,99 @@
+"""Evidence less fees: the judge of a deviation bound that charges per arm."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..game.marks import compilable
+from ..game.protocols import Game, Rewards, Structure, Threshold
+from ..game.records import Floats, Ints, Seen
+from ..problem import Problem
+
+
+@compilable
+class Fees(Protocol):
+    """What a deviation bound charges per arm."""
+
+    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+        """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was the nearest a round ago."""
+
+
+class ConstantPart(NamedTuple):
+    """ln(M / delta), or what stands for it."""
+
+    constant: Floats
+
+    def level(self, t: int, which: int) -> float:
+        return float(self.constant[which])
+
+
+@compilable
+class JudgePart(NamedTuple):
+    """Answers as a bound with fees sees them: `nearest` is the evidence at the weights W, less the largest fees."""
+
+    answers: Structure
+    rewards: Rewards
+    fees: Fees
+    seen: Seen
+    most: int  # how many arms two answers that are compared can differ in
+    swaps: bool  # one of each side
+    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    mean: Floats  # scratch
+    weight: Floats
+    fee: Floats
+    rival: Floats  # the nearest of a round ago
+    found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
+    stamp: Ints
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        if self.seen.clock[0] != self.stamp[0]:
+            self.stamp[0] = self.seen.clock[0]
+            for a in range(mean.size):
+                self.rival[a] = self.found[a]
+        for a in range(mean.size):
+            self.mean[a] = mean[a] + self.shift * best[a]
+        price = self.fees.assess(self.seen, self.mean, best, self.rival, self.weight, self.fee)
+        value = self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        for a in range(mean.size):
+            alternative[a] -= self.shift * best[a]
+            self.found[a] = rival[a]
+        return float(value - price - self.dearest(best))
+
+    def dearest(self, best: Floats) -> float:
+        """The largest sum of fees that a difference can have: an arm of each side, or any `most`."""
+        if self.swaps:
+            inside, outside = 0.0, 0.0
+            for a in range(self.fee.size):
+                if best[a] > 0.5:
+                    inside = max(inside, self.fee[a])
+                else:
+                    outside = max(outside, self.fee[a])
+            return inside + outside
+        ordered, total = np.sort(self.fee), 0.0
+        for i in range(max(ordered.size - self.most, 0), ordered.size):  # added one by one: both engines have the same sum
+            total += ordered[i]
+        return total
+
+
+def charged(problem: Problem, game: Game, fees: Fees, rewards: Rewards, seen: Seen, epsilon: float = 0.0) -> JudgePart:
+    exchange = problem.answers.exchange()
+    mean, weight, fee, rival, found = np.zeros((5, problem.d))
+    return JudgePart(
+        game.answers, rewards, fees, seen, exchange.most, exchange.swaps, epsilon / problem.answers.largest(),
+        mean, weight, fee, rival, found, np.full(1, -1, np.int64),
+    )  # fmt: skip
+
+
+def charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
+    """How a game gets a judge that takes fees off its own likelihood ratio."""
+
+    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        return game._replace(judge=charged(problem, game, fees(game), game.rewards, seen))
+
+    return watch
+
+
+def log_union(problem: Problem) -> float:
+    return math.log(max(problem.answers.exchange().number, 1))  # of a whole number that may be too large for a float

@@ -1,0 +1,244 @@
+"""The mixture itself, pair by pair, where answers differ by exchanges."""
+
+import math
+from typing import Any, NamedTuple
+
+from ..game.marks import compilable, jitable
+from ..game.protocols import Rewards, Structure
+from ..game.records import Floats, Ints, Seen
+from ..rewards.base import swapped
+from ..structures.nearest.rivals import against
+from .variances import Spreads
+
+CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
+
+
+BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
+
+
+@jitable
+def tail(z: float) -> tuple[float, float, float]:
+    """z^2/2 + ln(2 Phi(z)), never above it, and its first two derivatives.
+
+    >>> [round(x, 4) for x in tail(0.0)]
+    [0.0, 0.7979, 0.3634]
+    """
+    if z < -1e150:  # 1/z^2 would be lost
+        return -math.inf, 0.0, 0.0
+    if z < -25.0:  # Phi(z) > phi(z) |z| / (1 + z^2); the derivatives by their series, without the difference of large numbers
+        far = -1.0 / z
+        square = far * far
+        rise = far * (1.0 - 2.0 * square + 10.0 * square * square)
+        return (
+            math.log(2.0 / (far - z)) - 0.5 * math.log(2.0 * math.pi),
+            rise,
+            2.0 * square - 10.0 * square * square - rise * rise,
+        )
+    below = math.erfc(-z / math.sqrt(2.0))  # 2 Phi(z)
+    ratio = 2.0 * math.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * below)
+    return 0.5 * z * z + math.log(below), z + ratio, 1.0 - ratio * (ratio + z)
+
+
+@jitable
+def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float]:
+    """F, its slope and its curvature where arm i is `up` below its mean and arm j `down` above its own; row: see `lowest`."""
+    top, total, slope, bend = -math.inf, 0.0, 0.0, 0.0
+    for k in range(row.shape[1]):
+        first, second = float(row[0, k]), float(row[1, k])  # plain floats: what is too large is infinite, without a warning
+        y, z = up * first, down * second
+        value, p, q = (0.5 * y * y, y, 1.0) if sided[0, k] < 0.5 else tail(y)
+        other, r, s = (0.5 * z * z, z, 1.0) if sided[1, k] < 0.5 else tail(z)
+        row[3, k] = value + other + float(row[2, k])
+        row[4, k] = second * r - first * p
+        row[5, k] = second * second * s + first * first * q
+        top = max(top, float(row[3, k]))
+    for k in range(row.shape[1]):
+        share, rise = math.exp(float(row[3, k]) - top), float(row[4, k])
+        total += share
+        slope += share * rise
+        bend += share * (float(row[5, k]) + rise * rise)
+    slope /= total
+    return top + math.log(total), slope, bend / total - slope * slope
+
+
+@jitable
+def lowest(row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float) -> tuple[float, float]:
+    """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of arm j, minus what the scale costs."""
+    left, right, stride = low, high, 4.0 / float(row[0, 0]) + 4.0 / float(row[1, 0])
+    value, slope, reach, at = -math.inf, 0.0, 0.0, x
+    for _ in range(100):  # Newton, not too far at a time
+        at = x
+        value, slope, bend = height(row, sided, mean - x, x - other)
+        if slope == 0.0 or (slope > 0.0 and x <= low) or (slope < 0.0 and x >= high):
+            return value, at
+        if slope < 0.0:
+            left = x
+        else:
+            right = x
+        reach = right - left
+        if abs(slope) * reach <= CLOSE:
+            break
+        bound, end = (right, high) if slope < 0.0 else (left, low)
+        step = abs(slope) / bend if abs(slope) < stride * bend else stride
+        if bound == end:  # nothing is known of that side: a little too far gives a bracket
+            step = max(BEYOND * step, 1e-6 * stride)
+        x += step if slope < 0.0 else -step
+        if not left < x < right:
+            x = end if bound == end else 0.5 * (left + right)
+    value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
+    return value if value > -math.inf else -math.inf, at  # not a number: no evidence
+
+
+@compilable
+class PairsPart(NamedTuple):
+    """The mixture itself, for exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a distance.
+
+    At means with y_i = y_j = x its logarithm is F(x) = ln sum_k p_k exp(g_k(mean_i - x, N_i) + g_k(x - mean_j, N_j)), convex in x, where
+    g(u, N) = z^2/2 + ln(2 Phi(z)) - ln(1 + N/c)/2, z = u N / (sigma sqrt(N + c)): a half-normal mixture, since only an arm i that looks too
+    good and an arm j that looks too bad can mislead. Where `sided` is 0 it is the normal one, without ln(2 Phi): better for an arm that is
+    known far more precisely than the other, and right for all smaller variances too.
+    """
+
+    seen: Seen
+    variance: Floats
+    low: Floats
+    high: Floats
+    prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
+    cost: Floats  # ln 1/p
+    sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
+    done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
+    charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
+    wide: Floats  # float64[2, d, k]: (N + c)/N^2
+    row: Floats  # float64[6, k] scratch
+    at: Floats  # float64[1] scratch
+
+    def project(self, x: float, arm: int) -> float:
+        return float(min(max(x, self.low[arm]), self.high[arm]))
+
+    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+        i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
+        self.ready(i, 0)
+        self.ready(j, 1)
+        value = self.pair(mean, i, j)
+        alternative[i] = alternative[j] = self.at[0]
+        return value
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs more than a pair.)"""
+        found, best = -1, math.inf
+        self.ready(i, 0)
+        for j in range(mean.size):
+            if taken[j] < 0.5:
+                if self.seen.counts[j] != self.done[1, j]:
+                    self.ready(j, 1)
+                if found < 0 or not beyond(
+                    self.variance, self.charge, self.wide, self.cost, self.sided, mean[i] - mean[j], i, j, best
+                ):
+                    this = self.pair(mean, i, j)
+                    if found < 0 or this < best:
+                        found, best = j, this
+        value[0] = best
+        return found
+
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        every: Any = self
+        swapped(every, mean, weight, best, self.at, value)
+
+    def ready(self, a: int, side: int) -> None:
+        """The fees and widths of an arm, if its count has changed."""
+        n = self.seen.counts[a]
+        if n != self.done[side, a]:
+            self.done[side, a] = n
+            for k in range(self.cost.size):
+                c = self.prior[side, k]
+                self.charge[side, a, k] = 0.5 * math.log1p(n / c)
+                self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
+
+    def pair(self, mean: Floats, i: int, j: int) -> float:
+        """min of F over the x that M allows, from below."""
+        low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
+        one, other = float(mean[i]), float(mean[j])
+        self.at[0] = x = min(max(0.5 * (one + other), low), high)
+        if self.high[i] < self.low[j]:
+            return 0.0  # not enough for any delta
+        if low > high:
+            return math.inf  # j is never as good as i
+        most, lead, row = -math.inf, one - other, self.row
+        if lead < 0.0 and low == -math.inf and high == math.inf:
+            return -math.inf  # j is better; only where bounds, which epsilon does without, made i the leader
+        for k in range(self.cost.size):
+            first = float(self.variance[i]) * float(self.wide[0, i, k])
+            second = float(self.variance[j]) * float(self.wide[1, j, k])
+            if not (first > 0.0 and second > 0.0 and first + second < math.inf):  # unknown, or too small for a float
+                return 0.0
+            row[0, k], row[1, k] = 1.0 / math.sqrt(first), 1.0 / math.sqrt(second)
+            row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
+            alone = 0.5 * lead * lead / (first + second) + float(row[2, k])
+            if alone > most:
+                most, x = alone, one - lead * first / (first + second)
+        value, self.at[0] = lowest(row, self.sided, one, other, min(max(x, low), high), low, high)
+        return value
+
+
+@jitable
+def beyond(
+    variance: Floats, charge: Floats, wide: Floats, cost: Floats, sided: Floats, lead: float, i: int, j: int, best: float
+) -> bool:
+    """Whether F of a pair is surely above `best`: one scale at its own minimum, without Phi, is.
+
+    ln(2 Phi) is not negative between the means. If both arms have it, their sum is concave in x, so at least 0.69, which it is at both ends
+    if z of either arm is 3 or more at the other's mean. And F falls at mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
+    """
+    if lead <= 0.0:
+        return False
+    for k in range(cost.size):
+        first, second = variance[i] * wide[0, i, k], variance[j] * wide[1, j, k]
+        bar = best + charge[0, i, k] + charge[1, j, k] + cost[k] - (0.69 if sided[0, k] + sided[1, k] > 1.5 else 0.0)
+        if 0.5 * lead * lead >= bar * (first + second):
+            p, q = lead * lead / first, lead * lead / second
+            if min(p, q) >= 9.0 and p * p >= 0.64 * q and q * q >= 0.64 * p:
+                return True
+    return False
+
+
+@compilable
+class PairJudgePart(NamedTuple):
+    """Where answers differ by exchanges: the least of the mixture over all pairs; or the nearest pair's, while that is too little."""
+
+    answers: Structure
+    rewards: Rewards  # of variance 1
+    spreads: Spreads
+    pairs: PairsPart
+    seen: Seen
+    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    floor: float  # the lowest threshold
+    mean: Floats  # scratch
+    weight: Floats
+    arms: Ints
+    sign: Floats
+    rival: Floats
+    alternative: Floats
+
+    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+        variance = self.spreads.bounds(self.seen)
+        for a in range(mean.size):
+            self.mean[a] = mean[a] + self.shift * best[a]
+            self.weight[a] = weight[a] / variance[a]
+            self.seen.worth[a] = self.weight[a] * self.spreads.believed[a]  # less than it counts where the variance is in doubt
+        pairs: Any = self.pairs
+        self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = against(pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative)
+        if value > self.floor:
+            least = self.weakest(best, self.rival, self.alternative)
+            if least < value:
+                value = least
+                for a in range(mean.size):
+                    rival[a], alternative[a] = self.rival[a], self.alternative[a]
+        for a in range(mean.size):
+            alternative[a] -= self.shift * best[a]
+        return value
+
+    def weakest(self, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """The least over all pairs, at what `nearest` looked at last."""
+        pairs: Any = self.pairs
+        return self.answers.nearest(pairs, self.mean, self.weight, best, rival, alternative)

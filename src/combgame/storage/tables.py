@@ -1,0 +1,50 @@
+"""The tables of a database of studies, and their version."""
+
+from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text
+
+SCHEMA = 1  # a change of the tables is a new number, and a step in `UPGRADES`
+
+
+UPGRADES: dict[int, tuple[str, ...]] = {}  # from this version to the next: the statements
+
+
+metadata = MetaData()
+
+
+schema = Table("combgame_schema", metadata, Column("version", Integer, primary_key=True))
+
+
+studies = Table(
+    "combgame_studies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+)
+
+
+events = Table(
+    "combgame_events",
+    metadata,
+    Column("study", ForeignKey(studies.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("kind", String(20), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("round", Integer),
+    Column("client", Text),
+    Column("reason", Text),
+    Column("data", Text, nullable=False),
+    Column("seal", String(16), nullable=False),
+    Index("combgame_events_by_round", "study", "round"),
+    sqlite_with_rowid=False,
+)
+
+
+snapshots = Table(
+    "combgame_snapshots",
+    metadata,
+    Column("study", ForeignKey(studies.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, nullable=False),
+    Column("sources", String(64), nullable=False),
+    Column("checksum", String(64), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)

@@ -1,0 +1,1 @@
+"""Graphs: reading them, forests, assignments."""

@@ -1,0 +1,91 @@
+"""Graphs as people have them: edge lists, networkx, rustworkx, SciPy sparse matrices. Arms are edges, in the order given."""
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+from ...errors import InputError
+from ...game.records import Ints
+
+
+class Graph(NamedTuple):
+    """Nodes by number, with their names; one arm per edge."""
+
+    nodes: list[Hashable]
+    tails: list[int]
+    heads: list[int]
+    names: list[str]  # of the edges
+
+
+def reordered(graph: Graph, order: Ints) -> Graph:
+    """The same graph with the edges in another order, and the nodes in the order in which those meet them."""
+    number: dict[int, int] = {}
+    tails, heads = ([ends[a] for a in order] for ends in (graph.tails, graph.heads))
+    for u, v in zip(tails, heads, strict=True):
+        number.setdefault(u, len(number))
+        number.setdefault(v, len(number))
+    for v in range(len(graph.nodes)):  # nodes without edges
+        number.setdefault(v, len(number))
+    nodes = sorted(number, key=lambda v: number[v])
+    return Graph(
+        [graph.nodes[v] for v in nodes],
+        [number[v] for v in tails],
+        [number[v] for v in heads],
+        [graph.names[a] for a in order],
+    )
+
+
+def _check_direction(what: str, wanted: bool, found: bool) -> None:
+    if wanted and not found:
+        raise InputError(f"{what}: the graph is undirected, so that its edges have no direction to go; pass a directed graph.")
+    if found and not wanted:
+        raise InputError(f"{what}: the graph is directed, but trees have no direction; pass an undirected graph.")
+
+
+def read_graph(edges: Any, what: str, directed: bool) -> Graph:
+    """Edges from a list of (tail, head) or (tail, head, name), or from somebody else's graph object."""
+    nodes: list[Hashable] = []
+    triples: list[tuple[Any, Any, str | None]]
+    if hasattr(edges, "tocoo"):  # SciPy sparse: an entry is an edge, explicit zeros too
+        found = edges.tocoo()
+        pairs = [(int(u), int(v)) for u, v in zip(found.row, found.col, strict=True)]
+        if not directed:  # one entry or two, above or below the diagonal: the same edge
+            pairs = sorted({(min(u, v), max(u, v)) for u, v in pairs})
+        triples = [(u, v, None) for u, v in pairs]
+        nodes = list(range(max(found.shape)))
+    elif hasattr(edges, "edge_list"):  # rustworkx
+        _check_direction(what, directed, hasattr(edges, "in_degree"))
+        labels = {i: edges[i] for i in edges.node_indices()}  # numbers keep holes where nodes were removed
+        values = list(labels.values())
+        if not all(isinstance(x, Hashable) and x is not None for x in values) or len(set(values)) < len(values):
+            labels = {i: i for i in labels}
+        nodes = list(labels.values())
+        triples = [(labels[u], labels[v], name if isinstance(name, str) else None) for u, v, name in edges.weighted_edge_list()]
+    elif hasattr(edges, "edges") and hasattr(edges, "nodes"):  # networkx
+        _check_direction(what, directed, edges.is_directed())
+        several = edges.is_multigraph()
+        rows = edges.edges(keys=True, data=True) if several else edges.edges(data=True)
+        triples = [(row[0], row[1], row[-1].get("name")) for row in rows]
+        nodes = list(edges.nodes)
+    else:
+        try:
+            given = [tuple(e) for e in edges if not isinstance(e, str)]
+            fit = len(given) == len(edges) and all(len(e) == 2 or (len(e) == 3 and isinstance(e[2], str)) for e in given)
+            triples = [(e[0], e[1], e[2] if len(e) > 2 else None) for e in given] if fit and {x for e in given for x in e} else []
+        except TypeError:
+            fit = False
+        if not fit:
+            raise InputError(
+                f"{what}: edges must be a list of (tail, head) or (tail, head, name) with a text as name, or a networkx, rustworkx "
+                "or SciPy sparse graph."
+            )
+    if not triples:
+        raise InputError(f"{what}: there are no edges; give at least one.")
+    number: dict[Hashable, int] = {}
+    for node in [*nodes, *(x for t in triples for x in t[:2])]:
+        number.setdefault(node, len(number))
+    arrow, names, seen = ("->" if directed else "-"), [], dict[str, int]()
+    for u, v, name in triples:
+        text = str(name) if name is not None else f"{u}{arrow}{v}"
+        seen[text] = seen.get(text, 0) + 1
+        names.append(text if seen[text] == 1 else f"{text} #{seen[text]}")
+    return Graph(list(number), [number[t[0]] for t in triples], [number[t[1]] for t in triples], names)

@@ -1,0 +1,1 @@
+"""How the nearest alternative is found: searches and certified bounds."""

@@ -1,0 +1,1 @@
+"""Sums over all sets of a structure."""

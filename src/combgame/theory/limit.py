@@ -1,0 +1,71 @@
+"""Where a run stops that knows the means and plays the optimal allocation."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..game.records import Floats, blank
+from ..problem import Problem
+from ..rules import Stopping
+from .complexity import Complexity
+
+
+def root(passed: Callable[[float], bool]) -> float:
+    """The least t, to within half a round, at which a condition holds that holds from some t on; infinity beyond 1e300."""
+    left, right = 1.0, 2.0
+    while not passed(right):
+        left, right = right, right * 2.0
+        if right > 1e300:
+            return float("inf")
+    while right - left > max(0.5, 1e-9 * right):
+        middle = 0.5 * (left + right)
+        if passed(middle):
+            right = middle
+        else:
+            left = middle
+    return right
+
+
+ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
+
+
+def judge(stopping: Stopping, problem: Problem, mean: Floats, counts: Floats, spread: Floats, best: Floats) -> float:
+    """The evidence for an answer after `counts` values per arm with these means and standard deviations."""
+    seen, game, rival, alternative = blank(problem.d), problem.game(), np.zeros(problem.d), np.zeros(problem.d)
+    seen.counts[:], seen.sums[:], seen.mean[:] = counts, counts * mean, mean
+    seen.squares[:] = np.maximum(counts - 1.0, 0.0) * spread**2
+    if stopping.watch is not None:
+        game = stopping.watch(game, stopping.threshold, seen)
+    for seen.clock[0] in (1, 2):  # the second time the rival is known
+        value = game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+    return value
+
+
+def limit(stopping: Stopping, problem: Problem, means: Floats, found: Complexity, which: int = 0) -> float:
+    """Where a run stops that knows the means and plays the optimal allocation: t = beta(t, delta)/D_nu; NaN if the test is another.
+
+    Fees weigh on arms with few values, which that allocation may have: with fees, a share of the covering is mixed in, the best of
+    `ASIDE`.
+    """
+    if not stopping.likelihood:
+        return math.nan
+    if found.time in (0.0, math.inf):
+        return found.time
+    if stopping.watch is None:
+        return root(lambda t: t >= stopping.threshold.level(int(t), which) * found.time)
+    best, spread, aside = np.zeros(problem.d), problem.rewards.spread(problem.d), np.zeros(problem.d)
+    problem.game().answers.argmax(means, best)
+    rows = problem.actions.covering()
+    for chosen in rows:
+        aside[list(chosen)] += 1.0 / len(rows)
+
+    def ends(share: float) -> float:
+        played = (1.0 - share) * found.allocation + share * aside
+
+        def passed(t: float) -> bool:
+            return judge(stopping, problem, means, t * played, spread, best) > stopping.threshold.level(int(t), which)
+
+        return root(passed)
+
+    return min(map(ends, ASIDE))
