@@ -26,6 +26,7 @@ test: lint types
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 
 types: $(VENV)/.tested
 	$(BIN)/mypy

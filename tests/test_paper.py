@@ -22,8 +22,8 @@ from combgame.paper import instances as the
 from combgame.paper.experiments import PUBLISHED, SCALE, Experiment, experiments
 from combgame.paper.findings import JUDGES, judge
 from combgame.paper.gcb_pe import enumerated_beta, implied_scale
-from combgame.paper.make import digitised, read, write
 from combgame.paper.page import page
+from combgame.paper.results import digitised, read, write
 from combgame.rules.gcb_pe import beta_sigma
 from combgame.rules.ledger import TAKEN
 from combgame.simulate.bench import Bench, make_bench

@@ -11,8 +11,8 @@ from scipy.special import lambertw, zeta
 import combgame as cg
 from combgame.game.numerics import lambert_bar
 from combgame.rules.bonuses import make_bonus
-from combgame.stopping.names import make_threshold, validity
-from combgame.stopping.theorem2 import c_gaussian, h_tilde, t_function
+from combgame.stopping.names import make_threshold
+from combgame.stopping.theorem2 import c_gaussian, h_tilde, t_function, validity
 
 
 def ten_arms(rewards):
@@ -78,7 +78,7 @@ def test_thresholds_rise_with_time_and_confidence():
 
 
 def test_validity_is_proved_only_where_the_theorem_applies():
-    gaussian, coin, bounded = ten_arms(cg.Gaussian(0.1)), ten_arms(cg.Bernoulli()), ten_arms(cg.Bounded(0, 1))
+    gaussian, coin, bounded = cg.Gaussian(0.1), cg.Bernoulli(), cg.Bounded(0, 1)
     assert not validity("stylised", gaussian).proved
     assert validity("gaussian", gaussian).proved and validity("sub-gaussian", gaussian).proved
     assert not validity("gaussian", coin).proved and validity("sub-gaussian", coin).proved

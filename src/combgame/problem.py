@@ -165,6 +165,13 @@ class Problem:
             "evidence; subtract the same number from all values, or state a larger sigma."
         )
 
+    def noise(self) -> Floats:
+        """Standard deviations: the spread of the rewards, or 1 where they have none, which no stopping rule looks at then."""
+        try:
+            return self.rewards.spread(self.d)
+        except NotImplementedError:
+            return np.ones(self.d)
+
     @cached_property
     def _sigma(self) -> Floats:
         """Stated standard deviations; infinite where none is stated."""

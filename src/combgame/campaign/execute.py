@@ -33,7 +33,7 @@ from ..version import __version__
 from .opening import open_store
 from .pools import Here, Pool, open_pool
 from .report import report
-from .spec import Campaign, Configuration
+from .spec import Configuration, Specification
 from .store import Chunk, Row, Store
 from .twins import notes
 
@@ -218,7 +218,13 @@ def _died(error: Exception) -> bool:
 
 
 def run_campaign(
-    campaign: Campaign, path: Path, jobs: int, cluster: str | None, engine: str, progress: bool | None, say: Callable[[str], None]
+    campaign: Specification,
+    path: Path,
+    jobs: int,
+    cluster: str | None,
+    engine: str,
+    progress: bool | None,
+    say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Make every run of a campaign that its file does not hold yet, and report on all: see `Campaign.run`."""
     with Lock(path):

@@ -85,6 +85,7 @@ COLUMNS: dict[str, Column] = {
     "us/round": lambda r: f"{r['us_per_round']:,.1f}",
 }
 
+
 NOTES = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, below which no rule can go on average "

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from ..errors import StoreError
-from .spec import Campaign
+from .spec import Specification
 
 MARK, SCHEMA = 0x43476D65, 1  # application_id ("CGme") and user_version of the file
 
@@ -139,7 +139,7 @@ class Store:
             self.db.execute("INSERT INTO campaign VALUES (?, ?)", (name, time.time()))
             self.db.execute("COMMIT")
 
-    def register(self, campaign: Campaign, references: Sequence[dict[str, Any]]) -> None:
+    def register(self, campaign: Specification, references: Sequence[dict[str, Any]]) -> None:
         """Note the configurations of a campaign; those that are known keep their rows."""
         rows = [
             (c.key, place, c.instance.name, c.instance.x, c.label, c.runs, compact(c.description), sealed(c.key, reference))

@@ -55,8 +55,8 @@ def run(
     """Make every run that is not stored yet. The same command again goes on where the last one ended, however it ended."""
     from dataclasses import replace
 
+    from ..campaign.campaign import read_campaign
     from ..campaign.report import show
-    from ..campaign.spec import read_campaign
 
     campaign = read_campaign(file)
     if runs is not None:

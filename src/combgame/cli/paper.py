@@ -75,7 +75,8 @@ def everything(
 
 def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | None, out: Path, as_json: bool | None) -> None:
     """as_json None: print nothing."""
-    from ..paper.make import make, read
+    from ..paper.make import make
+    from ..paper.results import read
 
     for name in chosen:
         say(f"{name} ...")

@@ -1,4 +1,4 @@
-"""Marks read by `_numba.py` when (and only when) something is compiled."""
+"""Marks read by `game/numba` when (and only when) something is compiled."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,7 +1,7 @@
 """The verbs of every part: what the round calls, what is read, what is written.
 
 A *part* is a NamedTuple whose fields are numbers, arrays or other parts, with plain methods. The same methods run
-interpreted, or compiled by numba (`_numba.py` resolves each verb below to the method of the NamedTuple's own class).
+interpreted, or compiled by numba (`game/numba` resolves each verb below to the method of the NamedTuple's own class).
 Any other Python object with the same verbs runs interpreted.
 
 Rules that compiling imposes: fixed positional signatures with these parameter names; a mutable number lives in an

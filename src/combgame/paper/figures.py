@@ -9,7 +9,7 @@ from .experiments import DELTA, PUBLISHED, experiments
 
 def draw(name: str, out: Path) -> list[Path]:
     """The figure of an experiment; nothing if it has none or its tables are missing."""
-    from .make import read
+    from .results import read
 
     if name == "learners":
         return _learners(read(out, "learners"), read(out, "regret"), out)

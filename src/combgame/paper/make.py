@@ -1,15 +1,13 @@
 """Making an experiment of the paper: its runs, its tables (CSV, Markdown) and its figures, in a folder."""
 
-import csv
-import json
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ..campaign.report import show
 from . import figures, tables
 from .experiments import RUNS, Experiment, experiments
+from .results import write
 from .timing import time_per_round
 
 Told = Callable[[str], None]
@@ -57,33 +55,3 @@ def run(e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str 
 def note(name: str, report: Sequence[dict[str, Any]], seed: int) -> str:
     most = max(row["runs"] for row in report)
     return f"Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in each line.\n\n"
-
-
-def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Rows as CSV, numbers to six digits: small, and readable in a difference."""
-    shown = [{k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-    (out / f"{name}.csv").write_text(show(shown, "csv"))
-
-
-def read(out: Path, name: str) -> list[dict[str, Any]]:
-    """Rows of a table that `write` made; an empty list if it is not there."""
-    path = out / f"{name}.csv"
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
-
-
-def _value(text: str) -> Any:
-    if text in ("True", "False"):
-        return text == "True"
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text or None
-
-
-def digitised() -> list[dict[str, Any]]:
-    """Figure 1 read off the authors' talk: 1a in rounds (within 150), 1b in milliseconds per round."""
-    text = files(__package__).joinpath("figure1_digitised.csv").read_text()
-    return [{key: _value(cell) for key, cell in row.items()} for row in csv.DictReader(text.splitlines())]

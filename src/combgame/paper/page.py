@@ -8,7 +8,7 @@ from ..report.tables import markdown
 from .experiments import FIVE, PUBLISHED, experiments
 from .findings import STYLISED, Finding, error_rows
 from .gcb_pe import implied_scale
-from .make import digitised, read
+from .results import digitised, read
 from .tables import growth
 
 INTRODUCTION = """# The paper, reproduced

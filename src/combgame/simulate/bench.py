@@ -132,7 +132,8 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     if not isinstance(problem, Problem):
         raise InputError(f"problem = {problem!r} must be a Problem; see combgame.Problem.")
     truth = problem.means(means)
-    problem.rewards.spread(problem.d)  # or a sentence
+    if not problem.rewards.known:
+        problem.rewards.spread(problem.d)  # to draw with, or a sentence
     if ties not in (None, "error", "run"):
         raise InputError(f"ties = {ties!r} must be 'error' or 'run'.")
     best, rival = first_two(problem, truth)

@@ -69,7 +69,7 @@ def evidence(
     known = problem.rewards.known
     if known != (spreads is None):
         raise InputError("spreads, the sample standard deviations per arm, are for Gaussian(known=False), and needed there.")
-    scatter = problem.rewards.spread(problem.d) if known else problem.vector(spreads, "spreads")
+    scatter = problem.noise() if known else problem.vector(spreads, "spreads")
     if (scatter < 0.0).any():
         raise InputError(f"spreads: {scatter.min()} is negative; a sample standard deviation is 0 or more.")
     order = order_of(problem, mean, weight, scatter)  # an order of the values, so that the given numbers change nothing

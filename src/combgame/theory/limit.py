@@ -54,7 +54,7 @@ def limit(stopping: Stopping, problem: Problem, means: Floats, found: Complexity
         return found.time
     if stopping.watch is None:
         return root(lambda t: t >= stopping.threshold.level(int(t), which) * found.time)
-    best, spread, aside = np.zeros(problem.d), problem.rewards.spread(problem.d), np.zeros(problem.d)
+    best, spread, aside = np.zeros(problem.d), problem.noise(), np.zeros(problem.d)
     problem.game().answers.argmax(means, best)
     rows = problem.actions.covering()
     for chosen in rows:

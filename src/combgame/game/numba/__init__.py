@@ -1,7 +1,7 @@
 """Everything this package asks of numba, in one place; imported when something is first compiled.
 
 COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried; otherwise functions borrow what they are
-given (`_borrow.py`), and machine code is made once for a whole call (`_lazy.py`). The results are the same, to the last bit.
+given (`borrow.py`), and machine code is made once for a whole call (`lazy.py`). The results are the same, to the last bit.
 """
 
 import inspect
@@ -21,12 +21,8 @@ from ..sources import digest
 from .borrow import Borrowing, plain
 from .lazy import lazily
 
-UNCOMPILED = frozenset(  # nothing in these is compiled
-    {"campaign", "paper", "cli.py", "demo.py", "files", "planning.py", "plan_cli.py", "regrets.py", "study", "testing.py"}
-)
-
-
-TRIED = ("0.68.",)  # versions of numba whose private parts are as `_borrow.py` and `_lazy.py` need them
+COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")  # where marked functions and parts live
+TRIED = ("0.68.",)  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
 
 
 INNER = {"no_cfunc_wrapper": True, "pipeline_class": Borrowing}  # of what only compiled code calls
@@ -52,14 +48,14 @@ if os.environ.get("COMBGAME_COMPILER") == "plain" or not numba.__version__.start
 
 
 def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
-    """Compile `function`; for our own parts, kept on disk until any file of the package changes.
+    """Compile `function`; for our own parts, kept on disk until a file in one of these folders changes.
 
     A user's parts are not kept, because the key knows nothing of their sources, and are compiled with checks of array bounds.
     (A setting of the process: numba does not pass the option on to the functions that are called.)
     """
     teach()
     body = register_jitable(**INNER)(function)
-    sources = f"{digest(UNCOMPILED)} {bool(plain)}"  # numba itself only looks at the file of the entry point
+    sources = f"{digest(*COMPILED)} {bool(plain)}"  # numba itself only looks at the file of the entry point
 
     @njit(nogil=True, error_model="numpy", cache=ours, **INNER)
     def entry(*args):  # type: ignore[no-untyped-def]

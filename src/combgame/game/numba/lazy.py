@@ -2,7 +2,7 @@
 
 numba makes machine code of every function that it compiles, with all that it calls inside; of these only the outermost is ever run. A
 `LazyLibrary` stays LLVM code if only compiled code can call it. One that Python can call is linked with everything that it needs,
-optimised once, and made machine code once. This leans on private parts of numba: `_numba.py` says for which versions.
+optimised once, and made machine code once. This leans on private parts of numba: `numba/__init__.py` says for which versions.
 """
 
 from collections.abc import Iterator
