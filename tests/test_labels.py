@@ -43,7 +43,9 @@ class PoissonPart(NamedTuple):
     value: np.ndarray
 
     def divergence(self, x, y, arm):
-        return y - x + (x * math.log(x / y) if x > 0.0 else 0.0) if y > 0.0 else (0.0 if x == 0.0 else math.inf)
+        if y <= 0.0 or y == math.inf:
+            return 0.0 if x == y else math.inf
+        return y - x + (x * math.log(x / y) if x > 0.0 else 0.0)
 
     def project(self, x, arm):
         return float(min(max(x, self.low[arm]), self.high[arm]))
@@ -91,7 +93,7 @@ class Poisson(RewardsBase):
         return frozenset({License.EXPONENTIAL})
 
     def range(self, d):
-        return np.full(d, 1e-9), np.full(d, np.inf)
+        return np.full(d, 1e-9), np.full(d, 1e6)
 
     def part(self, low, high):
         return PoissonPart(low.copy(), high.copy(), *scratch(low.size))

@@ -11,7 +11,7 @@ from scipy.special import lambertw, zeta
 import combgame as cg
 from combgame.game.numerics import lambert_bar
 from combgame.rules.bonuses import make_bonus
-from combgame.stopping.names import make_threshold
+from combgame.stopping.names import make_stopping, make_threshold
 from combgame.stopping.theorem2 import c_gaussian, h_tilde, t_function, validity
 
 
@@ -82,9 +82,11 @@ def test_validity_is_proved_only_where_the_theorem_applies():
     assert not validity("stylised", gaussian).proved
     assert validity("gaussian", gaussian).proved and validity("sub-gaussian", gaussian).proved
     assert not validity("gaussian", coin).proved and validity("sub-gaussian", coin).proved
-    assert validity("proved", bounded).proved and str(validity("proved", gaussian)).startswith("proved: ")
+    assert not validity("gaussian", bounded).proved and validity("sub-gaussian", bounded).proved
+    for rewards in (gaussian, coin, bounded):
+        assert str(make_stopping("proved", ten_arms(rewards), [0.1]).validity).startswith("proved: ")
     with pytest.raises(cg.UnknownNameError, match="threshold = 'best'"):
-        validity("best", gaussian)
+        make_stopping("best", ten_arms(gaussian), [0.1])
 
 
 def test_bonuses():

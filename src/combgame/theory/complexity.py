@@ -41,7 +41,7 @@ def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int
         raise InputError(f"complexity: tolerance = {tolerance!r} must be between 0 and 1, such as 1e-4.")
     steps = whole("complexity: steps", steps, 1)
     mu, order = problem.means(means), np.arange(problem.d)
-    sigma = problem.rewards.spread(problem.d)  # or a sentence
+    sigma = problem.noise()  # or a sentence
     best = order_of(problem, mu, sigma)
     mine = problem.numbered(best)
     if mine is not None:  # in an order of the values, so that the given numbers change nothing
