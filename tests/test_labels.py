@@ -127,7 +127,10 @@ def test_counts_have_no_mixture_and_are_told_so():
 def test_counts_can_be_played():
     sim = cg.simulate(COUNTS, [6.0, 3.0, 2.0, 1.0], "frank-wolfe", 0.1, "proved", runs=5, engine="python")
     assert sim.answers == [(0,)] * 5 and sim.validity.proved
-    assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [40] * 4, 0.1).certified
+    assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [40] * 4).value == pytest.approx(
+        40 * (6 * math.log(6 / 4.5) + 3 * math.log(3 / 4.5))
+    )
+    assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, 0.1).certified
 
 
 class Skewed(cg.Gaussian):
