@@ -18,7 +18,7 @@ from tqdm import tqdm
 import combgame as cg
 from combgame.presets import PRESETS
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
 
 RULES = [name for name in ("product-adahedge", "frank-wolfe", "lloo") if name in PRESETS]

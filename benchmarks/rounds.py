@@ -19,7 +19,7 @@ import combgame as cg
 from combgame.game.round import play
 from combgame.paper.instances import matroid_means as means
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 
 RULES = {
     "uniform": cg.Uniform(),

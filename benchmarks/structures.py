@@ -22,7 +22,7 @@ import combgame as cg
 from combgame.game.numba import teach
 from combgame.game.records import vector
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 
 
 def many_argmax(part, score, out, n):

@@ -11,7 +11,7 @@ from combgame.learners import LearnerBase
 from combgame.rules.bonuses import make_bonus
 from combgame.simulate import numbering
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 
 from . import naive
 
@@ -82,9 +82,9 @@ def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
     together = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised")
     again = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2)
     setup = rule.setup(problem)
-    from combgame.stopping.names import make_threshold
+    from combgame.stopping.names import make_stopping
 
-    threshold = make_threshold("stylised", problem, [0.1])
+    threshold = make_stopping("stylised", problem, [0.1])
     for number in range(4):
         alone = Run(problem, setup, threshold, MEANS, 1, 3, number, "auto")
         alone.advance(10**6)
@@ -110,9 +110,9 @@ def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatc
 
 def test_labels_of_larger_grids_agree_with_the_search():
     """Two independent algorithms for the nearest path, on graphs whose label lists outgrow their first arrays."""
+    from combgame.game.rivals import against
     from combgame.structures.nearest.detour_search import search
     from combgame.structures.nearest.detours import labels
-    from combgame.structures.nearest.rivals import against
 
     rng = np.random.default_rng(0)
     for n_s in (10, 14):

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import combgame as cg
 from combgame.game.records import arms_of, vector
-from combgame.rewards.base import differ
+from combgame.game.rivals import differ
 from combgame.simulate.bench import make_bench
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 from combgame.structures.graphs.forests import forests
 from combgame.structures.nearest.bracket import BracketPart
 from combgame.testing import check_structure, same

@@ -12,7 +12,7 @@ import pytest
 
 import combgame as cg
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 from combgame.testing import check_learner, check_rule, same
 
 ROUNDS = 5000

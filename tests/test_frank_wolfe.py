@@ -10,8 +10,8 @@ import combgame as cg
 from combgame.game.round import recommend
 from combgame.paper.instances import line, matroid
 from combgame.simulate.run import Run
+from combgame.stopping.base import NEVER
 from combgame.stopping.names import make_stopping
-from combgame.stopping.theorem2 import NEVER
 from combgame.testing import check_rule
 from combgame.theory.complexity import complexity
 
@@ -108,7 +108,7 @@ def test_every_action_is_the_one_that_the_description_gives(case, options):
 def test_distances_are_taken_at_what_the_counts_are_worth():
     problem = cg.Problem(*CASES["a list, another list"], cg.Gaussian(SIGMA))
     stopping = make_stopping("mixture", problem, [1e-6])
-    run = Run(problem, cg.FrankWolfe().setup(problem), stopping.threshold, np.array(MEANS), 1, 0, 0, "python", stopping.watch)
+    run = Run(problem, cg.FrankWolfe().setup(problem), stopping, np.array(MEANS), 1, 0, 0, "python")
     run.advance(60)
     seen, rule = run.seen, run.rule
     recommend(run.game, seen, run.view)

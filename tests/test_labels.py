@@ -42,6 +42,9 @@ class PoissonPart(NamedTuple):
     spare: np.ndarray
     value: np.ndarray
 
+    def estimate(self, seen):
+        pass
+
     def divergence(self, x, y, arm):
         if y <= 0.0 or y == math.inf:
             return 0.0 if x == y else math.inf

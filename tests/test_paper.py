@@ -28,7 +28,7 @@ from combgame.rules.gcb_pe import beta_sigma
 from combgame.rules.ledger import TAKEN
 from combgame.simulate.bench import Bench, make_bench
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
 
 ROOT = Path(__file__).parent.parent

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import combgame as cg
 from combgame.game.records import blank
 from combgame.game.round import note, recommend
+from combgame.rewards.gaussian import FINE
 from combgame.simulate.bench import make_bench
 from combgame.stopping.bernoulli import beta_regret
-from combgame.stopping.variances import FINE, SPREAD, UnknownPart, least_chi_square
+from combgame.stopping.variances import SPREAD, UnknownPart, least_chi_square
 
 mpmath.mp.dps = 50
 COUNTS = [1, 2, 3, 15, 16, 17, 33, 100, 1e4, 1e6, 1e8, 1e10, 1e12, 1e14, 2.0**53]
@@ -70,7 +71,7 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread(ratio, n):
     squares = sum((x - mean) ** 2 for x in exact)
     seen = seen_of(values)
     assert abs(Fraction(float(seen.mean[0])) - mean) <= Fraction(2) ** -53 * abs(mean)
-    judge = UnknownPart(math.log(100.0), np.zeros(2), np.zeros(2), np.full(2, math.inf), np.ones(2), np.ones(2))
+    judge = UnknownPart(math.log(100.0), np.zeros(2), np.zeros(2), np.full(2, math.inf), np.ones(2))
     bound = judge.bounds(seen)[0]
     if bound < math.inf:  # never below what the exact squares give
         assert Fraction(float(bound)) >= squares / Fraction(least_chi_square(n - 1.0, math.log(100.0)))
@@ -83,7 +84,7 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread(ratio, n):
 @pytest.mark.parametrize("value", [0.0, 0.1, 1.0 / 3.0, -7e20, 1e-300])
 def test_values_that_are_all_equal_tell_nothing_of_their_spread(value):
     seen = seen_of([value] * 1000)
-    judge = UnknownPart(math.log(100.0), np.zeros(2), np.zeros(2), np.full(2, math.inf), np.ones(2), np.ones(2))
+    judge = UnknownPart(math.log(100.0), np.zeros(2), np.zeros(2), np.full(2, math.inf), np.ones(2))
     assert judge.bounds(seen).tolist() == [math.inf] * 2
     assert judge.believed.tolist() == [1.0] * 2
 

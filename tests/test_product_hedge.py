@@ -13,7 +13,7 @@ from combgame.game.numba import compiled
 from combgame.game.records import arms_of
 from combgame.learners.product_hedge import product_hedge
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 from combgame.testing import check_rule
 
 from . import naive

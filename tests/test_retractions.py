@@ -147,7 +147,7 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
             other.observe(event.data["values"] and {int(a): x for a, x in event.data["values"].items()})
     twin = fold_of(other)
     t = int(fold.state.seen.clock[0])
-    assert fold.told.threshold.level(t, 0) == twin.told.threshold.level(t, 0)
+    assert fold.told.game.judge.level(t, 0) == twin.told.game.judge.level(t, 0)
     alone = make_stopping(threshold, problem, [0.1 / 20])
     assert fold.stopping.threshold.level(t, 0) == alone.threshold.level(t, 0)
     assert fold.told.view.evidence[0] == pytest.approx(twin.told.view.evidence[0], rel=1e-9)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import combgame as cg
 from combgame.game.records import blank
-from combgame.rewards.base import differ
+from combgame.game.rivals import differ
 from combgame.rules.combgame import optimism
 
 from . import naive

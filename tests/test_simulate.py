@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.stopping.names import make_threshold
+from combgame.stopping.names import make_stopping
 from combgame.theory.limit import root
 
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.2), names=["a", "b", "c", "d", "e"])
@@ -39,16 +39,16 @@ def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
     from combgame.simulate.numbering import OWN, drawn
     from combgame.simulate.run import Run
 
-    threshold, order = make_threshold("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
+    threshold, order = make_stopping("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
     run = Run(PROBLEM, make_rule("uniform").setup(PROBLEM), threshold, np.array(MEANS)[order], 1, 0, 0, "python")
     for t in range(1, 10_000):
         if run.advance(t) == 0:
             break
         value = cg.evidence(PROBLEM, run.seen.sums / np.maximum(run.seen.counts, 1), run.seen.counts).value
         assert value == pytest.approx(float(run.view.evidence[0]), rel=1e-12)  # the arms are in another order there
-        assert run.view.evidence[0] <= threshold.level(t, 0)
+        assert run.view.evidence[0] <= threshold.threshold.level(t, 0)
     assert run.stops[0] == t - 1 or run.stops[0] == t
-    assert run.view.evidence[0] > threshold.level(int(run.stops[0]), 0)
+    assert run.view.evidence[0] > threshold.threshold.level(int(run.stops[0]), 0)
     assert run.stops[0] == cg.simulate(PROBLEM, MEANS, rule="uniform", threshold="stylised", runs=1).rounds[0]
 
 
@@ -91,8 +91,8 @@ def test_the_characteristic_time_of_known_instances():
     assert found.time == pytest.approx(8 / 0.25, rel=1e-4) and found.allocation == pytest.approx([0.5, 0.5], abs=1e-2)
     k3 = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     assert cg.complexity(k3, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(400.0, rel=1e-4)
-    threshold = make_threshold("stylised", k3, [0.1])
-    assert root(lambda t: t >= 400.0 * threshold.level(int(t), 0)) == pytest.approx(1776, abs=2)
+    threshold = make_stopping("stylised", k3, [0.1])
+    assert root(lambda t: t >= 400.0 * threshold.threshold.level(int(t), 0)) == pytest.approx(1776, abs=2)
     k2 = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.035))
     assert cg.complexity(k2, [0.3, 0.29, 0.28, 0.23, 0.2]).time == pytest.approx(52.87, rel=2e-4)
 

@@ -12,16 +12,16 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
 import combgame as cg
-from combgame.game.records import blank
+from combgame.game.records import View, blank
 from combgame.game.round import STOPPED, note
+from combgame.rewards.gaussian import FINE
 from combgame.simulate.run import Run
 from combgame.stopping.bernoulli import beta_regret
-from combgame.stopping.fees import ConstantPart
 from combgame.stopping.mixture import SCALES
 from combgame.stopping.names import make_stopping
 from combgame.stopping.pairs import beyond, tail
 from combgame.stopping.theorem2 import c_gaussian, t_function
-from combgame.stopping.variances import FINE, SPREAD, UnknownPart, least_chi_square
+from combgame.stopping.variances import SPREAD, UnknownPart, least_chi_square
 from combgame.theory.limit import judge, limit
 
 from . import naive
@@ -171,15 +171,18 @@ def watched(problem, threshold, mean, counts, squares=None, epsilon=0.0, delta=0
     seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, mean * counts
     if squares is not None:
         seen.squares[:] = squares
-    return stopping, stopping.watch(game, stopping.threshold, seen), seen
+    return stopping, stopping.on(game, seen), seen
 
 
 def looked(game, seen, mean, counts):
     """The leader and what the judge says of it, once it knows the rival of the round before."""
     best, rival, alternative = np.zeros((3, mean.size))
     game.answers.argmax(np.array([game.rewards.project(x, a) for a, x in enumerate(mean)]), best)
+    view = View(best, rival, alternative, np.zeros(1), np.zeros(mean.size))
+    seen.mean[:], seen.counts[:] = mean, counts
+    game.rewards.estimate(seen)
     for seen.clock[0] in (1, 2):
-        value = game.judge.nearest(game.rewards, mean, counts, best, rival, alternative)
+        value = game.judge.look(game, seen, view)
     return best, tuple(np.flatnonzero(rival)), alternative, value
 
 
@@ -407,13 +410,12 @@ def test_the_rules_of_an_unknown_variance():
     run = Run(
         problem,
         cg.FrankWolfe().setup(problem),
-        stopping.threshold,
+        stopping,
         np.array([3.0, 2.9, 2.8, 2.0]),
         1,
         0,
         0,
         "python",
-        stopping.watch,
     )
     values, before = [[] for _ in range(4)], run.seen.sums.copy()
     for t in range(1, 120):
@@ -464,13 +466,12 @@ def test_a_run_in_steps_is_the_run_in_one_go():
         run = Run(
             problem,
             cg.FrankWolfe().setup(problem),
-            stopping.threshold,
+            stopping,
             np.array([0.5, 0.4, 0.35, 0.2, 0.1]),
             1,
             4,
             0,
             "python",
-            stopping.watch,
         )
         for last in steps:
             if run.advance(last) == 0:
@@ -584,7 +585,7 @@ def test_with_several_deltas_none_stops_on_the_nearest_pair_alone():
     for deltas in ([0.5], [0.5, 1e-9], [1e-9, 0.5]):
         stopping = make_stopping("mixture", problem, deltas)
         values.append(judge(stopping, problem, mean, counts, np.ones(4), np.eye(4)[0]))
-        game = stopping.watch(problem.game(), stopping.threshold, blank(4))
+        game = stopping.on(problem.game(), blank(4))
         assert game.judge.floor == pytest.approx(math.log(3 / 0.5))
     assert values[0] == values[1] == values[2]
 
@@ -593,9 +594,7 @@ def test_the_bounds_on_variances_follow_delta():
     unknown = cg.Problem(cg.Arms(10), None, cg.Gaussian(known=False))
     for delta in (0.01, 0.3):
         stopping = make_stopping("mixture", unknown, [delta])
-        assert stopping.watch(unknown.game(), stopping.threshold, blank(10)).judge.spreads.bar == pytest.approx(
-            math.log(10 / (0.1 * delta))
-        )
+        assert stopping.on(unknown.game(), blank(10)).judge.spreads.bar == pytest.approx(math.log(10 / (0.1 * delta)))
 
 
 def test_levels_are_those_of_the_theorems():
@@ -614,7 +613,7 @@ def test_levels_are_those_of_the_theorems():
         (paths, "gaussian-counts", 4 * c_gaussian(math.log(2 / 0.1) / 4)),
     ):
         assert make_stopping(name, problem, [0.1]).threshold.level(7, 0) == pytest.approx(level, rel=1e-9)
-    found = make_stopping("mixture", unknown, [0.1]).watch(unknown.game(), ConstantPart(np.ones(1)), blank(10)).judge.spreads.bar
+    found = make_stopping("mixture", unknown, [0.1]).on(unknown.game(), blank(10)).judge.spreads.bar
     assert found == pytest.approx(math.log(10 / 0.01))
     assert make_stopping("mixture", cg.Problem(cg.AlmostAllSets(1100, 0), None, unit), [0.1]).threshold.level(1, 0) > 700
 
@@ -646,7 +645,7 @@ def test_equal_values_have_no_spread():
             note(seen, 0, x)
         assert seen.counts[0] == 60.0
         seen.mean[0] = (seen.sums[0] + seen.rest[0]) / 60.0
-        part = UnknownPart(1.0, np.zeros(1), np.zeros(1), np.full(1, math.inf), np.ones(1), np.ones(1))
+        part = UnknownPart(1.0, np.zeros(1), np.zeros(1), np.full(1, math.inf), np.ones(1))
         assert not part.fine(seen, 0) and part.bounds(seen)[0] == math.inf
         note(seen, 0, x * 1.0001)
         assert seen.squares[0] == pytest.approx((x * 0.0001) ** 2 * 60 / 61, rel=1e-3)

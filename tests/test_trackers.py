@@ -11,7 +11,7 @@ from combgame.game.records import vector
 from combgame.presets import make_rule
 from combgame.rules.trackers import make_tracker
 from combgame.simulate.run import Run
-from combgame.stopping.theorem2 import NEVER
+from combgame.stopping.base import NEVER
 
 
 def mixtures(kind, n, rounds, rng):

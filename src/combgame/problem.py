@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError, UnknownNameError
+from .game.judge import NEVER, ratio
 from .game.protocols import Game
 from .game.records import Floats, Ints
 from .rewards.base import RewardsBase
@@ -80,9 +81,9 @@ class Problem:
         return self.actions.d
 
     def game(self) -> Game:
-        """Fresh parts for a run."""
-        answers = self.answers.answer_part()
-        return Game(self.actions.part(), answers, self.rewards.part(np.array(self.low), np.array(self.high)), answers)
+        """Fresh parts for a run that does not stop; `Stopping.on` gives it a stopping rule."""
+        answers, rewards = self.answers.answer_part(), self.rewards.part(np.array(self.low), np.array(self.high))
+        return Game(self.actions.part(), answers, rewards, ratio(NEVER, self.d))
 
     def numbered(self, order: Ints) -> "Problem | None":
         """The same problem with arm order[i] called i, and without names; itself, if that is the same; None: it cannot be done."""

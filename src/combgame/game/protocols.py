@@ -17,14 +17,14 @@ from .marks import compilable, jitable
 from .records import Floats, Ints, Random, Seen, View
 
 __all__ = [
-    "Bonus", "Catalogue", "Ensemble", "Floats", "Game", "Ints", "Judge", "Learner", "Mixture", "Random", "Rewards", "Rule", "Seen",
-    "Structure", "Threshold", "Tracker", "View", "compilable", "jitable",
+    "Bonus", "Catalogue", "Costs", "Ensemble", "Family", "Floats", "Game", "Ints", "Judge", "Learner",
+    "Mixture", "Random", "Rewards", "Rule", "Seen", "Structure", "Threshold", "Tracker", "View", "compilable", "jitable",
 ]  # fmt: skip
 
 
 @compilable
-class Rewards(Protocol):
-    """What a pull returns; the geometry of telling two means apart. `arm` selects the arm's own parameters."""
+class Family(Protocol):
+    """What a pull returns, and how unlike two means are. `arm` selects the arm's own parameters."""
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         """d_KL(x, y): how unlike a mean of y is data with mean x."""
@@ -34,6 +34,17 @@ class Rewards(Protocol):
 
     def upper(self, x: float, level: float, arm: int) -> float:
         """The largest y with d_KL(x, y) <= level: beta in the paper."""
+
+    def draw(self, mean: float, arm: int, rng: Random) -> float:
+        """One noisy value of an arm whose true mean is `mean` (simulation)."""
+
+    def estimate(self, seen: Seen) -> None:
+        """Bring up to date what is estimated besides the means, such as unknown variances; once a round, after the means."""
+
+
+@compilable
+class Costs(Protocol):
+    """What it costs to move means away from the estimates."""
 
     def project(self, x: float, arm: int) -> float:
         """The point of M, the means that are possible, nearest to x."""
@@ -46,9 +57,6 @@ class Rewards(Protocol):
 
     def blur(self, weight: float, arm: int) -> float:
         """sigma^2 / weight where distances have the closed form Delta^2 / (2 sum of blurs); -1 where they do not."""
-
-    def draw(self, mean: float, arm: int, rng: Random) -> float:
-        """One noisy value of an arm whose true mean is `mean` (simulation)."""
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         """The arm j, not `taken`, that can overtake arm i at the least cost: ties by index.
@@ -67,16 +75,12 @@ class Rewards(Protocol):
         """
 
 
-@compilable
-class Judge(Protocol):
-    """The answers as a stopping rule sees them."""
-
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """The evidence for `best`; writes the rival that it is least against, and the means at which that one is as good."""
+class Rewards(Family, Costs, Protocol):
+    """What a pull returns; the geometry of telling two means apart."""
 
 
 @compilable
-class Structure(Judge, Protocol):
+class Structure(Protocol):
     """A collection of sets of arms: actions are played, answers are asked about."""
 
     def argmax(self, score: Floats, out: Floats) -> None:
@@ -140,12 +144,32 @@ class Bonus(Protocol):
 
 
 class Game(NamedTuple):
-    """The parts of a problem."""
+    """The parts of a problem, and the stopping rule."""
 
     actions: Structure
     answers: Structure
     rewards: Rewards
-    judge: Judge  # its `nearest` is the evidence
+    judge: "Judge"
+
+
+@compilable
+class Judge(Protocol):
+    """A stopping rule at work: what was seen, as evidence against a threshold."""
+
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        """The evidence for view.best; writes the rival that it is least against, and the means at which that one is as good.
+
+        A rule that is happy with less than `weakest` while nothing can stop may return more; it also writes seen.worth.
+        """
+
+    def level(self, t: int, which: int) -> float:
+        """The threshold: beta(t, delta[which]) after t rounds."""
+
+    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """The least evidence for `best` against any rival, at what `look` saw last; writes as that does."""
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        """The evidence for `best` against a given rival, at what `look` saw last."""
 
 
 @compilable

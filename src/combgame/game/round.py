@@ -6,7 +6,7 @@ CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
 
 from .marks import jitable
 from .numerics import two_sum
-from .protocols import Game, Rule, Threshold
+from .protocols import Game, Judge, Rule
 from .records import Floats, Ints, Random, Seen, View
 
 STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
@@ -19,17 +19,18 @@ def recommend(game: Game, seen: Seen, view: View) -> None:
         seen.mean[a] = (seen.sums[a] + seen.rest[a]) / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
         seen.feasible[a] = game.rewards.project(seen.mean[a], a)
         seen.worth[a] = seen.counts[a]
+    game.rewards.estimate(seen)
     game.answers.argmax(seen.feasible, view.best)  # line 3: I_t
-    view.evidence[0] = game.judge.nearest(game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative)
+    view.evidence[0] = game.judge.look(game, seen, view)
 
 
 @jitable
-def settle(threshold: Threshold, t: int, view: View, stops: Ints, winners: Floats) -> bool:
+def settle(judge: Judge, t: int, view: View, stops: Ints, winners: Floats) -> bool:
     """Note every delta whose threshold is passed for the first time; True when all have been."""
     waiting = False
     for which in range(stops.size):
         if stops[which] < 0:
-            if view.evidence[0] > threshold.level(t, which):  # line 4: the stopping rule
+            if view.evidence[0] > judge.level(t, which):  # line 4: the stopping rule
                 stops[which] = t
                 for a in range(view.best.size):
                     winners[which, a] = view.best[a]
@@ -78,14 +79,14 @@ def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) 
 
 @jitable
 def play(
-    game: Game, rule: Rule, threshold: Threshold, start: Ints, truth: Floats, rng: Random, last: int,
+    game: Game, rule: Rule, start: Ints, truth: Floats, rng: Random, last: int,
     seen: Seen, view: View, stops: Ints, winners: Floats,
 ) -> int:  # fmt: skip
     """Play rounds until every delta has stopped or `last` rounds are played; may be called again to go on."""
     while True:  # line 2
         t = seen.clock[0]
         recommend(game, seen, view)
-        if settle(threshold, t, view, stops, winners):
+        if settle(game.judge, t, view, stops, winners):
             return STOPPED
         if t >= last:
             return CAPPED

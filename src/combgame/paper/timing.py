@@ -9,7 +9,7 @@ from ..rules import RuleBase
 from ..rules.base import describe
 from ..simulate.numbering import own_numbers
 from ..simulate.run import Run
-from ..stopping.theorem2 import NEVER
+from ..stopping.base import NEVER
 
 WARM, SECONDS, REPEATS = 200, 0.1, 5
 

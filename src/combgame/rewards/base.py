@@ -79,18 +79,6 @@ def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
 
 
 @jitable
-def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
-    """List the arms of `best` xor `rival`: sign +1 for those that only the rival has, -1 for those that only best has."""
-    n = 0
-    for a in range(best.size):
-        if best[a] != rival[a]:
-            arms[n] = a
-            sign[n] = 1.0 if rival[a] > best[a] else -1.0
-            n += 1
-    return n
-
-
-@jitable
 def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, float]:
     """By how much `best` leads at these means, and what that may be off by: sums of large numbers that nearly cancel keep their digits."""
     lead, rest, size = 0.0, 0.0, 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..game.marks import jitable
 from ..game.numerics import excess
-from ..game.records import Floats, Ints, Random
+from ..game.records import Floats, Ints, Random, Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
 EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps the price finite
@@ -44,6 +44,9 @@ class BernoulliPart(NamedTuple):
     sign: Floats
     spare: Floats
     value: Floats
+
+    def estimate(self, seen: Seen) -> None:
+        pass
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         y = min(max(y, min(EDGE, x)), max(1.0 - EDGE, x))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..game.records import Floats, Ints, Random
+from ..game.records import Floats, Ints, Random, Seen
 from .base import License, RewardsBase, check_bounds
 from .gaussian import GaussianPart, gaussian_part
 
@@ -17,6 +17,9 @@ class BoundedPart(NamedTuple):
     floor: float
     ceiling: float
     surrogate: GaussianPart
+
+    def estimate(self, seen: Seen) -> None:
+        pass
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         return self.surrogate.divergence(x, y, arm)

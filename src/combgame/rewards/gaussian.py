@@ -11,12 +11,25 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..game.records import Floats, Ints, Random
+from ..game.marks import jitable
+from ..game.records import Floats, Ints, Random, Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
+
+EPSILON = 2.0**-52  # of a float
+FINE = 1000.0  # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for by 4/FINE of the variance
+
+
+@jitable
+def resolved(seen: Seen, a: int) -> bool:
+    """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE times that of its last digit."""
+    n, digit = seen.counts[a], FINE * EPSILON * abs(seen.mean[a])
+    return bool(n > 1.0 and seen.squares[a] > 1e-290 and seen.squares[a] >= (n - 1.0) * n * digit * digit)
 
 
 class GaussianPart(NamedTuple):
-    sigma: Floats  # where it is not known: estimates, which the stopping rule keeps up to date
+    known: bool
+    sigma: Floats  # where it is not known: estimates
+    believed: Floats  # their squares
     scatter: Floats  # the true one, for draws
     low: Floats  # M, per arm
     high: Floats
@@ -25,6 +38,21 @@ class GaussianPart(NamedTuple):
     sign: Floats
     spare: Floats
     value: Floats
+
+    def estimate(self, seen: Seen) -> None:
+        """Unknown variances: each arm's own estimate, pulled to the pooled one as if by two values."""
+        if self.known:
+            return
+        total, degrees = 0.0, 0.0
+        for a in range(self.sigma.size):
+            if resolved(seen, a):
+                total += seen.squares[a]
+                degrees += seen.counts[a] - 1.0
+        pooled = total / degrees if total > 0.0 else 1.0
+        for a in range(self.sigma.size):
+            own, m = (seen.squares[a], seen.counts[a] - 1.0) if resolved(seen, a) else (0.0, 0.0)
+            self.believed[a] = (own + 2.0 * pooled) / (m + 2.0)
+            self.sigma[a] = math.sqrt(self.believed[a])
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         z = (x - y) / self.sigma[arm]
@@ -195,9 +223,9 @@ class Gaussian(RewardsBase):
 
     def part(self, low: Floats, high: Floats) -> GaussianPart:
         sigma = np.ones(low.size) if self.sigma is None else self.spread(low.size)
-        return gaussian_part(sigma, low, high)
+        return gaussian_part(sigma, low, high, self.known)
 
 
-def gaussian_part(sigma: Floats, low: Floats, high: Floats) -> GaussianPart:
+def gaussian_part(sigma: Floats, low: Floats, high: Floats, known: bool = True) -> GaussianPart:
     free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
-    return GaussianPart(sigma, sigma.copy(), low.copy(), high.copy(), free, *scratch(low.size))
+    return GaussianPart(known, sigma, sigma**2, sigma.copy(), low.copy(), high.copy(), free, *scratch(low.size))

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..game.protocols import Game, Rewards, Structure, Threshold
+from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..rewards import License
 from ..stopping.base import Question, Stopping, Validity, earned
@@ -59,37 +59,48 @@ class LeadPart(NamedTuple):
     A set other than the best lacks one of its arms or has an arm that it has not, so one of d forced oracle calls meets it.
     """
 
-    answers: Structure
-    seen: Seen
+    threshold: Threshold
     passes: int
     score: Floats  # scratch
     trial: Floats
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """How far `best` leads `rival`, the second best, at the estimates; 0 within a pass."""
-        t = self.seen.clock[0]
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        """How far the best leads the second best, at the estimates; 0 within a pass."""
+        t = seen.clock[0]
         if t < self.passes or t % self.passes != 0:
             return 0.0
+        return self.weakest(game, seen, view.best, view.rival, view.alternative)
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
         score, trial, lead, force, value = self.score, self.trial, math.inf, 1.0, 0.0
-        for a in range(mean.size):
-            alternative[a] = mean[a]
-            score[a] = self.seen.feasible[a]
+        for a in range(best.size):
+            alternative[a] = seen.mean[a]
+            score[a] = seen.feasible[a]
             force += 2.0 * abs(score[a])
             value += best[a] * score[a]
-        for a in range(mean.size):
+        for a in range(best.size):
             kept = score[a]
             score[a] = -force if best[a] > 0.5 else force
-            self.answers.argmax(score, trial)
+            game.answers.argmax(score, trial)
             score[a] = kept
             if trial[a] == best[a]:
                 continue  # every set has this arm, or none has
             other = 0.0
-            for b in range(mean.size):
+            for b in range(best.size):
                 other += trial[b] * score[b]
             if value - other < lead:
                 lead = value - other
-                for b in range(mean.size):
+                for b in range(best.size):
                     rival[b] = trial[b]
+        return lead
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        lead = 0.0
+        for a in range(best.size):
+            lead += (best[a] - rival[a]) * seen.feasible[a]
         return lead
 
 
@@ -125,7 +136,7 @@ class GCBPE(RuleBase):
 
         def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
             d = problem.actions.d
-            return game._replace(judge=LeadPart(game.answers, seen, len(rows), np.zeros(d), np.zeros(d)))
+            return game._replace(judge=LeadPart(threshold, len(rows), np.zeros(d), np.zeros(d)))
 
         if observed < 2:
             why = Validity(False, "the argument for GCB-PE's radius needs two arms at least")

@@ -59,8 +59,7 @@ class Bench:
             setup = mine.rule.setup(mine.problem)
         if stopping.watch is not None and mine.problem is not self.problem:
             stopping = stopping_of(mine.rule, stopping.name, mine.problem, self.deltas, self.eliminate, stopping.epsilon)
-        return Run(mine.problem, setup, stopping.threshold, self.means[mine.order], len(self.deltas), self.seed, number, self.engine,
-                   stopping.watch)  # fmt: skip
+        return Run(mine.problem, setup, stopping, self.means[mine.order], len(self.deltas), self.seed, number, self.engine)
 
     def one(self, number: int) -> Outcome:
         self._ready  # noqa: B018

@@ -13,7 +13,7 @@ from ..problem import Problem
 from ..rules import CombGame, RuleBase
 from ..rules.base import describe
 from ..rules.ledger import LONGEST, ROUNDS, SQUARES, TAKEN, TOPS, WIDEST
-from ..stopping.theorem2 import NEVER
+from ..stopping.base import NEVER
 from ..structures.base import Geometry
 from .numbering import own_numbers
 from .run import Run

@@ -7,40 +7,36 @@ import numpy as np
 
 from ..game.callback import own_errors
 from ..game.engines import choose_engine, own_bounds
-from ..game.parts import copied
-from ..game.protocols import Game, Rule, Threshold
-from ..game.records import Floats, Ints, Random, Seen, View, blank
+from ..game.protocols import Game, Rule
+from ..game.records import Floats, Ints, Random, View, blank
 from ..game.round import FULL
 from ..problem import Problem
 from ..rules import Setup
-
-Watch = Callable[[Game, Threshold, Seen], Game]
+from ..stopping.base import Stopping
 
 
 class Run:
     """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or the workers."""
 
-    def __init__(self, problem: Problem, setup: Setup, threshold: Threshold, means: Floats, deltas: int, seed: int,
-                 number: int, engine: str, watch: Watch | None = None) -> None:  # fmt: skip
+    def __init__(self, problem: Problem, setup: Setup, stopping: Stopping, means: Floats, deltas: int, seed: int,
+                 number: int, engine: str) -> None:  # fmt: skip
         d = problem.d
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        self.setup, self.means, self.threshold = setup, means, copied(threshold)
-        self.game: Game = problem.game()
+        self.setup, self.means = setup, means
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
         self.seen = blank(d)
-        if watch is not None:
-            self.game = watch(self.game, self.threshold, self.seen)
+        self.game: Game = stopping.on(problem.game(), self.seen)
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
         self.stops: Ints = np.full(deltas, -1, np.int64)
         self.winners: Floats = np.zeros((deltas, d))
-        self._play: Callable[..., int] = choose_engine(engine, (self.game, self.rule, self.threshold))
+        self._play: Callable[..., int] = choose_engine(engine, (self.game, self.rule))
 
     def advance(self, last: int) -> int:
         """Play until every delta has stopped or `last` rounds have been played; how it ended (`round.STOPPED`, ...)."""
         while True:
             with own_errors(), own_bounds():
-                ended = self._play(self.game, self.rule, self.threshold, self.start, self.means, self.rng, last,
+                ended = self._play(self.game, self.rule, self.start, self.means, self.rng, last,
                                    self.seen, self.view, self.stops, self.winners)  # fmt: skip
             if ended != FULL:
                 return int(ended)

@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ..errors import InputError
+from ..game.judge import NEVER as NOTHING
+from ..game.judge import ratio
+from ..game.parts import copied
 from ..game.protocols import Game, Threshold
 from ..game.records import Seen
 from ..rewards.base import License, RewardsBase, licensed
@@ -44,11 +47,18 @@ class Stopping(NamedTuple):
 
     name: str
     threshold: Threshold
-    watch: Callable[[Game, Threshold, Seen], Game] | None  # gives the game a judge of its own; None: the answers judge
+    watch: Callable[[Game, Threshold, Seen], Game] | None  # gives the game a judge of its own; None: the likelihood ratio
     validity: Validity
     likelihood: bool = True  # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its limit
     constant: bool = False  # the threshold does not depend on t, nor on the actions
     epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
+
+    def on(self, game: Game, seen: Seen) -> Game:
+        """The game with this stopping rule as its judge, at its beginning."""
+        threshold = copied(self.threshold)
+        if self.watch is None:
+            return game._replace(judge=ratio(threshold, seen.counts.size))
+        return self.watch(game, threshold, seen)
 
 
 def earned(what: str, theorems: Mapping[License, str], rewards: RewardsBase) -> Validity:
@@ -94,3 +104,6 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
 def single(why: str, deltas: Sequence[float]) -> None:
     if len(deltas) > 1:
         raise InputError(f"{why}; got {list(deltas)}.")
+
+
+NEVER = Stopping("never", NOTHING, None, Validity(False, "a run that does not stop, for tests and timings"))

@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..game.protocols import Game, Rewards, Threshold
-from ..game.records import Floats, Random, Seen, vector
+from ..game.protocols import Game, Threshold
+from ..game.records import Floats, Seen, View, vector
+from ..game.rivals import against, differ
 from ..problem import Problem
-from ..rewards.base import differ
-from ..structures.base import StructureBase
 from ..structures.listed import ListedPart, listed_part
 from .base import Stopping, single
+
+LIMIT = 20_000
 
 
 def discarding(usual: Stopping, problem: Problem, deltas: Sequence[float]) -> Stopping:
@@ -31,43 +32,38 @@ def discarding(usual: Stopping, problem: Problem, deltas: Sequence[float]) -> St
     single("eliminate=True needs a single delta, because what is discarded depends on it", deltas)
 
     def watch(game: Game, level: Threshold, seen: Seen) -> Game:
-        left = eliminating(problem.answers, game.rewards, level, seen)
-        return game._replace(answers=left, judge=left)  # nature too may only choose among those that are left
+        members = np.array([vector(chosen, problem.d) for chosen in problem.answers.sets(LIMIT)])
+        left = listed_part(members)
+        return game._replace(
+            answers=left, judge=EliminatingPart(level, left)
+        )  # nature too may only choose among those that are left
 
     return usual._replace(watch=watch)
 
 
-LIMIT = 20_000
-
-
 class EliminatingPart(NamedTuple):
-    """A list of answers that watches the run it belongs to: `argmax`, once a round, also discards."""
+    """The likelihood ratio against the answers that are left; before it looks for the nearest, it discards."""
 
-    listed: ListedPart
-    rewards: Rewards
     threshold: Threshold
-    seen: Seen
+    listed: ListedPart  # the answers of the game: `alive` says which are left
 
-    def argmax(self, score: Floats, out: Floats) -> None:
-        this = self.listed
-        this.argmax(score, out)
-        level = self.threshold.level(self.seen.clock[0], 0)
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        this, level = self.listed, self.threshold.level(seen.clock[0], 0)
         for k in range(this.alive.size):
-            n = differ(out, this.members[k], this.arms, this.sign)
+            n = differ(view.best, this.members[k], this.arms, this.sign)
             if n == 0 or this.alive[k] < 0.5:
                 continue
-            if self.rewards.distance(self.seen.mean, self.seen.counts, this.arms, this.sign, n, this.trial) > level:
+            if game.rewards.distance(seen.mean, seen.counts, this.arms, this.sign, n, this.trial) > level:
                 this.alive[k] = 0.0
+        return self.weakest(game, seen, view.best, view.rival, view.alternative)
 
-    def sample(self, rng: Random, out: Floats) -> None:
-        self.listed.sample(rng, out)
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """The nearest of the answers that are left; infinity if there is none."""
-        return self.listed.nearest(rewards, mean, weight, best, rival, alternative)
+    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Against the nearest of the answers that are left; infinity if there is none."""
+        return self.listed.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
 
-
-def eliminating(answers: StructureBase, rewards: Rewards, threshold: Threshold, seen: Seen) -> EliminatingPart:
-    """The answers of a run that eliminates; they are listed, so there may be at most 20,000."""
-    members = np.array([vector(chosen, answers.d) for chosen in answers.sets(LIMIT)])
-    return EliminatingPart(listed_part(members), rewards, threshold, seen)
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        this = self.listed
+        return against(game.rewards, seen.mean, seen.counts, best, this.arms, this.sign, rival, this.trial)

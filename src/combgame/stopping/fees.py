@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..game.marks import compilable
-from ..game.protocols import Game, Rewards, Structure, Threshold
-from ..game.records import Floats, Ints, Seen
+from ..game.protocols import Game, Rewards, Threshold
+from ..game.records import Floats, Ints, Seen, View
+from ..game.rivals import against
 from ..problem import Problem
 
 
@@ -31,12 +32,11 @@ class ConstantPart(NamedTuple):
 
 @compilable
 class JudgePart(NamedTuple):
-    """Answers as a bound with fees sees them: `nearest` is the evidence at the weights W, less the largest fees."""
+    """The distance of the nearest alternative at the weights W, less the largest fees."""
 
-    answers: Structure
-    rewards: Rewards
+    threshold: Threshold
+    rewards: Rewards  # whose distances are taken
     fees: Fees
-    seen: Seen
     most: int  # how many arms two answers that are compared can differ in
     swaps: bool  # one of each side
     shift: float  # what the leader's arms are lifted by: epsilon per arm
@@ -46,20 +46,37 @@ class JudgePart(NamedTuple):
     rival: Floats  # the nearest of a round ago
     found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
     stamp: Ints
+    price: Floats  # float64[1]: what was subtracted beside the fees
+    arms: Ints  # scratch
+    sign: Floats
+    spare: Floats
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        if self.seen.clock[0] != self.stamp[0]:
-            self.stamp[0] = self.seen.clock[0]
-            for a in range(mean.size):
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        best = view.best
+        if seen.clock[0] != self.stamp[0]:
+            self.stamp[0] = seen.clock[0]
+            for a in range(best.size):
                 self.rival[a] = self.found[a]
-        for a in range(mean.size):
-            self.mean[a] = mean[a] + self.shift * best[a]
-        price = self.fees.assess(self.seen, self.mean, best, self.rival, self.weight, self.fee)
-        value = self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
-        for a in range(mean.size):
+        for a in range(best.size):
+            self.mean[a] = seen.mean[a] + self.shift * best[a]
+        self.price[0] = self.fees.assess(seen, self.mean, best, self.rival, self.weight, self.fee)
+        value = self.weakest(game, seen, best, view.rival, view.alternative)
+        for a in range(best.size):
+            self.found[a] = view.rival[a]
+        return value
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+        value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        for a in range(best.size):
             alternative[a] -= self.shift * best[a]
-            self.found[a] = rival[a]
-        return float(value - price - self.dearest(best))
+        return float(value - self.price[0] - self.dearest(best))
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        value = against(self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, self.spare)
+        return float(value - self.price[0] - self.dearest(best))
 
     def dearest(self, best: Floats) -> float:
         """The largest sum of fees that a difference can have: an arm of each side, or any `most`."""
@@ -77,12 +94,12 @@ class JudgePart(NamedTuple):
         return total
 
 
-def charged(problem: Problem, game: Game, fees: Fees, rewards: Rewards, seen: Seen, epsilon: float = 0.0) -> JudgePart:
-    exchange = problem.answers.exchange()
-    mean, weight, fee, rival, found = np.zeros((5, problem.d))
+def charged(problem: Problem, threshold: Threshold, fees: Fees, rewards: Rewards, epsilon: float = 0.0) -> JudgePart:
+    exchange, d = problem.answers.exchange(), problem.d
+    mean, weight, fee, rival, found, sign, spare = np.zeros((7, d))
     return JudgePart(
-        game.answers, rewards, fees, seen, exchange.most, exchange.swaps, epsilon / problem.answers.largest(),
-        mean, weight, fee, rival, found, np.full(1, -1, np.int64),
+        threshold, rewards, fees, exchange.most, exchange.swaps, epsilon / problem.answers.largest(),
+        mean, weight, fee, rival, found, np.full(1, -1, np.int64), np.zeros(1), np.zeros(d, np.int64), sign, spare,
     )  # fmt: skip
 
 
@@ -90,7 +107,7 @@ def charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
     """How a game gets a judge that takes fees off its own likelihood ratio."""
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        return game._replace(judge=charged(problem, game, fees(game), game.rewards, seen))
+        return game._replace(judge=charged(problem, threshold, fees(game), game.rewards))
 
     return watch
 

@@ -82,7 +82,7 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
         prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
         sided = SCALES[:, 2:4].T * float(problem.rewards.known)
         if not swaps:
-            return game._replace(judge=charged(problem, game, MixturePart(spreads, prior, cost), rewards, seen, epsilon))
+            return game._replace(judge=charged(problem, threshold, MixturePart(spreads, prior, cost), rewards, epsilon))
         pairs = PairsPart(
             seen, spreads.variance, low.copy(), high.copy(), prior, cost, sided, np.full((2, d), -1.0),
             np.zeros((2, d, scales)), np.zeros((2, d, scales)), np.zeros((6, scales)), np.zeros(1),
@@ -90,11 +90,10 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
         shift, floor = epsilon / problem.answers.largest(), min(threshold.level(0, which) for which in range(len(deltas)))
         mean, weight, sign, rival, alternative = np.zeros((5, d))
         part = PairJudgePart(
-            game.answers,
+            threshold,
             rewards,
             spreads,
             pairs,
-            seen,
             shift,
             floor,
             mean,

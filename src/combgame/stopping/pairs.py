@@ -4,10 +4,10 @@ import math
 from typing import Any, NamedTuple
 
 from ..game.marks import compilable, jitable
-from ..game.protocols import Rewards, Structure
-from ..game.records import Floats, Ints, Seen
+from ..game.protocols import Game, Rewards, Threshold
+from ..game.records import Floats, Ints, Seen, View
+from ..game.rivals import against
 from ..rewards.base import swapped
-from ..structures.nearest.rivals import against
 from .variances import Spreads
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
@@ -205,11 +205,10 @@ def beyond(
 class PairJudgePart(NamedTuple):
     """Where answers differ by exchanges: the least of the mixture over all pairs; or the nearest pair's, while that is too little."""
 
-    answers: Structure
+    threshold: Threshold
     rewards: Rewards  # of variance 1
     spreads: Spreads
     pairs: PairsPart
-    seen: Seen
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
@@ -219,26 +218,38 @@ class PairJudgePart(NamedTuple):
     rival: Floats
     alternative: Floats
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        variance = self.spreads.bounds(self.seen)
-        for a in range(mean.size):
-            self.mean[a] = mean[a] + self.shift * best[a]
-            self.weight[a] = weight[a] / variance[a]
-            self.seen.worth[a] = self.weight[a] * self.spreads.believed[a]  # less than it counts where the variance is in doubt
-        pairs: Any = self.pairs
-        self.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
-        value = against(pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative)
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        best, rival, alternative, variance = view.best, view.rival, view.alternative, self.spreads.bounds(seen)
+        for a in range(best.size):
+            self.mean[a] = seen.mean[a] + self.shift * best[a]
+            self.weight[a] = seen.counts[a] / variance[a]
+            seen.worth[a] = self.weight[a] * self.spreads.believed[a]  # less than it counts where the variance is in doubt
+        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = self.versus(game, seen, best, rival)
         if value > self.floor:
-            least = self.weakest(best, self.rival, self.alternative)
+            least = self.least(game, best, self.rival, self.alternative)
             if least < value:
                 value = least
-                for a in range(mean.size):
+                for a in range(best.size):
                     rival[a], alternative[a] = self.rival[a], self.alternative[a]
-        for a in range(mean.size):
+        for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def weakest(self, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """The least over all pairs, at what `nearest` looked at last."""
+    def least(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """Over all pairs, at the lifted means."""
         pairs: Any = self.pairs
-        return self.answers.nearest(pairs, self.mean, self.weight, best, rival, alternative)
+        return game.answers.nearest(pairs, self.mean, self.weight, best, rival, alternative)
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+        value = self.least(game, best, rival, alternative)
+        for a in range(best.size):
+            alternative[a] -= self.shift * best[a]
+        return value
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        pairs: Any = self.pairs
+        return against(pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative)

@@ -38,9 +38,6 @@ class TheoremTwoPart(NamedTuple):
         return self.scale * math.log(self.inside + math.log(max(t * self.ratio, self.floor))) + float(self.constant[which])
 
 
-NEVER = TheoremTwoPart(0.0, 4.0, 1.0, 1.0, np.array([math.inf]))  # for tests and timings: a run that does not stop
-
-
 def c_gaussian(x: float) -> float:
     """C^{g_G}(x) = min over y in (1/2, 1] of (g_G(y) + x) / y (Kaufmann and Koolen 2018, Corollary 10).
 

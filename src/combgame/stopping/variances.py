@@ -11,14 +11,9 @@ from ..game.numerics import HALF_LOG_TWO_PI, excess, stirling
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
+from ..rewards.gaussian import FINE, resolved
 from .base import Stopping, Validity
 from .fees import charging
-
-EPSILON = 2.0**-52  # of a float
-
-
-FINE = 1000.0  # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for by 4/FINE of the variance
-
 
 SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
 
@@ -29,7 +24,7 @@ class Spreads(Protocol):
 
     @property
     def believed(self) -> Floats:
-        """Those with which the rules work."""
+        """Those with which the rules work: the rewards' own."""
 
     def bounds(self, seen: Seen) -> Floats:
         """One per arm; infinity where nothing is known yet."""
@@ -47,7 +42,7 @@ class KnownPart(NamedTuple):
 
 @compilable
 class UnknownPart(NamedTuple):
-    """Upper bounds on variances, for all t at once, and the estimates with which the rules work.
+    """Upper bounds on variances, for all t at once.
 
     V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h / (Gamma(h) (h + v/2)^(h + m/2)) is a
     martingale that begins at 1, so v is below the root at which it equals d / delta with probability delta / d only.
@@ -57,42 +52,26 @@ class UnknownPart(NamedTuple):
     done: Floats  # N for which `least` is right
     least: Floats  # the root v
     variance: Floats
-    believed: Floats  # the variances with which the rules work, and their roots
-    sigma: Floats
+    believed: Floats
 
     def bounds(self, seen: Seen) -> Floats:
-        total, degrees = 0.0, 0.0
         for a in range(self.variance.size):
-            if self.fine(seen, a):
-                total += seen.squares[a]
-                degrees += seen.counts[a] - 1.0
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]
                 self.least[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
-            known = self.least[a] > 0.0 and self.fine(seen, a)
+            known = self.least[a] > 0.0 and resolved(seen, a)
             self.variance[a] = (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
-        pooled = total / degrees if total > 0.0 else 1.0
-        for a in range(self.variance.size):  # each arm's own, pulled to the pooled one as if by two values
-            own, m = (seen.squares[a], seen.counts[a] - 1.0) if self.fine(seen, a) else (0.0, 0.0)
-            self.believed[a] = (own + 2.0 * pooled) / (m + 2.0)
-            self.sigma[a] = math.sqrt(self.believed[a])
         return self.variance
-
-    def fine(self, seen: Seen, a: int) -> bool:
-        """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE times that of its last digit."""
-        n, digit = seen.counts[a], FINE * EPSILON * abs(seen.mean[a])
-        return bool(n > 1.0 and seen.squares[a] > 1e-290 and seen.squares[a] >= (n - 1.0) * n * digit * digit)
 
 
 class PluginPart(NamedTuple):
     """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value on."""
 
-    spreads: Spreads
+    few: float  # with so many values or fewer, an arm does not count
 
     def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
-        self.spreads.bounds(seen)
         for a in range(fee.size):
-            weight[a] = seen.counts[a] if seen.counts[a] > 1.0 else 0.0
+            weight[a] = seen.counts[a] if seen.counts[a] > self.few else 0.0
             fee[a] = 0.0
         return 0.0
 
@@ -130,11 +109,11 @@ def spreads_of(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPa
         variance = problem.rewards.spread(d) ** 2
         return KnownPart(variance, variance)
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
-    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), np.ones(d), game.rewards.sigma)  # type: ignore[attr-defined]
+    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), game.rewards.believed)  # type: ignore[attr-defined]
 
 
 def plugged(problem: Problem, threshold: Threshold) -> Stopping:
     """The stylised threshold, with estimated variances."""
-    watch = charging(problem, lambda game: PluginPart(spreads_of(problem, [0.5], game)))
+    watch = charging(problem, lambda game: PluginPart(1.0))
     why = Validity(False, "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it")
     return Stopping("stylised", threshold, watch, why)

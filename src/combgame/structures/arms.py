@@ -8,8 +8,8 @@ import numpy as np
 from ..errors import whole
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
+from ..game.rivals import exchange
 from .base import Exchange, Geometry, StructureBase, hypersimplex
-from .nearest.rivals import exchange
 from .sums.diagram import DiagramPart, diagram
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from ..errors import InputError, whole
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
-from ..rewards.base import differ
+from ..game.rivals import against, differ
 from .base import Geometry, StructureBase
-from .nearest.rivals import against
 from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
 from .sums.diagram import DiagramPart, diagram, prefix_tree

@@ -11,10 +11,10 @@ from ..errors import InputError, whole
 from ..game.marks import jitable
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
+from ..game.rivals import against
 from .base import Geometry, StructureBase, farthest, greedy_covering
 from .graphs.hungarian import assign
 from .nearest.cycles import Board, lay, make_board, search
-from .nearest.rivals import against
 from .numbering import figure, renumbered, some_arms
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from ..errors import InputError, UnknownNameError
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
+from ..game.rivals import against
 from .base import Geometry, StructureBase
 from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
 from .nearest.detours import labels
-from .nearest.rivals import against
 from .numbering import figure, renumbered, some_arms
 from .sums.diagram import DiagramPart, diagram
 

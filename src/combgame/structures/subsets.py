@@ -11,8 +11,8 @@ from ..errors import InputError, whole
 from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
+from ..game.rivals import exchange
 from .base import Exchange, Geometry, StructureBase, hypersimplex
-from .nearest.rivals import exchange
 from .sums.symmetric import SymmetricPart, symmetric
 
 

@@ -10,10 +10,10 @@ from ..errors import InputError
 from ..game.marks import jitable
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
+from ..game.rivals import exchange
 from .base import Exchange, Geometry, StructureBase, greedy_covering
 from .graphs.forests import forests
 from .graphs.reading import Graph, read_graph, reordered
-from .nearest.rivals import exchange
 from .numbering import figure, renumbered, some_arms
 from .sums.kirchhoff import KirchhoffPart, kirchhoff
 

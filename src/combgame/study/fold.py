@@ -17,7 +17,6 @@ from ..game.round import advise, recommend, settle
 from ..problem import Problem
 from ..rules import Stopping
 from ..simulate.numbering import own_numbers
-from ..stopping.pairs import PairJudgePart
 from ..storage.events import Event
 from .doubts import Doubt, doubts
 from .retractions import spent
@@ -32,10 +31,8 @@ class Side:
 
     def __init__(self, problem: Problem, stopping: Stopping, seen: Seen, engine: str) -> None:
         d = problem.d
-        self.seen, self.threshold = seen, copied(stopping.threshold)
-        self.game: Game = problem.game()
-        if stopping.watch is not None:
-            self.game = stopping.watch(self.game, self.threshold, self.seen)
+        self.seen = seen
+        self.game: Game = stopping.on(problem.game(), seen)
         self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
         self._recommend = choose_engine(engine, (self.game,), recommend)
 
@@ -154,7 +151,7 @@ class Fold:
             return False
         stops: Ints = np.full(1, -1, np.int64)
         winners: Floats = np.zeros((1, self.setting.problem.d))
-        return settle(self.told.threshold, t, self.told.view, stops, winners)
+        return settle(self.told.game.judge, t, self.told.view, stops, winners)
 
     def reached(self) -> float:
         """1 - the smallest delta at which the evidence would be enough now; 0 if it would not be at any."""
@@ -165,7 +162,7 @@ class Fold:
             side = Side(setting.problem, stopping, copied(self.state.seen), self.engine)
             for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
                 side.recommend()
-            return bool(side.view.evidence[0] > side.threshold.level(clock, 0))
+            return bool(side.view.evidence[0] > side.game.judge.level(clock, 0))
 
         low, high = math.log(setting.delta), math.log(1.0 - 1e-9)
         with own_errors(), own_bounds():
@@ -186,8 +183,9 @@ class Fold:
         """The evidence, and the rival that it is least against. (Below the threshold a run may have looked at the nearest pair only.)"""
         view, judge = self.told.view, self.told.game.judge
         rival, alternative = np.zeros((2, view.best.size))
-        if isinstance(judge, PairJudgePart) and view.best.size < COMPILED_FROM:
-            least = judge.weakest(view.best, rival, alternative)
+        if view.best.size < COMPILED_FROM:
+            with own_errors():
+                least = judge.weakest(self.told.game, self.told.seen, view.best, rival, alternative)
             if least < view.evidence[0]:
                 return least, arms_of(rival)
         return float(view.evidence[0]), arms_of(view.rival)
@@ -202,7 +200,7 @@ class Fold:
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""
         side, t = self.told, int(self.state.seen.clock[0])
-        level, (evidence, rival) = float(side.threshold.level(t, 0)), self.weakest()
+        level, (evidence, rival) = float(side.game.judge.level(t, 0)), self.weakest()
         return {
             "why": why, "answer": list(arms_of(side.view.best)), "rival": list(rival),
             "evidence": evidence, "threshold": level, "rounds": self.state.told,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import CombGameError
 from ..game.callback import own_errors
-from ..game.records import Floats, arms_of
+from ..game.records import arms_of
 from ..report.words import count
 from ..theory.complexity import complexity
 from ..theory.limit import limit
@@ -137,18 +137,7 @@ def said(settings: dict[str, Any]) -> str:
 def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
     """The closest rivals. Another answer lacks an arm of the leader or has one more, so forcing each arm in turn meets them."""
     problem, side = fold.setting.problem, fold.told
-    seen, best, judge = fold.state.seen, side.view.best, side.game.judge
-    rewards: Any = getattr(judge, "pairs", getattr(judge, "rewards", side.game.rewards))
-    mean, weight = getattr(judge, "mean", seen.mean), getattr(judge, "weight", seen.counts)
-    trial, alternative = np.zeros(problem.d), np.zeros(problem.d)
-
-    def against(rival: Floats) -> float:
-        differ = np.flatnonzero(rival != best)
-        sign = np.where(rival[differ] > best[differ], 1.0, -1.0)
-        return float(rewards.distance(mean, weight, differ, sign, differ.size, alternative))
-
-    fees = against(side.view.rival) - float(side.view.evidence[0])  # what else the stopping rule takes off, the same for all
-    fees = fees if fees == fees else 0.0  # both infinite: no means that are possible make the rival as good
+    seen, best, game, trial = fold.state.seen, side.view.best, side.game, np.zeros(problem.d)
     least, nearest = fold.weakest()
     found = {nearest: least}
     if problem.d <= MANY:
@@ -157,9 +146,9 @@ def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
             for arm in np.flatnonzero(fold.needed):
                 score = seen.feasible.copy()
                 score[arm] = -force if best[arm] > 0.5 else force
-                side.game.answers.argmax(score, trial)
+                game.answers.argmax(score, trial)
                 if (trial != best).any() and arms_of(trial) not in found:
-                    found[arms_of(trial)] = against(trial) - fees
+                    found[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
     order = sorted(found.items(), key=lambda pair: pair[1])[:most]
     return tuple(Rival(answer, problem.label(answer), value) for answer, value in order)
 
@@ -177,7 +166,7 @@ def forecast(fold: Fold) -> tuple[int, int] | None:
     lead = math.sqrt(2.0 * max(ratio, 0.0))
     if not CLEAR <= lead < math.inf:
         return None
-    end = float(seen.clock[0]) * (side.threshold.level(int(seen.clock[0]), 0) + ratio - side.view.evidence[0]) / ratio
+    end = float(seen.clock[0]) * (side.game.judge.level(int(seen.clock[0]), 0) + ratio - side.view.evidence[0]) / ratio
     if setting.problem.d <= MANY and setting.problem.rewards.known:
         try:
             found = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)

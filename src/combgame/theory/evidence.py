@@ -9,6 +9,7 @@ from ..errors import InputError
 from ..game.callback import own_errors
 from ..game.records import Floats, arms_of
 from ..problem import Problem, check_deltas
+from ..rewards import Gaussian
 from ..stopping.names import make_stopping
 from .complexity import order_of
 from .limit import judge
@@ -78,8 +79,9 @@ def evidence(
         mine, order = problem, np.arange(problem.d)
     mean, weight, scatter = mean[order], weight[order], scatter[order]
     game = mine.game()
-    if not known:
-        game.rewards.sigma[:] = np.where(scatter > 0.0, scatter, 1.0)  # type: ignore[attr-defined]
+    if not known:  # the likelihood ratio at the spreads that were seen
+        seen = Gaussian(np.where(scatter > 0.0, scatter, 1.0).tolist())
+        game = game._replace(rewards=seen.part(np.array(mine.low), np.array(mine.high)))
     best, rival, alternative = np.zeros(problem.d), np.zeros(problem.d), np.zeros(problem.d)
     feasible = np.array([game.rewards.project(float(x), a) for a, x in enumerate(mean)])
     with own_errors():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..game.records import Floats, blank
+from ..game.records import Floats, View, blank
 from ..problem import Problem
 from ..rules import Stopping
 from .complexity import Complexity
@@ -32,13 +32,14 @@ ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 def judge(stopping: Stopping, problem: Problem, mean: Floats, counts: Floats, spread: Floats, best: Floats) -> float:
     """The evidence for an answer after `counts` values per arm with these means and standard deviations."""
-    seen, game, rival, alternative = blank(problem.d), problem.game(), np.zeros(problem.d), np.zeros(problem.d)
+    seen, (rival, alternative, action) = blank(problem.d), np.zeros((3, problem.d))
+    view = View(best, rival, alternative, np.zeros(1), action)
     seen.counts[:], seen.sums[:], seen.mean[:] = counts, counts * mean, mean
     seen.squares[:] = np.maximum(counts - 1.0, 0.0) * spread**2
-    if stopping.watch is not None:
-        game = stopping.watch(game, stopping.threshold, seen)
+    game = stopping.on(problem.game(), seen)
+    game.rewards.estimate(seen)
     for seen.clock[0] in (1, 2):  # the second time the rival is known
-        value = game.judge.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+        value = game.judge.look(game, seen, view)
     return value
 
 

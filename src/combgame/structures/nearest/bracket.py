@@ -16,11 +16,11 @@ import numpy as np
 from ...errors import OracleError
 from ...game.protocols import Rewards
 from ...game.records import Floats, Random, vector
+from ...game.rivals import against
 from ...rewards.base import WEIGHTLESS, shaved
 from ..base import Geometry, StructureBase, farthest
 from ..numbering import figure
 from .detour_search import NEARLY
-from .rivals import against
 
 
 class BracketPart:

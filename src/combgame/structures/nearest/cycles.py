@@ -20,9 +20,9 @@ from ...game.marks import jitable
 from ...game.numerics import two_sum
 from ...game.protocols import Rewards
 from ...game.records import Floats, Ints
+from ...game.rivals import rebuild
 from ...rewards.base import SHAVE, WEIGHTLESS, shaved
 from .detour_search import FACTORS, LIMIT, NEARLY
-from .rivals import rebuild
 
 
 class Board(NamedTuple):

@@ -13,9 +13,9 @@ import numpy as np
 from ...game.marks import jitable
 from ...game.protocols import Rewards
 from ...game.records import Floats, Ints
+from ...game.rivals import rebuild
 from ...rewards.base import SHAVE, shaved
 from .detours import lose, walk
-from .rivals import rebuild
 
 FACTORS = (8.0, 0.125, 2.0, 0.5, 1.25, 0.8)  # by which a multiplier is changed as long as the bound gets better
 

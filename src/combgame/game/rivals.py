@@ -1,9 +1,20 @@
 """The last step of every nearest alternative: the means at which a given rival is as good, and how far away they are."""
 
-from ...game.marks import jitable
-from ...game.protocols import Rewards
-from ...game.records import Floats, Ints
-from ...rewards.base import differ
+from .marks import jitable
+from .protocols import Rewards
+from .records import Floats, Ints
+
+
+@jitable
+def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
+    """List the arms of `best` xor `rival`: sign +1 for those that only the rival has, -1 for those that only best has."""
+    n = 0
+    for a in range(best.size):
+        if best[a] != rival[a]:
+            arms[n] = a
+            sign[n] = 1.0 if rival[a] > best[a] else -1.0
+            n += 1
+    return n
 
 
 @jitable
