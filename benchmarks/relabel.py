@@ -28,7 +28,7 @@ HEAD = ["instance", "rule", "runs", "listed", "reversed", "relabelled", "z", "ch
 def instances() -> dict[str, Instance]:
     five = cg.SpanningTrees([(i, j) for i in range(5) for j in range(i)])  # 125 trees: Hedge enumerates them
     means = np.sort(np.random.default_rng(5).uniform(0.0, 1.0, five.d))[::-1]
-    tree = Instance("trees", cg.Problem(five, None, cg.Gaussian(0.2)), tuple(means))
+    tree = Instance("trees", cg.Problem(five, None, cg.Gaussian(0.05)), tuple(means))
     return {"k = 3, d = 10": matroid(10), "k = 3, d = 25": matroid(25), "grid": grid(6), "line": line(2, 5), "trees": tree}
 
 
@@ -50,11 +50,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rules", nargs="+", default=list(RULES))
+    parser.add_argument("--instances", nargs="+", default=list(instances()))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells, worst = [], 0.0
-    for name, instance in instances().items():
+    for name, instance in ((name, one) for name, one in instances().items() if name in options.instances):
         for rule in options.rules:
             chosen: str | cg.GCBPE = cg.GCBPE(SCALE) if rule == "gcb-pe" else rule
             runs = options.runs if rule not in ("hedge", "adahedge") or instance.problem.d < 20 else min(options.runs, 200)

@@ -14,7 +14,7 @@ from scipy.stats import norm
 import combgame as cg
 from combgame.game.records import View, blank
 from combgame.game.round import STOPPED, note
-from combgame.rewards.gaussian import FINE
+from combgame.rewards.gaussian import FINE, resolved
 from combgame.simulate.run import Run
 from combgame.stopping.bernoulli import beta_regret
 from combgame.stopping.mixture import SCALES
@@ -646,7 +646,7 @@ def test_equal_values_have_no_spread():
         assert seen.counts[0] == 60.0
         seen.mean[0] = (seen.sums[0] + seen.rest[0]) / 60.0
         part = UnknownPart(1.0, np.zeros(1), np.zeros(1), np.full(1, math.inf), np.ones(1))
-        assert not part.fine(seen, 0) and part.bounds(seen)[0] == math.inf
+        assert not resolved(seen, 0) and part.bounds(seen)[0] == math.inf
         note(seen, 0, x * 1.0001)
         assert seen.squares[0] == pytest.approx((x * 0.0001) ** 2 * 60 / 61, rel=1e-3)
 

@@ -227,7 +227,7 @@ class PairJudgePart(NamedTuple):
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.versus(game, seen, best, rival)
         if value > self.floor:
-            least = self.least(game, best, self.rival, self.alternative)
+            least = self.sweep(game, best, self.rival, self.alternative)
             if least < value:
                 value = least
                 for a in range(best.size):
@@ -236,7 +236,7 @@ class PairJudgePart(NamedTuple):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def least(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""
         pairs: Any = self.pairs
         return game.answers.nearest(pairs, self.mean, self.weight, best, rival, alternative)
@@ -245,7 +245,7 @@ class PairJudgePart(NamedTuple):
         return self.threshold.level(t, which)
 
     def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
-        value = self.least(game, best, rival, alternative)
+        value = self.sweep(game, best, rival, alternative)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
