@@ -13,13 +13,14 @@ from .errors import (
     TooManySetsError,
     UnknownNameError,
 )
-from .learners import LLOO, OFW, AdaHedge, Hedge
+from .learners import LLOO, OFW, AdaHedge, Hedge, LearnerBase
 from .problem import Problem
-from .rewards import Bernoulli, Bounded, Gaussian
-from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, Uniform
+from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
+from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, RuleBase, Uniform
 from .rules.bonuses import theory_bonus
 from .simulate.compare import Comparison, compare, simulate
 from .simulate.result import Simulation
+from .stopping.base import Validity
 from .structures import (
     AlmostAllSets,
     Arms,
@@ -31,6 +32,7 @@ from .structures import (
     Partition,
     Paths,
     SpanningTrees,
+    StructureBase,
     Subsets,
     grid_network,
     line_network,
@@ -40,26 +42,31 @@ from .theory.evidence import Evidence, evidence
 from .version import __version__
 
 __all__ = [
-    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded", "Campaign", "CombGame",
-    "CombGameError", "Comparison", "Complexity", "EngineError", "Evidence", "FrankWolfe", "Gaussian", "Geometry", "Hedge",
-    "Informed", "InputError", "Instance", "IntegerProgram", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
-    "Problem", "ProductAdaHedge", "Regret", "Simulation", "SpanningTrees", "StoreError", "Study", "StudyError", "Subsets", "TieError",
-    "TooManySetsError", "Uniform", "UnknownNameError", "__version__", "compare", "complexity", "evidence", "grid_network", "line_network",
-    "plan", "read_campaign", "regret", "simulate", "theory_bonus",
+    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded",
+    "Campaign", "CombGame", "CombGameError", "Comparison", "Complexity", "Configuration",
+    "Decision", "Doubt", "EngineError", "Event", "Evidence", "FrankWolfe", "Gaussian",
+    "Geometry", "Hedge", "Informed", "InputError", "Instance", "IntegerProgram", "LearnerBase",
+    "License", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
+    "Problem", "ProductAdaHedge", "Regret", "Replay", "RewardsBase", "Rival", "Round",
+    "RuleBase", "Simulation", "SpanningTrees", "Status", "StoreError", "StructureBase", "Study",
+    "StudyError", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError",
+    "Validity", "__version__", "compare", "complexity", "evidence", "grid_network",
+    "line_network", "plan", "read_campaign", "regret", "simulate", "theory_bonus",
 ]  # fmt: skip
 
-
 if TYPE_CHECKING:
-    from .campaign import Campaign, Instance, read_campaign
+    from .campaign import Campaign, Configuration, Instance, read_campaign
     from .simulate.plan import Plan, plan
     from .simulate.regret import Regret, regret
-    from .study import Study
+    from .study import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
 
 
 LATER = {  # not everybody needs them, and importing costs time
-    "Campaign": "campaign", "Instance": "campaign", "read_campaign": "campaign", "Plan": "simulate.plan", "plan": "simulate.plan",
-    "Regret": "simulate.regret", "regret": "simulate.regret", "Study": "study",
-}  # fmt: skip
+    **dict.fromkeys(("Campaign", "Configuration", "Instance", "read_campaign"), "campaign"),
+    **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
+    **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
+    **dict.fromkeys(("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "study"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -68,3 +75,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(f".{LATER[name]}", __name__), name)
     raise AttributeError(f"module 'combgame' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LATER})

@@ -13,6 +13,7 @@ from .campaign import app as campaign
 from .looking import app as study  # with the commands of `study.py`
 from .paper import app as paper
 from .plan import plan
+from .simulate import compare, simulate
 
 app = typer.Typer(
     help="Find the best answer by playing sets of arms, in few plays, with a guarantee.",
@@ -31,6 +32,12 @@ app.add_typer(study, name="study")
 
 
 app.command()(plan)
+
+
+app.command()(simulate)
+
+
+app.command()(compare)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,44 +1,17 @@
 """combgame campaign run | status | report | export | plot."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import StoreError, UnknownNameError
+from .options import AsJson, Cluster, Jobs, StoreFile, say, stopped
 
 app = typer.Typer(
     help="Many runs of many configurations, stored: survives being killed, never computes a run twice.", no_args_is_help=True
 )
-
-
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")]
-
-
-Cluster = Annotated[str | None, typer.Option(help="A dask scheduler, such as tcp://host:8786, or 'local'.")]
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-
-
-StoreFile = Annotated[Path, typer.Argument(help="The campaign file (.db).")]
-
-
-def say(text: str) -> None:
-    typer.echo(f"combgame: {text}", err=True)
-
-
-@contextmanager
-def stopped() -> Iterator[None]:
-    """Ctrl-C, said in a sentence."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say("stopped; what was finished is stored, and the same command goes on from there.")
-        raise typer.Exit(130) from None
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..paper import TITLES
-from .campaign import AsJson, Cluster, Jobs, say, stopped
+from .options import AsJson, Cluster, Jobs, Seed, say, stopped
 
 app = typer.Typer(
     help="The paper's experiments: every table and figure, and its findings judged one by one.", no_args_is_help=True
@@ -15,9 +15,6 @@ app = typer.Typer(
 
 
 Runs = Annotated[int, typer.Option(min=1, help="Runs per configuration; the paper has 750.")]
-
-
-Seed = Annotated[int, typer.Option(min=0, help="Another seed, other runs.")]
 
 
 Folder = Annotated[Path, typer.Option("--out", "-o", help="The folder of the tables, figures and campaign files.")]

@@ -42,7 +42,9 @@ class Experiment:
 
 def cross(rules: Sequence[str] | Mapping[str, str | RuleBase]) -> Callable[[Experiment, int, int], Campaign]:
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
-        return Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", runs, seed, CAP, relabel=True)
+        return Campaign.cross(
+            e.name, e.instances, rules, delta=DELTA, threshold="stylised", runs=runs, seed=seed, max_rounds=CAP, relabel=True
+        )
 
     return plan
 
@@ -51,9 +53,29 @@ def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
     """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most 40 runs there, made last."""
     small, large = [i for i in e.instances if i.problem.d <= 30], [i for i in e.instances if i.problem.d > 30]
     return (
-        Campaign.cross(e.name, small, FIVE, DELTA, "stylised", runs, seed, CAP, relabel=True)
-        + Campaign.cross(e.name, large, ("uniform", "ofw", "lloo"), DELTA, "stylised", runs, seed, CAP, relabel=True)
-        + Campaign.cross(e.name, large, ("adahedge", "hedge"), DELTA, "stylised", min(runs, 40), seed, CAP, relabel=True)
+        Campaign.cross(e.name, small, FIVE, delta=DELTA, threshold="stylised", runs=runs, seed=seed, max_rounds=CAP, relabel=True)
+        + Campaign.cross(
+            e.name,
+            large,
+            ("uniform", "ofw", "lloo"),
+            delta=DELTA,
+            threshold="stylised",
+            runs=runs,
+            seed=seed,
+            max_rounds=CAP,
+            relabel=True,
+        )
+        + Campaign.cross(
+            e.name,
+            large,
+            ("adahedge", "hedge"),
+            delta=DELTA,
+            threshold="stylised",
+            runs=min(runs, 40),
+            seed=seed,
+            max_rounds=CAP,
+            relabel=True,
+        )
     )
 
 
@@ -63,9 +85,31 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
         few = e.instances[-large:]
         return (
-            Campaign.cross(e.name, e.instances[:-large], THREE, DELTA, "stylised", runs, seed, CAP, relabel=True)
-            + Campaign.cross(e.name, few, THREE[1:], DELTA, "stylised", runs, seed, CAP, relabel=True)
-            + Campaign.cross(e.name, few, THREE[:1], DELTA, "stylised", min(runs, 200), seed, CAP, relabel=True)
+            Campaign.cross(
+                e.name,
+                e.instances[:-large],
+                THREE,
+                delta=DELTA,
+                threshold="stylised",
+                runs=runs,
+                seed=seed,
+                max_rounds=CAP,
+                relabel=True,
+            )
+            + Campaign.cross(
+                e.name, few, THREE[1:], delta=DELTA, threshold="stylised", runs=runs, seed=seed, max_rounds=CAP, relabel=True
+            )
+            + Campaign.cross(
+                e.name,
+                few,
+                THREE[:1],
+                delta=DELTA,
+                threshold="stylised",
+                runs=min(runs, 200),
+                seed=seed,
+                max_rounds=CAP,
+                relabel=True,
+            )
         )
 
     return plan
@@ -77,9 +121,19 @@ def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
     few = min(runs, 20)
     return (
-        Campaign.cross(e.name, small, fit, DELTA, "gcb-pe", runs, seed, CAP, relabel=True)
-        + Campaign.cross(e.name, large, fit, DELTA, "gcb-pe", few, seed, CAP, relabel=True)
-        + Campaign.cross(e.name, small, {"gcb-pe, proved scale": GCBPE()}, DELTA, "gcb-pe", few, seed, CAP, relabel=True)
+        Campaign.cross(e.name, small, fit, delta=DELTA, threshold="gcb-pe", runs=runs, seed=seed, max_rounds=CAP, relabel=True)
+        + Campaign.cross(e.name, large, fit, delta=DELTA, threshold="gcb-pe", runs=few, seed=seed, max_rounds=CAP, relabel=True)
+        + Campaign.cross(
+            e.name,
+            small,
+            {"gcb-pe, proved scale": GCBPE()},
+            delta=DELTA,
+            threshold="gcb-pe",
+            runs=few,
+            seed=seed,
+            max_rounds=CAP,
+            relabel=True,
+        )
     )
 
 
@@ -98,19 +152,39 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
     few = min(runs, 40)
     return (
-        Campaign.cross(e.name, e.instances, rules, DELTA, "stylised", min(runs, 400), seed, CAP, relabel=True)
+        Campaign.cross(
+            e.name,
+            e.instances,
+            rules,
+            delta=DELTA,
+            threshold="stylised",
+            runs=min(runs, 400),
+            seed=seed,
+            max_rounds=CAP,
+            relabel=True,
+        )
         + Campaign.cross(
             e.name,
             e.instances,
             {f"{n}, theory bonus": r for n, r in theory.items()},
-            DELTA,
-            "stylised",
-            few,
-            seed,
-            CAP,
+            delta=DELTA,
+            threshold="stylised",
+            runs=few,
+            seed=seed,
+            max_rounds=CAP,
             relabel=True,
         )
-        + Campaign.cross(e.name, e.instances, {**proved, **both}, DELTA, "proved", few, seed, CAP, relabel=True)
+        + Campaign.cross(
+            e.name,
+            e.instances,
+            {**proved, **both},
+            delta=DELTA,
+            threshold="proved",
+            runs=few,
+            seed=seed,
+            max_rounds=CAP,
+            relabel=True,
+        )
     )
 
 

@@ -89,7 +89,13 @@ def regrets(told: Callable[[str], None], runs: int, seed: int) -> Iterator[tuple
     instance = the.matroid(REGRET_ARMS)
     for name in LEARNERS:
         told(f"regret of {name}")
-        yield name, [regret(instance.problem, instance.means, name, REGRET_ROUNDS, 40, seed, run) for run in range(runs)]
+        yield (
+            name,
+            [
+                regret(instance.problem, instance.means, rule=name, rounds=REGRET_ROUNDS, points=40, seed=seed, run=run)
+                for run in range(runs)
+            ],
+        )
 
 
 def regret_rows(told: Callable[[str], None], runs: int = REGRET_RUNS, seed: int = 0) -> list[dict[str, Any]]:

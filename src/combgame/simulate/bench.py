@@ -82,7 +82,7 @@ class Bench:
         """With relabel=True: labels[i] is the given arm that is the i-th of run `number`."""
         return drawn(self.problem.d, self.seed, number, RELABELLED) if self.relabel else None
 
-    def gather(self, label: str, outcomes: Sequence[Outcome], scalar: bool = False) -> "Simulation":
+    def gather(self, label: str, outcomes: Sequence[Outcome]) -> "Simulation":
         stops = np.array([outcome.stops for outcome in outcomes])
         winners = np.array([outcome.winners for outcome in outcomes])
         labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
@@ -94,10 +94,9 @@ class Bench:
             self.deltas,
             self.max_rounds,
             self.seed,
-            scalar,
             stops,
             winners,
-            labels,
+            labels=labels,
         )
 
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..errors import InputError, UnknownNameError, whole
 from ..presets import make_rule
 from ..problem import Problem
@@ -19,9 +17,10 @@ from .result import Simulation, table
 def simulate(
     problem: Problem,
     means: Any,
-    rule: str | RuleBase = "lloo",
-    delta: float | Sequence[float] = 0.1,
-    threshold: str = "proved",
+    *,
+    rule: str | RuleBase = "frank-wolfe",
+    delta: float | Sequence[float] = 0.05,
+    threshold: str = "mixture",
     runs: int = 100,
     seed: int = 0,
     jobs: int = 1,
@@ -35,13 +34,13 @@ def simulate(
 ) -> Simulation:
     """Run a rule many times on known means.
 
-    delta may be a list: all of them are answered from the same runs. threshold: "proved" (Theorem 2's for the rewards), "mixture" (proved,
-    and far tighter), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic): docs/thresholds.md. ties="run" lets
-    means with two best answers run to the cap. eliminate=True: answers that have once lost to the leader by more than the threshold
-    are no longer considered, which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the best
-    by no more counts as correct ("mixture" only). relabel=True: in every run the arms are relabelled at random, which is recorded in
-    `labels` and `rows()`; since every run numbers the arms for itself, that changes no distribution. A progress bar appears on a
-    terminal after two seconds (progress=False: never).
+    delta may be a list: all of them are answered from the same runs (`Simulation.at`). threshold: "mixture" (proved, and far tighter
+    than the paper's), "proved" (the paper's Theorem 2 for the rewards), "gaussian", "sub-gaussian", the same with "-counts", "stylised"
+    (heuristic): docs/thresholds.md. ties="run" lets means with two best answers run to the cap. eliminate=True: answers that have once
+    lost to the leader by more than the threshold are no longer considered, which keeps delta (one delta, at most 20,000 answers).
+    epsilon: an answer that is worse than the best by no more counts as correct ("mixture" only). relabel=True: in every run the arms are
+    relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the arms for itself, that changes no
+    distribution. A progress bar appears on a terminal after two seconds (progress=False: never).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -53,7 +52,7 @@ def simulate(
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
     outcomes = list(bar(spread(bench.one, runs, jobs), runs, label, progress))
-    return bench.gather(label, outcomes, np.ndim(delta) == 0)
+    return bench.gather(label, outcomes)
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Comparison:
 
 
 def compare(
-    rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase], problem: Problem, means: Any, **settings: Any
+    problem: Problem, means: Any, *, rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase], **settings: Any
 ) -> Comparison:
     """Simulate several rules with the same settings and seeds; print the result to see them beside the bound.
 
@@ -102,7 +101,7 @@ def compare(
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    >>> both = cg.compare(["ofw", "uniform"], problem, [0.5, 0.3, 0.2, 0.1], runs=3, engine="python")
+    >>> both = cg.compare(problem, [0.5, 0.3, 0.2, 0.1], rules=["ofw", "uniform"], runs=3, engine="python")
     >>> [row["errors"] for row in both.report()]
     [0, 0]
     """

@@ -226,6 +226,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 def plan(
     problem: Problem,
     means: Any,
+    *,
     delta: float | Sequence[float] = 0.05,
     rules: str | RuleBase | Sequence[str | RuleBase] | Mapping[str, str | RuleBase] | None = ("frank-wolfe",),
     thresholds: str | Sequence[str] = ("mixture",),

@@ -62,6 +62,7 @@ class Regret:
 def regret(
     problem: Problem,
     means: Any,
+    *,
     rule: str | RuleBase = "lloo",
     rounds: int = 10_000,
     points: int = 40,

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..errors import InputError, TieError
+from ..errors import InputError, TieError, UnknownNameError
 from ..game.records import Floats, Ints, arms_of
 from ..problem import Problem
 from ..report.tables import aligned
@@ -18,10 +19,12 @@ from ..theory.complexity import Complexity, complexity, lower_bound
 from ..theory.evidence import best_answer
 from ..theory.limit import limit
 
+Bools = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Simulation:
-    """The outcome of many runs of one rule. Arrays have one entry per run, or one row per run where delta was a list."""
+    """The outcome of many runs of one rule; `at` chooses a delta where there are several."""
 
     problem: Problem
     means: Floats
@@ -30,9 +33,9 @@ class Simulation:
     delta: tuple[float, ...]
     max_rounds: int
     seed: int
-    scalar: bool  # delta was one number
     stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
     winners: Floats  # float64[runs, deltas, d], under the given numbers, whatever those of the runs were
+    which: tuple[int, ...] = ()  # of the stopping rule's deltas, those of this object
     labels: Ints | None = None  # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
 
     @property
@@ -40,18 +43,39 @@ class Simulation:
         """The name of the threshold."""
         return self.stopping.name
 
-    def _shape(self, values: Any) -> Any:
-        return values[:, 0] if self.scalar else values
+    def at(self, delta: float) -> "Simulation":
+        """The same runs at one of the deltas. `rounds`, `answers`, `correct`, `capped` and `error_rate` are about a single one."""
+        if delta not in self.delta:
+            raise UnknownNameError(
+                f"delta = {delta!r} was not simulated; the deltas are {', '.join(f'{d:g}' for d in self.delta)}."
+            )
+        k = self.delta.index(delta)
+        return replace(
+            self, delta=(delta,), stops=self.stops[:, k : k + 1], winners=self.winners[:, k : k + 1], which=(self._place(k),)
+        )
+
+    def _place(self, k: int) -> int:
+        return self.which[k] if self.which else k
+
+    def _one(self, values: Any) -> Any:
+        """The column of the only delta."""
+        if len(self.delta) > 1:
+            raise InputError(
+                f"there are {len(self.delta)} deltas; choose one with at(), such as at({self.delta[0]:g}), or see report()."
+            )
+        return values[:, 0]
 
     @property
-    def capped(self) -> Any:
-        """Whether a run reached max_rounds without stopping."""
-        return self._shape(self.stops < 0)
+    def capped(self) -> Bools:
+        """bool[runs]: whether a run reached max_rounds without stopping."""
+        found: Bools = self._one(self.stops < 0)
+        return found
 
     @property
-    def rounds(self) -> Any:
-        """The stopping round; max_rounds where a run was capped."""
-        return self._shape(np.where(self.stops < 0, self.max_rounds, self.stops))
+    def rounds(self) -> Ints:
+        """int64[runs]: the stopping round; max_rounds where a run was capped."""
+        found: Ints = self._one(np.where(self.stops < 0, self.max_rounds, self.stops))
+        return found
 
     @cached_property
     def best(self) -> tuple[int, ...]:
@@ -59,26 +83,31 @@ class Simulation:
         return best_answer(self.problem, self.means)
 
     @property
-    def answers(self) -> Any:
+    def answers(self) -> list[tuple[int, ...] | None]:
         """What each run answered, as arms; None where it was capped."""
-        found = [[arms_of(w) if stop >= 0 else None for w, stop in zip(ws, row, strict=True)]
-                 for ws, row in zip(self.winners, self.stops, strict=True)]  # fmt: skip
-        return [row[0] for row in found] if self.scalar else found
+        winners, stops = self._one(self.winners), self._one(self.stops)
+        return [arms_of(w) if stop >= 0 else None for w, stop in zip(winners, stops, strict=True)]
 
     @property
-    def correct(self) -> Any:
-        """Whether a run stopped with the correct answer, or with one that is as good, or within epsilon of it."""
+    def correct(self) -> Bools:
+        """bool[runs]: whether a run stopped with the correct answer, or with one that is as good, or within epsilon of it."""
+        found: Bools = self._one(self._right)
+        return found
+
+    @cached_property
+    def _right(self) -> Bools:
+        """bool[runs, deltas]."""
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
         short = self.means @ truth - self.winners @ self.means  # another answer may be as good
         right = (self.winners == truth).all(axis=2) | (short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max())
-        return self._shape((self.stops >= 0) & right)
+        found: Bools = (self.stops >= 0) & right
+        return found
 
     @property
-    def error_rate(self) -> Any:
+    def error_rate(self) -> float:
         """The share of runs that stopped with a wrong answer (capped runs stopped with none)."""
-        wrong = (~self.correct & ~self.capped).mean(axis=0)
-        return float(wrong) if self.scalar else wrong
+        return float((~self.correct & ~self.capped).mean())
 
     @property
     def validity(self) -> Validity:
@@ -95,11 +124,11 @@ class Simulation:
 
     def limit(self, which: int = 0) -> float:
         """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise; NaN for another kind of threshold."""
-        return limit(self.stopping, self.problem, self.means, self.complexity, which)
+        return limit(self.stopping, self.problem, self.means, self.complexity, self._place(which))
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per run and delta."""
-        capped, correct = self.stops < 0, np.atleast_2d(self.correct.T).T
+        capped, correct = self.stops < 0, self._right
         rounds = np.where(capped, self.max_rounds, self.stops)
         return [
             {"rule": self.rule, "threshold": self.threshold, "delta": self.delta[k], "run": i, "rounds": int(rounds[i, k]),
@@ -122,7 +151,7 @@ class Simulation:
         found = []
         for k, delta in enumerate(self.delta):
             root, time = self.limit(k), self.complexity.time
-            row = summary(self.stops[:, k], np.atleast_2d(self.correct.T)[k], self.max_rounds)
+            row = summary(self.stops[:, k], self._right[:, k], self.max_rounds)
             bound = lower_bound(self.problem, self.complexity, delta)
             found.append({"rule": self.rule, "threshold": self.threshold, "delta": delta, **row,
                           "time": time, "bound": bound, "limit": root,

@@ -27,7 +27,7 @@ class Complexity(NamedTuple):
     gap: float
 
 
-def complexity(problem: Problem, means: Any, tolerance: float = 1e-4, steps: int = 1000) -> Complexity:
+def complexity(problem: Problem, means: Any, *, tolerance: float = 1e-4, steps: int = 1000) -> Complexity:
     """The characteristic time, the optimal allocation, and how far from optimal they can be.
 
     >>> import combgame as cg

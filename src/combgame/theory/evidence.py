@@ -36,10 +36,10 @@ def evidence(
     problem: Problem,
     estimates: Any,
     counts: Any = None,
-    delta: float | None = None,
-    threshold: str = "proved",
-    spreads: Any = None,
     *,
+    delta: float | None = None,
+    threshold: str = "mixture",
+    spreads: Any = None,
     weights: Any = None,
 ) -> Evidence:
     """The evidence that `counts` observations per arm with means `estimates` give, exactly; with delta, whether it is enough.

@@ -1,0 +1,55 @@
+"""Options that several commands share, and how they speak."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Cluster = Annotated[str | None, typer.Option(help="A dask scheduler, such as tcp://host:8786, or 'local'.")]
+Deltas = Annotated[list[float] | None, typer.Option(help="The error probability that is allowed; may be repeated. [0.05]")]
+Epsilon = Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")]
+MaxRounds = Annotated[int, typer.Option(min=1, help="Where a run is given up.")]
+Picture = Annotated[Path | None, typer.Option("--plot", help="Draw it: the name of the pictures, without .png and .svg.")]
+ProblemFile = Annotated[
+    Path, typer.Argument(help="The problem (.toml): actions, answers, rewards, and the supposed means in [truth].")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Another seed, other runs.")]
+StoreFile = Annotated[Path, typer.Argument(help="The campaign file (.db).")]
+Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads on this machine.")]
+
+
+def say(text: str) -> None:
+    """Something beside the result."""
+    typer.echo(f"combgame: {text}", err=True)
+
+
+def put(data: Any, text: str, as_json: bool) -> None:
+    """The result, for a person or for a program."""
+    typer.echo(json.dumps(data, indent=1, allow_nan=False) if as_json else text)
+
+
+@contextmanager
+def stopped() -> Iterator[None]:
+    """Ctrl-C, said in a sentence."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopped; what was finished is stored, and the same command goes on from there.")
+        raise typer.Exit(130) from None
+
+
+def supposed(file: Path) -> tuple[Any, Any]:
+    """The problem in a file and its means, which must be there."""
+    from ..data import read_problem
+
+    problem, means = read_problem(file)
+    if means is None:
+        raise InputError(f"{file}: truth is missing; write the means that you suppose, [truth] and means = [...], one per arm.")
+    return problem, means
