@@ -30,8 +30,20 @@ MODES = {
 def figure1(runs: int) -> str:
     """How long Figure 1 takes, but for Hedge and AdaHedge beyond d = 30."""
     small, large = [matroid(d) for d in DIMENSIONS if d <= 30], [matroid(d) for d in DIMENSIONS if d > 30]
-    campaign = Campaign.cross("figure1", small, FIVE, 0.1, "stylised", runs, 0, 10**7, relabel=True)
-    campaign += Campaign.cross("figure1", large, ("uniform", "ofw", "lloo"), 0.1, "stylised", runs, 0, 10**7, relabel=True)
+    campaign = Campaign.cross(
+        "figure1", small, FIVE, delta=0.1, threshold="stylised", runs=runs, seed=0, max_rounds=10**7, relabel=True
+    )
+    campaign += Campaign.cross(
+        "figure1",
+        large,
+        ("uniform", "ofw", "lloo"),
+        delta=0.1,
+        threshold="stylised",
+        runs=runs,
+        seed=0,
+        max_rounds=10**7,
+        relabel=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         campaign.run(Path(folder) / "figure1.db", 2)
@@ -50,7 +62,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     campaign = Campaign.cross(
-        "scaling", [matroid(d) for d in (10, 20, 30)], FIVE, 0.1, "stylised", options.runs, 0, 10**7, relabel=True
+        "scaling",
+        [matroid(d) for d in (10, 20, 30)],
+        FIVE,
+        delta=0.1,
+        threshold="stylised",
+        runs=options.runs,
+        seed=0,
+        max_rounds=10**7,
+        relabel=True,
     )
     found: dict[str, tuple[float, float]] = {}
     tables = []

@@ -58,13 +58,29 @@ def main() -> None:
     for family, instance in instances():
         for threshold in THRESHOLDS if (family, instance.name) in CHOSEN else ():
             sim = cg.simulate(
-                instance.problem, instance.means, "frank-wolfe", DELTAS, threshold, options.runs, jobs=options.jobs, relabel=True
+                instance.problem,
+                instance.means,
+                rule="frank-wolfe",
+                delta=DELTAS,
+                threshold=threshold,
+                runs=options.runs,
+                jobs=options.jobs,
+                relabel=True,
             )
             time = sim.complexity.time
-            values = [rounds / math.log(1 / delta) / time for rounds, delta in zip(sim.rounds.mean(axis=0), DELTAS, strict=True)]
-            errors = int((~sim.correct & ~sim.capped).sum())
+            each = [sim.at(delta) for delta in DELTAS]
+            values = [one.rounds.mean() / math.log(1 / delta) / time for one, delta in zip(each, DELTAS, strict=True)]
+            errors = sum(int((~one.correct & ~one.capped).sum()) for one in each)
             cells.append(
-                [family, instance.name, threshold, f"{time:,.1f}", *(f"{x:.2f}" for x in values), errors, int(sim.capped.sum())]
+                [
+                    family,
+                    instance.name,
+                    threshold,
+                    f"{time:,.1f}",
+                    *(f"{x:.2f}" for x in values),
+                    errors,
+                    sum(int(one.capped.sum()) for one in each),
+                ]
             )
             print(*cells[-1], sep=" | ", flush=True)
     if options.plot:

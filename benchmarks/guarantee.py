@@ -160,7 +160,7 @@ def main() -> None:
             for delta in [list(DELTAS)] if problem.rewards.known else [0.1]:  # bounds on variances depend on delta
                 began = time.perf_counter()
                 sim = cg.simulate(
-                    problem, means, rule, delta, threshold, options.runs, jobs=options.jobs,
+                    problem, means, rule=rule, delta=delta, threshold=threshold, runs=options.runs, jobs=options.jobs,
                     max_rounds=cap, engine="compiled", ties="run", relabel=not isinstance(rule, Adversary),
                 )  # fmt: skip
                 for row in sim.report():

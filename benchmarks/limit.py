@@ -61,11 +61,11 @@ def main() -> None:
     for family, instance in instances():
         problem, means = instance.problem, instance.means
         one = {"delta": 0.1, "threshold": "stylised", "jobs": options.jobs, "relabel": True}
-        ours = cg.simulate(problem, means, "frank-wolfe", runs=options.runs, **one)
-        told = cg.simulate(problem, means, cg.Informed(ours.complexity.support), runs=options.runs, **one)
+        ours = cg.simulate(problem, means, rule="frank-wolfe", runs=options.runs, **one)
+        told = cg.simulate(problem, means, rule=cg.Informed(ours.complexity.support), runs=options.runs, **one)
         big = (problem.actions.size() or 10**9) > 1000
         rest = ["lloo", "product-adahedge" if big else "adahedge", "uniform"]
-        others = [cg.simulate(problem, means, rule, runs=options.others, **one) for rule in rest] if options.others else []
+        others = [cg.simulate(problem, means, rule=rule, runs=options.others, **one) for rule in rest] if options.others else []
         row, late = ours.report()[0], float(np.percentile(ours.rounds, 99))
         cells.append([
             family, instance.name, f"{row['limit']:,.0f}", f"{row['mean']:,.0f}", ratio(ours), f"{late / row['median']:.1f}",

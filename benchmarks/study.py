@@ -125,7 +125,7 @@ def batches(runs: int, pending: int = 8) -> str:
     """Rounds until the decision with `pending` rounds out at all times, beside one at a time: there a study is a run of `simulate`."""
     instance, totals = matroid(20), []
     alone = cg.simulate(
-        instance.problem, instance.means, "frank-wolfe", 0.1, "mixture", runs=10 * runs, seed=1, relabel=True
+        instance.problem, instance.means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=10 * runs, seed=1, relabel=True
     ).rounds
     for run in range(runs):
         study, rng = cg.Study(instance.problem, 0.1, seed=run, engine="compiled"), np.random.default_rng(run)

@@ -28,7 +28,9 @@ def main() -> None:
         problem, means = instance.problem, instance.means
         unknown = cg.Problem(problem.actions, problem.answers, cg.Gaussian(problem.rewards.sigma, known=False))
         for question, name in [*((problem, name) for name in THRESHOLDS), (unknown, "mixture")]:
-            sim = cg.simulate(question, means, "frank-wolfe", 0.1, name, options.runs, jobs=options.jobs, relabel=True)
+            sim = cg.simulate(
+                question, means, rule="frank-wolfe", delta=0.1, threshold=name, runs=options.runs, jobs=options.jobs, relabel=True
+            )
             rounds.append(sim.rounds.mean())
             errors += sim.report()[0]["errors"] if name != "stylised" else 0
         shares.append((family, rounds[1] / rounds[3]))

@@ -79,7 +79,7 @@ def outcome(problem, means, rule, threshold):
     try:
         deltas = list(DELTAS) if problem.rewards.known else DELTAS[0]
         sim = cg.simulate(
-            problem, means, RULES[rule], delta=deltas, threshold=threshold, runs=2, max_rounds=60, engine="python", seed=5
+            problem, means, rule=RULES[rule], delta=deltas, threshold=threshold, runs=2, max_rounds=60, engine="python", seed=5
         )
     except cg.CombGameError as error:
         return type(error).__name__
@@ -97,7 +97,7 @@ def values(problem):
     found = {}
     for threshold in ("proved", "mixture", "stylised"):
         try:
-            one = cg.evidence(problem, estimates, counts, 0.05, threshold, **extra)
+            one = cg.evidence(problem, estimates, counts, delta=0.05, threshold=threshold, **extra)
         except cg.CombGameError as error:
             found[threshold] = type(error).__name__
             continue

@@ -79,8 +79,8 @@ class FollowTheLeader(LearnerBase):
 def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
     rule = cg.CombGame(FollowTheLeader())
-    together = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised")
-    again = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2)
+    together = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", delta=0.1)
+    again = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2, delta=0.1)
     setup = rule.setup(problem)
     from combgame.stopping.names import make_stopping
 
@@ -99,7 +99,7 @@ def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatc
     means = [0.5, 0.45, 0.4, 0.35, 0.3, 0.25]
     shape = cg.Subsets(6, 2).geometry()
     for learner in (cg.OFW(sparsify=False), cg.LLOO(geometry=shape)):
-        pair = [cg.simulate(p, m, rule=cg.CombGame(learner), threshold="stylised", runs=5)
+        pair = [cg.simulate(p, m, rule=cg.CombGame(learner), threshold="stylised", runs=5, delta=0.1)
                 for p, m in ((with_it, [*means, 9.0]), (without, means))]  # fmt: skip
         if isinstance(learner, cg.OFW):
             assert pair[0].rounds.tolist() == pair[1].rounds.tolist()

@@ -46,39 +46,98 @@ CASES = {
     "bounds nan": (lambda: problem(bounds=(math.nan, 1.0)), "neither may be NaN"),
     "bounds of another shape": (lambda: problem(bounds=[(0, 1), (0, 1)]), "or 4 such pairs"),
     "bounds out of reach": (lambda: problem(rewards=cg.Bernoulli(), bounds=(2.0, 3.0)), "leave no mean that Bernoulli"),
-    "means nan": (lambda: cg.simulate(GOOD, [0.1, math.nan, 0, 0]), "arm x has the value nan"),
-    "means infinite": (lambda: cg.simulate(GOOD, [0.1, math.inf, 0, 0]), "arm x has the value inf"),
-    "means too few": (lambda: cg.simulate(GOOD, [0.1]), r"means must be 4 numbers, one per arm; got shape \(1,\)"),
-    "means as text": (lambda: cg.simulate(GOOD, ["a", "b", "c", "d"]), "means must be 4 numbers"),
-    "means out of range": (lambda: cg.simulate(problem(rewards=cg.Bernoulli()), [1.4, 0, 0, 0]), r"outside \[0.0, 1.0\]"),
-    "means with a tie": (lambda: cg.simulate(GOOD, [0.3, 0.3, 0, 0]), r"\(w\) and \(x\) are equally good"),
-    "delta 0": (lambda: cg.simulate(GOOD, MEANS, delta=0.0), "delta = 0.0 must be strictly between 0 and 1"),
-    "delta 1": (lambda: cg.simulate(GOOD, MEANS, delta=1.0), "delta = 1.0 must be strictly between 0 and 1"),
-    "delta nan": (lambda: cg.simulate(GOOD, MEANS, delta=[0.1, math.nan]), "strictly between 0 and 1"),
+    "means nan": (
+        lambda: cg.simulate(GOOD, [0.1, math.nan, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
+        "arm x has the value nan",
+    ),
+    "means infinite": (
+        lambda: cg.simulate(GOOD, [0.1, math.inf, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
+        "arm x has the value inf",
+    ),
+    "means too few": (
+        lambda: cg.simulate(GOOD, [0.1], rule="lloo", delta=0.1, threshold="proved"),
+        r"means must be 4 numbers, one per arm; got shape \(1,\)",
+    ),
+    "means as text": (
+        lambda: cg.simulate(GOOD, ["a", "b", "c", "d"], rule="lloo", delta=0.1, threshold="proved"),
+        "means must be 4 numbers",
+    ),
+    "means out of range": (
+        lambda: cg.simulate(problem(rewards=cg.Bernoulli()), [1.4, 0, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
+        r"outside \[0.0, 1.0\]",
+    ),
+    "means with a tie": (
+        lambda: cg.simulate(GOOD, [0.3, 0.3, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
+        r"\(w\) and \(x\) are equally good",
+    ),
+    "delta 0": (
+        lambda: cg.simulate(GOOD, MEANS, delta=0.0, rule="lloo", threshold="proved"),
+        "delta = 0.0 must be strictly between 0 and 1",
+    ),
+    "delta 1": (
+        lambda: cg.simulate(GOOD, MEANS, delta=1.0, rule="lloo", threshold="proved"),
+        "delta = 1.0 must be strictly between 0 and 1",
+    ),
+    "delta nan": (
+        lambda: cg.simulate(GOOD, MEANS, delta=[0.1, math.nan], rule="lloo", threshold="proved"),
+        "strictly between 0 and 1",
+    ),
     "delta none": (lambda: check_deltas([]), "strictly between 0 and 1"),
     "delta as text": (lambda: check_deltas("0.05"), "must be a number between 0 and 1, or a list"),
     "delta of another shape": (lambda: check_deltas([[0.1]]), "or a list of them"),
-    "no runs": (lambda: cg.simulate(GOOD, MEANS, runs=0), "runs = 0 must be a whole number of at least 1"),
-    "no rounds": (lambda: cg.simulate(GOOD, MEANS, max_rounds=0), "max_rounds = 0 must be"),
-    "negative seed": (lambda: cg.simulate(GOOD, MEANS, seed=-1), "seed = -1 must be"),
-    "ties": (lambda: cg.simulate(GOOD, MEANS, ties="ignore"), "ties = 'ignore' must be"),
-    "not a problem": (lambda: cg.simulate("p", MEANS), "must be a Problem"),
-    "unknown rule": (lambda: cg.simulate(GOOD, MEANS, rule="best"), "rule = 'best' is not known; use one of 'hedge'"),
-    "no rule": (lambda: cg.simulate(GOOD, MEANS, rule=3), "rule = 3 is not a rule"),
-    "learner as rule": (lambda: cg.simulate(GOOD, MEANS, rule=cg.LLOO()), "is not a rule"),
+    "no runs": (
+        lambda: cg.simulate(GOOD, MEANS, runs=0, rule="lloo", delta=0.1, threshold="proved"),
+        "runs = 0 must be a whole number of at least 1",
+    ),
+    "no rounds": (
+        lambda: cg.simulate(GOOD, MEANS, max_rounds=0, rule="lloo", delta=0.1, threshold="proved"),
+        "max_rounds = 0 must be",
+    ),
+    "negative seed": (lambda: cg.simulate(GOOD, MEANS, seed=-1, rule="lloo", delta=0.1, threshold="proved"), "seed = -1 must be"),
+    "ties": (
+        lambda: cg.simulate(GOOD, MEANS, ties="ignore", rule="lloo", delta=0.1, threshold="proved"),
+        "ties = 'ignore' must be",
+    ),
+    "not a problem": (lambda: cg.simulate("p", MEANS, rule="lloo", delta=0.1, threshold="proved"), "must be a Problem"),
+    "unknown rule": (
+        lambda: cg.simulate(GOOD, MEANS, rule="best", delta=0.1, threshold="proved"),
+        "rule = 'best' is not known; use one of 'hedge'",
+    ),
+    "no rule": (lambda: cg.simulate(GOOD, MEANS, rule=3, delta=0.1, threshold="proved"), "rule = 3 is not a rule"),
+    "learner as rule": (lambda: cg.simulate(GOOD, MEANS, rule=cg.LLOO(), delta=0.1, threshold="proved"), "is not a rule"),
     "learner class": (lambda: cg.CombGame(learner="lloo"), r"such as LLOO\(\)"),
-    "unknown threshold": (lambda: cg.simulate(GOOD, MEANS, threshold="sure"), "threshold = 'sure' is not known"),
+    "unknown threshold": (
+        lambda: cg.simulate(GOOD, MEANS, threshold="sure", rule="lloo", delta=0.1),
+        "threshold = 'sure' is not known",
+    ),
     "unknown tracking": (lambda: cg.CombGame(tracking="E"), "tracking = 'E' is not known"),
     "unknown start": (lambda: cg.CombGame(start="some"), "start = 'some' is not known"),
-    "unknown start of uniform": (lambda: cg.simulate(GOOD, MEANS, rule=cg.Uniform(start="some")), "start = 'some' is not known"),
-    "unknown engine": (lambda: cg.simulate(GOOD, MEANS, engine="gpu"), "engine = 'gpu' is not known"),
-    "rules empty": (lambda: cg.compare([], GOOD, MEANS), "must be a list of at least one rule"),
+    "unknown start of uniform": (
+        lambda: cg.simulate(GOOD, MEANS, rule=cg.Uniform(start="some"), delta=0.1, threshold="proved"),
+        "start = 'some' is not known",
+    ),
+    "unknown engine": (
+        lambda: cg.simulate(GOOD, MEANS, engine="gpu", rule="lloo", delta=0.1, threshold="proved"),
+        "engine = 'gpu' is not known",
+    ),
+    "rules empty": (
+        lambda: cg.compare(GOOD, MEANS, delta=0.1, threshold="proved", rules=[]),
+        "must be a list of at least one rule",
+    ),
     "too many actions": (
-        lambda: cg.simulate(cg.Problem(cg.Subsets(60, 6), cg.Arms(60), cg.Gaussian(1)), range(60), rule="hedge"),
+        lambda: cg.simulate(
+            cg.Problem(cg.Subsets(60, 6), cg.Arms(60), cg.Gaussian(1)), range(60), rule="hedge", delta=0.1, threshold="proved"
+        ),
         "has 50,063,860 sets, over the limit of 250,000",
     ),
     "hedge on an oracle": (
-        lambda: cg.simulate(cg.Problem(cg.Oracle(lambda s: [0, 1], 2), cg.Arms(2), cg.Gaussian(1)), [1, 0], rule="hedge"),
+        lambda: cg.simulate(
+            cg.Problem(cg.Oracle(lambda s: [0, 1], 2), cg.Arms(2), cg.Gaussian(1)),
+            [1, 0],
+            rule="hedge",
+            delta=0.1,
+            threshold="proved",
+        ),
         "cannot list its sets",
     ),
     "argmax nan": (lambda: cg.Subsets(3, 1).argmax([0, math.nan, 1]), "3 finite numbers"),
@@ -91,9 +150,12 @@ CASES = {
     ),
     "counts and weights": (lambda: cg.evidence(GOOD, MEANS, [1] * 4, weights=[1] * 4), "and not both"),
     "neither counts nor weights": (lambda: cg.evidence(GOOD, MEANS), "give counts"),
-    "a delta for weights": (lambda: cg.evidence(GOOD, MEANS, delta=0.1, weights=[0.5] * 4), "a delta needs counts"),
+    "a delta for weights": (
+        lambda: cg.evidence(GOOD, MEANS, delta=0.1, weights=[0.5] * 4, threshold="proved"),
+        "a delta needs counts",
+    ),
     "several deltas for one answer": (
-        lambda: cg.evidence(GOOD, MEANS, [200] * 4, delta=[0.05, 1e-9]),
+        lambda: cg.evidence(GOOD, MEANS, [200] * 4, delta=[0.05, 1e-9], threshold="proved"),
         r"delta = \[0.05, 1e-09\] must be one number, such as 0.05; ask once for each",
     ),
     "estimate out of range": (
@@ -130,11 +192,25 @@ def test_an_oracle_that_goes_astray_in_the_middle_of_a_run_is_stopped():
 
     structure = cg.Oracle(argmax, 3, contains=lambda s: len(s) == 2, covering=[(0, 1), (1, 2)])
     with pytest.raises(cg.OracleError, match="`contains` says is not one of its sets"):
-        cg.simulate(cg.Problem(structure, cg.Arms(3), cg.Gaussian(1.0)), [0.5, 0.4, 0.3], runs=1)
+        cg.simulate(
+            cg.Problem(structure, cg.Arms(3), cg.Gaussian(1.0)),
+            [0.5, 0.4, 0.3],
+            runs=1,
+            rule="lloo",
+            delta=0.1,
+            threshold="proved",
+        )
 
 
 def test_numpy_inputs_are_as_good_as_lists():
     sim = cg.simulate(
-        GOOD, np.array(MEANS), delta=np.array([0.1, 0.2]), runs=np.int64(2), rule="ofw", engine="python", max_rounds=50
+        GOOD,
+        np.array(MEANS),
+        delta=np.array([0.1, 0.2]),
+        runs=np.int64(2),
+        rule="ofw",
+        engine="python",
+        max_rounds=50,
+        threshold="proved",
     )
     assert sim.rounds.shape == (2, 2)

@@ -166,12 +166,12 @@ def test_rows_do_not_depend_on_the_engine_and_are_those_of_simulate(tmp_path):
     found = table(tmp_path / "python.db")
     assert len(found) == 2 * 6 * 2 and found == table(tmp_path / "compiled.db")
     for rule in ("ofw", "uniform"):
-        sim = cg.simulate(PROBLEM, MEANS, rule, delta=[0.1, 0.01], threshold="stylised", runs=6, engine="python")
-        for k, delta in enumerate((0.1, 0.01)):
+        sim = cg.simulate(PROBLEM, MEANS, rule=rule, delta=[0.1, 0.01], threshold="stylised", runs=6, engine="python")
+        for delta in (0.1, 0.01):
             lines = [line for line in found if line["rule"] == rule and line["delta"] == delta]
-            assert [line["rounds"] for line in lines] == sim.rounds[:, k].tolist()
-            assert [tuple(map(int, line["answer"].split())) for line in lines] == [row[k] for row in sim.answers]
-            assert [line["correct"] for line in lines] == sim.correct[:, k].tolist()
+            assert [line["rounds"] for line in lines] == sim.at(delta).rounds.tolist()
+            assert [tuple(map(int, line["answer"].split())) for line in lines] == sim.at(delta).answers
+            assert [line["correct"] for line in lines] == sim.at(delta).correct.tolist()
 
 
 def test_capped_runs_have_no_answer(tmp_path):
@@ -957,7 +957,7 @@ def test_reports_in_every_format(finished, capsys, tmp_path):
         assert line["q25"] <= line["median"] <= line["q75"] and line["q25"] <= line["mean"] and line["runs"] == 5
         assert line["error_low"] == 0.0 and line["error_high"] == pytest.approx(0.5218, abs=1e-4) and line["error_rate"] == 0.0
         assert line["ratio"] == pytest.approx(line["mean"] / line["limit"]) and 0 < line["bound"] < line["limit"]
-    sim = cg.simulate(PROBLEM, MEANS, "uniform", 0.1, "stylised", 5, engine="python").report()[0]
+    sim = cg.simulate(PROBLEM, MEANS, rule="uniform", delta=0.1, threshold="stylised", runs=5, engine="python").report()[0]
     assert all(lines[0][name] == pytest.approx(sim[name]) for name in ("mean", "median", "q25", "q75", "bound", "limit", "ratio"))
     text = command(capsys, "campaign", "report", path)[1]
     assert text.splitlines()[0].split() == [
@@ -1238,7 +1238,13 @@ def test_progress_says_the_rate_and_the_time_left(tmp_path, capsys):
 
 def test_names_of_nodes_and_edges_do_not_change_a_key():
     def key(problem):
-        return cg.Campaign.cross("c", [cg.Instance("i", problem, (0.5, 0.4, 0.3))], ["uniform"], runs=1).configurations[0].key
+        return (
+            cg.Campaign.cross(
+                "c", [cg.Instance("i", problem, (0.5, 0.4, 0.3))], ["uniform"], runs=1, delta=0.1, threshold="proved"
+            )
+            .configurations[0]
+            .key
+        )
 
     noise = cg.Gaussian(1.0)
     plain = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
@@ -1262,17 +1268,19 @@ def test_runs_made_by_other_sources_are_mentioned(tmp_path):
 
 def test_bounds_that_decide_the_answer_are_no_trouble(tmp_path):
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=[(0.6, 1.0), (0.0, 0.5)])
-    report = cg.Campaign.cross("c", [cg.Instance("i", problem, (0.8, 0.2))], ["uniform"], runs=2).run(
-        tmp_path / "a.db", engine="python"
+    report = cg.Campaign.cross(
+        "c", [cg.Instance("i", problem, (0.8, 0.2))], ["uniform"], runs=2, delta=0.1, threshold="proved"
+    ).run(tmp_path / "a.db", engine="python")
+    assert report[0]["ratio"] is None and str(
+        cg.simulate(problem, [0.8, 0.2], rule="uniform", runs=2, engine="python", delta=0.1, threshold="proved")
     )
-    assert report[0]["ratio"] is None and str(cg.simulate(problem, [0.8, 0.2], "uniform", runs=2, engine="python"))
 
 
 def test_bounded_rewards_have_no_bound_that_holds_for_every_rule(tmp_path):
     problem = cg.Problem(cg.Arms(2), None, cg.Bounded(0.0, 1.0))
-    report = cg.Campaign.cross("c", [cg.Instance("i", problem, (0.9, 0.1))], ["uniform"], runs=2).run(
-        tmp_path / "a.db", engine="python"
-    )
+    report = cg.Campaign.cross(
+        "c", [cg.Instance("i", problem, (0.9, 0.1))], ["uniform"], runs=2, delta=0.1, threshold="proved"
+    ).run(tmp_path / "a.db", engine="python")
     assert report[0]["bound"] is None and all(show(report, form) for form in ("text", "markdown", "csv", "json"))
 
 
@@ -1284,12 +1292,13 @@ def test_an_address_that_is_none_is_refused_at_once(tmp_path):
 def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
     four = cg.Instance("four", cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), (0.5, 0.3, 0.2, 0.1))
     with pytest.raises(cg.InputError, match=r"record=True is for cg.regret"):
-        cg.Campaign.cross("c", [four], [cg.CombGame(record=True)], runs=1)
+        cg.Campaign.cross("c", [four], [cg.CombGame(record=True)], runs=1, delta=0.1, threshold="proved")
     tied = cg.Instance("tied", four.problem, (0.5, 0.5, 0.2, 0.1))
     with pytest.raises(cg.TieError, match=r"tied: means: the answers .* change the means.$"):
-        cg.Campaign.cross("c", [tied], ["ofw"], runs=1)
+        cg.Campaign.cross("c", [tied], ["ofw"], runs=1, delta=0.1, threshold="proved")
     labels = [
-        c.label for c in cg.Campaign.cross("c", [four], ["gcb-pe"], threshold=["stylised", "proved"], runs=1).configurations
+        c.label
+        for c in cg.Campaign.cross("c", [four], ["gcb-pe"], threshold=["stylised", "proved"], runs=1, delta=0.1).configurations
     ]
     assert labels == ["gcb-pe, stylised, stopped by stylised", "gcb-pe, proved"]
 
@@ -1299,10 +1308,16 @@ def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
     [
         (lambda: cg.Instance("i", None, (0.5,)), "Instance 'i': problem = None must be a Problem"),
         (lambda: cg.Instance("i", PROBLEM, (math.nan, *MEANS[1:])), "every value must be finite"),
-        (lambda: cg.Campaign.cross("c", [PROBLEM], ["ofw"]), "must be a list of instances"),
-        (lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], "ofw"), "rules = 'ofw' must be a list of rules"),
-        (lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], []), "has nothing to run"),
-        (lambda: cg.regret(None, MEANS), "regret: problem = None must be a Problem"),
+        (lambda: cg.Campaign.cross("c", [PROBLEM], ["ofw"], delta=0.1, threshold="proved"), "must be a list of instances"),
+        (
+            lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], "ofw", delta=0.1, threshold="proved"),
+            "rules = 'ofw' must be a list of rules",
+        ),
+        (
+            lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], [], delta=0.1, threshold="proved"),
+            "has nothing to run",
+        ),
+        (lambda: cg.regret(None, MEANS, rule="lloo"), "regret: problem = None must be a Problem"),
     ],
 )
 def test_what_is_no_campaign_is_said_in_a_sentence(call, words):

@@ -110,7 +110,7 @@ def test_the_evidence_for_a_path_is_that_of_the_listed_paths(sigma, threshold):
     rng = np.random.default_rng(0)
     for _ in range(10):
         means, counts = [0.5, 0.0, *rng.normal(0.0, 0.1, 2)], rng.integers(1, 500, 4)
-        a, b = (cg.evidence(problem, means, counts, 0.05, threshold) for problem in (paths, listed))
+        a, b = (cg.evidence(problem, means, counts, delta=0.05, threshold=threshold) for problem in (paths, listed))
         assert a.value == pytest.approx(b.value, rel=1e-9) and a.rival == b.rival
         assert a.value - a.threshold <= b.value - b.threshold + 1e-9
 
@@ -119,7 +119,9 @@ def test_tied_paths_of_unequal_precision_err_no_more_than_delta():
     """delta = 0.2, 100 runs: 35 errors or more have a chance of 4e-4 at 0.2. With 0.1.0 and sigma = 1e-7 every second run was wrong."""
     net = cg.Paths([("s", "m"), ("s", "m"), ("m", "t"), ("m", "t")], "s", "t")
     problem = cg.Problem(net, None, cg.Gaussian((1e-7, 1e-7, 1.0, 1.0)))
-    sim = cg.simulate(problem, [0.5, 0.0, 1e-6, 0.0], "uniform", 0.2, "mixture", runs=100, max_rounds=60, engine="python")
+    sim = cg.simulate(
+        problem, [0.5, 0.0, 1e-6, 0.0], rule="uniform", delta=0.2, threshold="mixture", runs=100, max_rounds=60, engine="python"
+    )
     assert sim.error_rate < 0.35
 
 

@@ -220,7 +220,9 @@ def test_integer_programmes():
     hard = rng.integers(1, 1000, (8, 60)).astype(float)
     with pytest.raises(cg.OracleError, match="the solver did not finish"):
         cg.IntegerProgram((hard, hard.sum(axis=1) // 2, hard.sum(axis=1) // 2), d=60, time_limit=0.05)
-    sim = cg.simulate(cg.Problem(budget, cg.Arms(4), cg.Gaussian(0.2)), [0.9, 0.6, 0.4, 0.2], rule="ofw", runs=3)
+    sim = cg.simulate(
+        cg.Problem(budget, cg.Arms(4), cg.Gaussian(0.2)), [0.9, 0.6, 0.4, 0.2], rule="ofw", runs=3, delta=0.1, threshold="proved"
+    )
     assert sim.correct.all()
 
 
@@ -309,12 +311,24 @@ CASES = {
     "unhashable node": (lambda: cg.Paths([([0], [1])], 0, 1), "must be a list of"),
     "eliminating an oracle": (
         lambda: cg.simulate(
-            cg.Problem(cg.Arms(3), listed_oracle([(0,), (1,), (2,)], 3, False), cg.Gaussian(1)), [1, 0, 0.5], eliminate=True
+            cg.Problem(cg.Arms(3), listed_oracle([(0,), (1,), (2,)], 3, False), cg.Gaussian(1)),
+            [1, 0, 0.5],
+            eliminate=True,
+            rule="lloo",
+            delta=0.1,
+            threshold="proved",
         ),
         "drop eliminate",
     ),
     "eliminating too many": (
-        lambda: cg.simulate(cg.Problem(cg.Subsets(30, 9), None, cg.Gaussian(1)), range(30), eliminate=True),
+        lambda: cg.simulate(
+            cg.Problem(cg.Subsets(30, 9), None, cg.Gaussian(1)),
+            range(30),
+            eliminate=True,
+            rule="lloo",
+            delta=0.1,
+            threshold="proved",
+        ),
         "drop eliminate",
     ),
     "disconnected": (lambda: cg.SpanningTrees([(0, 1), (2, 3)]), "not connected"),
@@ -336,7 +350,14 @@ CASES = {
         r"no action observes the arms \[2\]",
     ),
     "elimination with several deltas": (
-        lambda: cg.simulate(cg.Problem(cg.Arms(3), None, cg.Gaussian(1)), [1, 0, 0.5], delta=[0.1, 0.2], eliminate=True),
+        lambda: cg.simulate(
+            cg.Problem(cg.Arms(3), None, cg.Gaussian(1)),
+            [1, 0, 0.5],
+            delta=[0.1, 0.2],
+            eliminate=True,
+            rule="lloo",
+            threshold="proved",
+        ),
         "needs a single delta",
     ),
 }
@@ -457,8 +478,8 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
         run.advance(100_000)
         assert run.game.answers.listed.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
     assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].stops, runs[1].stops)
-    plain = cg.simulate(problem, means, rule="uniform", runs=300)
-    saving = cg.simulate(problem, means, rule="uniform", runs=300, eliminate=True)
+    plain = cg.simulate(problem, means, rule="uniform", runs=300, delta=0.1, threshold="proved")
+    saving = cg.simulate(problem, means, rule="uniform", runs=300, eliminate=True, delta=0.1, threshold="proved")
     assert np.all(saving.rounds <= plain.rounds) and saving.rounds.mean() < plain.rounds.mean()  # the same plays, stopped earlier
     assert saving.error_rate <= 0.1
 

@@ -102,7 +102,7 @@ def test_where_the_nearest_alternative_is_a_bound_the_gap_says_so(answers):
 def test_the_gap_is_honest_at_every_tolerance():
     problem = cg.Problem(cg.Subsets(8, 3), None, cg.Bernoulli())
     means = [0.7, 0.62, 0.6, 0.55, 0.5, 0.35, 0.3, 0.2]
-    times = {tolerance: cg.complexity(problem, means, tolerance) for tolerance in (0.3, 0.1, 1e-2, 1e-4, 1e-6)}
+    times = {tolerance: cg.complexity(problem, means, tolerance=tolerance) for tolerance in (0.3, 0.1, 1e-2, 1e-4, 1e-6)}
     sharp = times[1e-6].time
     for tolerance, found in times.items():
         assert found.gap <= tolerance

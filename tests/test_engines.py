@@ -84,9 +84,9 @@ def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
     assert same(tuple(runs[0].seen), tuple(runs[1].seen))
     asking = cg.Problem(cg.Subsets(6, 2), pairs, cg.Gaussian(0.3))
     with pytest.raises(cg.EngineError, match="BracketPart is not a NamedTuple"):
-        cg.simulate(asking, means, engine="compiled", runs=1)
+        cg.simulate(asking, means, engine="compiled", runs=1, rule="lloo", delta=0.1, threshold="proved")
     with pytest.raises(cg.UnknownNameError, match="engine = 'fast'"):
-        cg.simulate(problem, means, engine="fast", runs=1)
+        cg.simulate(problem, means, engine="fast", runs=1, rule="lloo", delta=0.1, threshold="proved")
 
 
 class Clash(NamedTuple):
@@ -214,7 +214,7 @@ for problem, means in (
     (cg.Problem(cg.Matchings("ab", "xyz"), None, cg.Bernoulli()), [0.9, 0.2, 0.4, 0.3, 0.8, 0.1]),
     (cg.Problem(cg.Paths(list(map(tuple, ["sa", "sb", "ab", "at", "bt"])), "s", "t"), None, cg.Gaussian(0.3)), [0.9, 0.2, 0.4, 0.3, 0.8]),
 ):
-    sim = cg.simulate(problem, means, "lloo", [0.2, 0.01], "mixture", runs=20, max_rounds=2000, engine="compiled")
+    sim = cg.simulate(problem, means, rule="lloo", delta=[0.2, 0.01], runs=20, max_rounds=2000, engine="compiled")
     found.append([sim.stops.tolist(), sim.winners.tolist()])
 assert bool(_borrow.plain) == PLAIN
 print(found)

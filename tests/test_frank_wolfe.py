@@ -125,7 +125,7 @@ def test_the_engines_agree_on_lists_and_paths():
     edges = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")]
     for actions, answers in (CASES["a list, another list"], (cg.Paths(edges, "s", "t"), None)):
         problem = cg.Problem(actions, answers, cg.Gaussian(0.1))
-        both = [cg.simulate(problem, MEANS, "frank-wolfe", runs=3, engine=engine, threshold="stylised").rounds.tolist()
+        both = [cg.simulate(problem, MEANS, rule="frank-wolfe", runs=3, engine=engine, threshold="stylised", delta=0.1).rounds.tolist()
                 for engine in ("python", "compiled")]  # fmt: skip
         assert both[0] == both[1]
 
@@ -133,7 +133,9 @@ def test_the_engines_agree_on_lists_and_paths():
 def test_other_rewards_and_bounds_are_no_trouble():
     for rewards, bounds in ((cg.Bernoulli(), None), (cg.Bounded(0, 1), None), (cg.Gaussian(0.3), (0.0, 1.0))):
         problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), rewards, bounds=bounds)
-        found = cg.simulate(problem, [0.9, 0.5, 0.4, 0.3, 0.1], "frank-wolfe", runs=5, engine="python", threshold="stylised")
+        found = cg.simulate(
+            problem, [0.9, 0.5, 0.4, 0.3, 0.1], rule="frank-wolfe", runs=5, engine="python", threshold="stylised", delta=0.1
+        )
         assert not found.capped.any() and found.error_rate <= 0.2
 
 

@@ -128,12 +128,12 @@ def test_counts_have_no_mixture_and_are_told_so():
 
 
 def test_counts_can_be_played():
-    sim = cg.simulate(COUNTS, [6.0, 3.0, 2.0, 1.0], "frank-wolfe", 0.1, "proved", runs=5, engine="python")
+    sim = cg.simulate(COUNTS, [6.0, 3.0, 2.0, 1.0], rule="frank-wolfe", delta=0.1, threshold="proved", runs=5, engine="python")
     assert sim.answers == [(0,)] * 5 and sim.validity.proved
     assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [40] * 4).value == pytest.approx(
         40 * (6 * math.log(6 / 4.5) + 3 * math.log(3 / 4.5))
     )
-    assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, 0.1).certified
+    assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="proved").certified
 
 
 class Skewed(cg.Gaussian):
@@ -210,9 +210,9 @@ def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
 def test_the_condition_is_in_every_report(tmp_path):
     problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
     said = "proved if its nearest is right"
-    compared = cg.compare(["uniform"], problem, MEANS, delta=0.1, runs=2, engine="python")
+    compared = cg.compare(problem, MEANS, threshold="proved", rules=["uniform"], delta=0.1, runs=2, engine="python")
     assert f"gaussian is {said}: Theorem 2 (b)" in str(compared)
-    plan = cg.plan(problem, MEANS, 0.1, rules=None, shrink=1.0)
+    plan = cg.plan(problem, MEANS, delta=0.1, rules=None, shrink=1.0)
     assert {row["label"] for row in plan.rows()} == {said} and f"the mixture ({said}) threshold" in plan.sentence
     study = cg.Study(problem, 0.1)
     study.observe(dict(enumerate([(x, 4000) for x in MEANS])))

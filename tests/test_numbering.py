@@ -139,9 +139,29 @@ def test_nor_with_elimination_or_shares_of_given_actions(own):
     moved = [(tuple(sorted(called[list(chosen)].tolist())), share) for chosen, share in support]
     o = np.random.default_rng(9).permutation(7)
     own(r[o])
-    a = cg.simulate(first, MEANS, cg.Informed(support), 0.2, "stylised", runs=2, max_rounds=80, engine="python", eliminate=True)
+    a = cg.simulate(
+        first,
+        MEANS,
+        rule=cg.Informed(support),
+        delta=0.2,
+        threshold="stylised",
+        runs=2,
+        max_rounds=80,
+        engine="python",
+        eliminate=True,
+    )
     own(o)
-    b = cg.simulate(second, MEANS[r], cg.Informed(moved), 0.2, "stylised", runs=2, max_rounds=80, engine="python", eliminate=True)
+    b = cg.simulate(
+        second,
+        MEANS[r],
+        rule=cg.Informed(moved),
+        delta=0.2,
+        threshold="stylised",
+        runs=2,
+        max_rounds=80,
+        engine="python",
+        eliminate=True,
+    )
     assert a.stops.tolist() == b.stops.tolist()
     assert a.winners[..., r].tolist() == b.winners.tolist()
 
@@ -190,7 +210,17 @@ def test_nor_do_its_batches_with_values_still_out(own):
 
 def test_an_answer_that_is_as_good_is_no_error():
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0))
-    sim = cg.simulate(problem, [2.0, 2.0, 0.0], "uniform", 0.2, "stylised", runs=30, max_rounds=400, ties="run", engine="python")
+    sim = cg.simulate(
+        problem,
+        [2.0, 2.0, 0.0],
+        rule="uniform",
+        delta=0.2,
+        threshold="stylised",
+        runs=30,
+        max_rounds=400,
+        ties="run",
+        engine="python",
+    )
     assert (1,) in sim.answers and sim.error_rate == 0.0
 
 
@@ -225,8 +255,8 @@ def test_evidence_and_complexity_are_equivariant_to_the_last_bit(structure):
         answers = None if case % 2 else cg.Arms(7)
         first, second = (cg.Problem(relisted(structure, order), answers, cg.Gaussian(0.3)) for order in (SAME, r))
         for delta, threshold in ((None, "proved"), (0.1, "mixture")):
-            a = cg.evidence(first, means, counts, delta, threshold)
-            b = cg.evidence(second, means[r], counts[r], delta, threshold)
+            a = cg.evidence(first, means, counts, delta=delta, threshold=threshold)
+            b = cg.evidence(second, means[r], counts[r], delta=delta, threshold=threshold)
             assert (a.value, a.threshold) == (b.value, b.threshold)
             assert tuple(sorted(called[list(a.answer)].tolist())) == b.answer
             assert tuple(sorted(called[list(a.rival)].tolist())) == b.rival
@@ -246,7 +276,8 @@ def test_rounds_have_one_distribution_as_printed_and_reversed(rule):
     means = np.array([0.3, 0.29, 0.28, 0.232, 0.224, 0.207, 0.2, 0.192, 0.182, 0.176])
     problem = cg.Problem(cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(0.02))
     listed, reverse = (
-        cg.simulate(problem, mu, rule, 0.1, "stylised", runs=150, seed=seed).rounds for mu, seed in ((means, 1), (means[::-1], 2))
+        cg.simulate(problem, mu, rule=rule, delta=0.1, threshold="stylised", runs=150, seed=seed).rounds
+        for mu, seed in ((means, 1), (means[::-1], 2))
     )
     assert ks_2samp(listed, reverse).pvalue > 1e-4
 
@@ -260,7 +291,16 @@ def test_relabelling_is_recorded_in_the_rows():
     assert [row["labels"] for row in sim.rows()] == [" ".join(map(str, sim.labels[i])) for i in (0, 0, 1, 1, 2, 2)]
     assert sim.answers == [[(0,), (0,)]] * 3
     assert "labels" not in cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], **settings).rows()[0]
-    both = cg.compare(["ofw", "uniform"], problem, [0.5, 0.3, 0.2, 0.1], relabel=True, runs=2, engine="python")
+    both = cg.compare(
+        problem,
+        [0.5, 0.3, 0.2, 0.1],
+        delta=0.1,
+        threshold="proved",
+        rules=["ofw", "uniform"],
+        relabel=True,
+        runs=2,
+        engine="python",
+    )
     assert both["ofw"].labels.tolist() == both["uniform"].labels.tolist() == sim.labels[:2].tolist()
 
 
@@ -268,7 +308,8 @@ def test_a_campaign_relabels_and_exports_the_labels(tmp_path):
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     instance = cg.Instance("four", problem, (0.5, 0.3, 0.2, 0.1))
     plain, other = (
-        cg.Campaign.cross("c", [instance], ["ofw"], runs=2, threshold="stylised", relabel=word) for word in (False, True)
+        cg.Campaign.cross("c", [instance], ["ofw"], runs=2, threshold="stylised", relabel=word, delta=0.1)
+        for word in (False, True)
     )
     assert plain.configurations[0].key != other.configurations[0].key
     other.run(tmp_path / "c.db", engine="python", progress=False)
@@ -278,7 +319,7 @@ def test_a_campaign_relabels_and_exports_the_labels(tmp_path):
     store, _ = open_store(tmp_path / "c.db")
     with store:
         found = rows(store)
-    sim = cg.simulate(problem, instance.means, "ofw", threshold="stylised", runs=2, relabel=True, engine="python")
+    sim = cg.simulate(problem, instance.means, rule="ofw", threshold="stylised", runs=2, relabel=True, engine="python", delta=0.1)
     assert [row["labels"] for row in found] == [" ".join(map(str, labels)) for labels in sim.labels]
     assert [row["rounds"] for row in found] == sim.rounds.tolist()
 
@@ -292,6 +333,13 @@ def test_what_cannot_be_numbered_keeps_its_numbers_and_is_not_relabelled():
     bench = make_bench(problem, [0.5, 0.3, 0.2, 0.1], "ofw", 0.1, "stylised", 0, 100, "python")
     assert bench.numbers(3).order.tolist() == [0, 1, 2, 3]
     with pytest.raises(InputError, match="numbered"):
-        cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], "ofw", relabel=True)
+        cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", relabel=True, delta=0.1, threshold="proved")
     with pytest.raises(InputError, match="relabel = 'yes'"):
-        cg.simulate(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1], relabel="yes")
+        cg.simulate(
+            cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)),
+            [0.5, 0.3, 0.2, 0.1],
+            relabel="yes",
+            rule="lloo",
+            delta=0.1,
+            threshold="proved",
+        )

@@ -133,7 +133,9 @@ def test_gcb_pe_stops_where_its_definition_says(answers, scale):
     """A twin in plain Python: passes over the covering, all answers sorted by value, the radius as printed."""
     means, sigma, delta = [0.9, 0.5, 0.3, 0.1, 0.2], 0.1, 0.1
     problem = cg.Problem(cg.Subsets(5, 3), answers, cg.Gaussian(sigma))
-    found = cg.simulate(problem, means, rule=cg.GCBPE(scale), delta=delta, runs=5, engine="python", max_rounds=50_000)
+    found = cg.simulate(
+        problem, means, rule=cg.GCBPE(scale), delta=delta, runs=5, engine="python", max_rounds=50_000, threshold="proved"
+    )
     sets, covering = answers.sets(), problem.actions.covering()
     l_p = math.sqrt(max(map(len, sets)))
     draw = problem.game().rewards.draw
@@ -159,7 +161,8 @@ def test_gcb_pe_stops_where_its_definition_says(answers, scale):
 def test_the_engines_agree_on_gcb_pe_and_a_tie_of_sizes_is_no_trouble():
     problem = cg.Problem(cg.Subsets(5, 3), ANSWERS["sets of several sizes"], cg.Gaussian(0.1))
     both = [
-        cg.simulate(problem, [0.9, 0.5, 0.3, 0.1, 0.2], rule="gcb-pe", runs=3, engine=engine) for engine in ("python", "compiled")
+        cg.simulate(problem, [0.9, 0.5, 0.3, 0.1, 0.2], rule="gcb-pe", runs=3, engine=engine, delta=0.1, threshold="proved")
+        for engine in ("python", "compiled")
     ]
     assert both[0].rounds.tolist() == both[1].rounds.tolist() and both[0].error_rate == 0.0
 
@@ -178,11 +181,14 @@ def test_the_proved_scale_of_gcb_pe_keeps_delta_by_the_law_of_the_error():
 
 def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_cannot():
     problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
-    assert cg.simulate(problem, means, rule="gcb-pe", threshold="gaussian", runs=2, engine="python").threshold == "gaussian"
+    assert (
+        cg.simulate(problem, means, rule="gcb-pe", threshold="gaussian", runs=2, engine="python", delta=0.1).threshold
+        == "gaussian"
+    )
     with pytest.raises(cg.InputError, match="here the threshold is 'gcb-pe'"):
-        cg.simulate(problem, means, rule="gcb-pe", eliminate=True, runs=2)
+        cg.simulate(problem, means, rule="gcb-pe", eliminate=True, runs=2, delta=0.1, threshold="proved")
     with pytest.raises(cg.UnknownNameError, match="threshold = 'gcb-pe' is not known"):
-        cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2)
+        cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2, delta=0.1)
     for bad in (0.0, -1.0, math.nan, math.inf, "x"):
         with pytest.raises(cg.InputError, match="scale ="):
             cg.GCBPE(bad)
@@ -196,7 +202,9 @@ def test_the_published_means_imply_one_scale():
 def test_with_that_scale_the_published_means_are_met():
     """d = 5, 300 runs: within 4 standard errors and 1 %."""
     instance = the.matroid(5)
-    found = cg.simulate(instance.problem, instance.means, rule=cg.GCBPE(SCALE), runs=300, max_rounds=10**7)
+    found = cg.simulate(
+        instance.problem, instance.means, rule=cg.GCBPE(SCALE), runs=300, max_rounds=10**7, delta=0.1, threshold="proved"
+    )
     error = found.rounds.std() / math.sqrt(300)
     assert abs(found.rounds.mean() - PUBLISHED[5]) <= 4 * error + 0.01 * PUBLISHED[5]
 
@@ -277,18 +285,18 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
     }
     record = Record(260.0, 5, 10, problem.actions.geometry(), max(np.linalg.norm(r) for _, r in log), max(spans),
                     sum(b * b for b in spans), min(losses.values()))  # fmt: skip
-    found = cg.regret(problem, means, cg.CombGame(learner), rounds=260, points=3, engine="python")
+    found = cg.regret(problem, means, rule=cg.CombGame(learner), rounds=260, points=3, engine="python")
     assert found.rounds[-1] == 260
     assert found.regret[-1] == pytest.approx(max(sum(total[a] for a in s) for s in sets) - taken)
     assert found.bound[-1] == pytest.approx(learner.regret_bound(record))
-    same = cg.regret(problem, means, cg.CombGame(learner), rounds=260, points=3, engine="compiled")
+    same = cg.regret(problem, means, rule=cg.CombGame(learner), rounds=260, points=3, engine="compiled")
     assert np.array_equal(same.regret, found.regret) and np.array_equal(same.support, found.support)
 
 
 def test_recording_changes_nothing_in_a_run():
     problem, means = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)), [0.5, 0.45, 0.3, 0.2, 0.1]
     for learner in LEARNERS:
-        plain, kept = (cg.simulate(problem, means, cg.CombGame(learner, record=record), runs=3, engine="python").rounds.tolist()
+        plain, kept = (cg.simulate(problem, means, rule=cg.CombGame(learner, record=record), runs=3, engine="python").rounds.tolist()
                        for record in (False, True))  # fmt: skip
         assert plain == kept
 
@@ -298,7 +306,7 @@ def test_adahedge_keeps_the_bound_on_its_regret():
     for k, means in ((2, [0.5, 0.45, 0.3, 0.2, 0.1]), (3, the.matroid_means(5))):
         problem = cg.Problem(cg.Subsets(5, k), cg.Arms(5), cg.Gaussian(0.1))
         for number in range(5):
-            found = cg.regret(problem, means, "adahedge", rounds=3000, points=30, run=number)
+            found = cg.regret(problem, means, rule="adahedge", rounds=3000, points=30, run=number)
             assert (found.regret <= found.bound).all()
 
 
@@ -315,8 +323,8 @@ def test_the_bounds_are_the_papers_formulas():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], "uniform"), "has no learner"),
-        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rounds=3), "rounds = 3"),
+        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rule="uniform"), "has no learner"),
+        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rounds=3, rule="lloo"), "rounds = 3"),
         (lambda p: cg.CombGame(record=True, per_answer=True), "keeps the regret of one learner"),
         (lambda p: cg.CombGame(record=1), "record = 1 must be True or False"),
     ],

@@ -34,7 +34,7 @@ def found():
     return cg.plan(
         PROBLEM,
         MEANS,
-        [0.1, 0.01],
+        delta=[0.1, 0.01],
         rules=["ofw", "uniform"],
         thresholds=["proved", "stylised"],
         runs=6,
@@ -63,8 +63,11 @@ def test_rows_have_the_bound_the_limit_the_figures_and_the_label(found):
 def test_the_runs_are_those_of_simulate(found):
     sim = cg.simulate(PROBLEM, MEANS, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=6)
     own = [row for row in found.rows() if (row["rule"], row["threshold"], row["shrink"]) == ("uniform", "stylised", 1.0)]
-    assert [row["mean"] for row in own] == sim.rounds.mean(axis=0).tolist()
-    assert cg.plan(PROBLEM, MEANS, 0.1, "uniform", "stylised", 6, jobs=2, shrink=1).rows()[0]["mean"] == own[0]["mean"]
+    assert [row["mean"] for row in own] == sim.stops.mean(axis=0).tolist()
+    assert (
+        cg.plan(PROBLEM, MEANS, delta=0.1, rules="uniform", thresholds="stylised", runs=6, jobs=2, shrink=1).rows()[0]["mean"]
+        == own[0]["mean"]
+    )
 
 
 def test_smaller_gaps_take_their_inverse_square(found):
@@ -117,17 +120,21 @@ def test_coins_need_fewer_rounds_as_bounded_values_in_the_middle_of_the_range():
 
 
 def test_caps_and_heuristics_are_in_the_sentence():
-    plan = cg.plan(PROBLEM, MEANS, 0.05, {"mine": cg.Uniform()}, "stylised", runs=4, max_rounds=5, shrink=[1.0])
+    plan = cg.plan(
+        PROBLEM, MEANS, delta=0.05, rules={"mine": cg.Uniform()}, thresholds="stylised", runs=4, max_rounds=5, shrink=[1.0]
+    )
     assert plan.rows()[0]["capped"] == 4 and plan.rows()[0]["rule"] == "mine"
     assert (
         "Expect more than 5 rounds with mine" in plan.sentence and "4 of 4 runs were stopped at max_rounds = 5" in plan.sentence
     )
     assert "the stylised (heuristic) threshold" in plan.sentence and ">= 5" in str(plan)
-    assert "fewer than" not in cg.plan(PROBLEM, MEANS, 0.5, None).sentence  # ln(1/(2.4 delta)) < 0: there is no bound
+    assert "fewer than" not in cg.plan(PROBLEM, MEANS, delta=0.5, rules=None).sentence  # ln(1/(2.4 delta)) < 0: there is no bound
 
 
 def test_a_rule_with_its_own_stopping_has_no_limit():
-    plan = cg.plan(PROBLEM, MEANS, 0.1, ["gcb-pe"], ["proved"], runs=2, shrink=1.0, engine="python", max_rounds=3000)
+    plan = cg.plan(
+        PROBLEM, MEANS, delta=0.1, rules=["gcb-pe"], thresholds=["proved"], runs=2, shrink=1.0, engine="python", max_rounds=3000
+    )
     row = plan.rows()[0]
     assert row["limit"] is None and row["threshold"] != "gaussian" and row["label"] in ("proved", "heuristic")
     assert row["threshold"] in plan.to_dict()["validity"] and str(plan) and plan.plot()
@@ -136,7 +143,7 @@ def test_a_rule_with_its_own_stopping_has_no_limit():
 def test_bounded_rewards_do_not_claim_a_bound_for_every_rule():
     plan = cg.plan(cg.Problem(cg.Arms(3), None, cg.Bounded(0.0, 1.0)), [0.1, 0.05, 0.01], rules=None)
     assert "no rule" not in plan.sentence and plan.rows()[0]["bound"] is None and str(plan) and plan.plot()
-    sim = cg.simulate(plan.problem, [0.9, 0.3, 0.1], "ofw", runs=2, engine="python", threshold="stylised")
+    sim = cg.simulate(plan.problem, [0.9, 0.3, 0.1], rule="ofw", runs=2, engine="python", threshold="stylised", delta=0.1)
     assert math.isnan(sim.report()[0]["bound"]) and "no rule can" not in str(sim)
 
 
@@ -156,7 +163,7 @@ def test_the_plot_has_a_line_per_rule_and_threshold_the_limits_and_the_bound(fou
 def test_with_epsilon_the_proportions_are_the_best_for_the_stopping_rule():
     """Against all proportions on a grid: Gaussian values with the spread of coins, and the leader lifted by epsilon."""
     problem, means, epsilon = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli()), [0.6, 0.55, 0.3], 0.3
-    found = cg.plan(problem, means, 0.05, rules=None, shrink=1.0, epsilon=epsilon)
+    found = cg.plan(problem, means, delta=0.05, rules=None, shrink=1.0, epsilon=epsilon)
 
     def evidence(a, b, c):
         return min((means[0] + epsilon - x) ** 2 / (2 * 0.25 * (1 / a + 1 / w)) for w, x in ((b, means[1]), (c, means[2])))
@@ -166,14 +173,14 @@ def test_with_epsilon_the_proportions_are_the_best_for_the_stopping_rule():
     assert evidence(*found.cases[0].complexity.allocation) >= 0.999 * most
     (row,) = found.rows()
     assert row["bound"] is None and row["epsilon"] == epsilon
-    assert row["limit"] < 0.5 * cg.plan(problem, means, 0.05, rules=None, shrink=1.0, epsilon=0.05).rows()[0]["limit"]
+    assert row["limit"] < 0.5 * cg.plan(problem, means, delta=0.05, rules=None, shrink=1.0, epsilon=0.05).rows()[0]["limit"]
     assert "delta = 0.05, epsilon = 0.3 and the proved threshold" in found.sentence and "no rule can" not in found.sentence
 
 
 def test_with_epsilon_the_runs_are_those_of_simulate_and_ties_are_allowed():
     means, options = [0.5, 0.5, 0.1, 0.1], {"epsilon": 0.2, "seed": 3, "engine": "python"}
-    found = cg.plan(PROBLEM, means, 0.1, runs=4, shrink=[1.0, 0.5], progress=False, **options)
-    runs = cg.simulate(PROBLEM, means, "frank-wolfe", 0.1, "mixture", runs=4, **options)
+    found = cg.plan(PROBLEM, means, delta=0.1, runs=4, shrink=[1.0, 0.5], progress=False, **options)
+    runs = cg.simulate(PROBLEM, means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=4, **options)
     assert found.cases[0].simulations[0].rounds.ravel().tolist() == runs.rounds.tolist()
     assert [row["errors"] for row in found.rows()] == [0, 0] and all(row["limit"] < math.inf for row in found.rows())
 
@@ -183,7 +190,7 @@ BAD = {
     "epsilon elsewhere": (lambda: cg.plan(PROBLEM, MEANS, thresholds="stylised", epsilon=0.1), "needs the threshold 'mixture'"),
     "no problem": (lambda: cg.plan(MEANS, PROBLEM), "must be a Problem"),
     "tie": (lambda: cg.plan(PROBLEM, [0.5, 0.5, 0.1, 0.1]), r"\(w\) and \(x\) are equally good"),
-    "delta": (lambda: cg.plan(PROBLEM, MEANS, 1.5), "delta = 1.5 must be strictly between"),
+    "delta": (lambda: cg.plan(PROBLEM, MEANS, delta=1.5), "delta = 1.5 must be strictly between"),
     "rule": (lambda: cg.plan(PROBLEM, MEANS, rules="best"), "rule = 'best' is not known"),
     "no rules": (lambda: cg.plan(PROBLEM, MEANS, rules=[]), "rules = .* must be one or more"),
     "threshold": (lambda: cg.plan(PROBLEM, MEANS, thresholds="sure"), "threshold = 'sure' is not known"),
@@ -227,7 +234,7 @@ def test_the_command_line_prints_the_same(tmp_path):
         "--shrink",
         "1",
     ]
-    expected = cg.plan(PROBLEM, MEANS, [0.1, 0.01], "uniform", "stylised", 5, shrink=1.0)
+    expected = cg.plan(PROBLEM, MEANS, delta=[0.1, 0.01], rules="uniform", thresholds="stylised", runs=5, shrink=1.0)
     result = CliRunner().invoke(app, ["plan", str(path), *options, "--plot", str(tmp_path / "picture")])
     assert result.exit_code == 0 and str(expected) in result.output
     assert (tmp_path / "picture.png").exists() and (tmp_path / "picture.svg").exists()

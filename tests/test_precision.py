@@ -97,10 +97,20 @@ def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_ti
     """
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(ratio, known=False))
     means = [1.0, 1.0 - max(1e-3 * ratio, 2.0**-53)]
-    sim = cg.simulate(problem, means, "uniform", 0.2, "mixture", runs=100, max_rounds=60, ties="run", engine="python")
+    sim = cg.simulate(
+        problem, means, rule="uniform", delta=0.2, threshold="mixture", runs=100, max_rounds=60, ties="run", engine="python"
+    )
     assert sim.error_rate < 0.35
     plain = cg.simulate(
-        problem, [1.0, 1.0 - 2.0 * ratio], "uniform", 0.2, "mixture", runs=10, max_rounds=400, ties="run", engine="python"
+        problem,
+        [1.0, 1.0 - 2.0 * ratio],
+        rule="uniform",
+        delta=0.2,
+        threshold="mixture",
+        runs=10,
+        max_rounds=400,
+        ties="run",
+        engine="python",
     )
     assert plain.capped.all() == (ratio < 1e-12)  # lost in rounding; else soon certain
 
@@ -122,8 +132,8 @@ def test_a_stated_sigma_of_a_few_last_digits_is_refused(offset):
     sigma = 4.5 * np.spacing(offset)
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma))
     for refused in (
-        lambda: cg.simulate(problem, [offset, offset * (1 - 1e-12)], runs=2),
-        lambda: cg.evidence(problem, [offset, offset], [3000, 3000], 0.05),
+        lambda: cg.simulate(problem, [offset, offset * (1 - 1e-12)], runs=2, rule="lloo", delta=0.1, threshold="proved"),
+        lambda: cg.evidence(problem, [offset, offset], [3000, 3000], delta=0.05, threshold="proved"),
         lambda: cg.Study(problem).observe({0: offset}),
         lambda: cg.Study(problem).observe({0: [1.0, offset]}),
         lambda: cg.Study(problem).observe({0: (offset, 10)}),

@@ -272,19 +272,19 @@ def test_counts_follow_the_weights(name):
 def test_a_structure_without_a_closed_form_is_refused_in_a_sentence(structure):
     problem = cg.Problem(structure, cg.Arms(structure.d), cg.Gaussian(0.1))
     with pytest.raises(cg.InputError, match=r"has no closed form .* use the rule 'lloo' or 'ofw', or, .* Listed\("):
-        cg.simulate(problem, np.linspace(1, 0, structure.d), rule="product-adahedge", runs=1)
+        cg.simulate(problem, np.linspace(1, 0, structure.d), rule="product-adahedge", runs=1, delta=0.1, threshold="proved")
 
 
 def test_a_refused_structure_can_be_listed():
     pairs = cg.Matchings(3, 3)
     problem = cg.Problem(cg.Listed(pairs.sets(), pairs.d), cg.Arms(9), cg.Gaussian(0.1))
-    found = cg.simulate(problem, np.linspace(1, 0, 9), rule="product-adahedge", runs=3, threshold="stylised")
+    found = cg.simulate(problem, np.linspace(1, 0, 9), rule="product-adahedge", runs=3, threshold="stylised", delta=0.1)
     assert found.correct.all()
 
 
 def test_exponentially_many_actions_are_no_obstacle():
     problem = cg.Problem(cg.Subsets(60, 30), cg.Arms(60), cg.Gaussian(0.1))  # 1.2e17 actions
-    found = cg.simulate(problem, np.r_[0.5, np.full(59, 0.2)], rule="product-adahedge", runs=5, threshold="stylised")
+    found = cg.simulate(problem, np.r_[0.5, np.full(59, 0.2)], rule="product-adahedge", runs=5, threshold="stylised", delta=0.1)
     assert found.correct.all()
 
 
@@ -300,7 +300,7 @@ def test_as_many_rounds_as_enumerated_adahedge():
 
     five = matroid(5)
     mean = {
-        rule: cg.simulate(five.problem, five.means, rule=rule, runs=200, threshold="stylised").rounds.mean()
+        rule: cg.simulate(five.problem, five.means, rule=rule, runs=200, threshold="stylised", delta=0.1).rounds.mean()
         for rule in ("adahedge", "product-adahedge")
     }
     assert mean["product-adahedge"] == pytest.approx(mean["adahedge"], rel=0.2)

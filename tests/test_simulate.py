@@ -14,23 +14,31 @@ MEANS = [0.5, 0.35, 0.3, 0.2, 0.1]
 
 
 def test_run_i_of_a_seed_is_the_same_whatever_the_runs_the_jobs_and_the_engine():
-    many = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=4)
-    few = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=3, seed=4)
-    side_by_side = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=4, jobs=2)
-    slow = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=2, seed=4, engine="python")
+    many = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=4, delta=0.1, threshold="proved")
+    few = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=3, seed=4, delta=0.1, threshold="proved")
+    side_by_side = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=4, jobs=2, delta=0.1, threshold="proved")
+    slow = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=2, seed=4, engine="python", delta=0.1, threshold="proved")
     assert many.rounds[:3].tolist() == few.rounds.tolist() and many.rounds[:2].tolist() == slow.rounds.tolist()
     assert many.rounds.tolist() == side_by_side.rounds.tolist()
-    assert many.rounds.tolist() != cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=5).rounds.tolist()
+    assert (
+        many.rounds.tolist()
+        != cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=5, delta=0.1, threshold="proved").rounds.tolist()
+    )
 
 
 def test_several_deltas_come_from_the_same_runs():
-    together = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=[0.2, 0.001, 0.05], runs=20)
-    assert together.rounds.shape == (20, 3)
-    for k, delta in enumerate([0.2, 0.001, 0.05]):
-        alone = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=delta, runs=20)
-        assert together.rounds[:, k].tolist() == alone.rounds.tolist()
-        assert [row[k] for row in together.answers] == alone.answers
-    assert np.all(together.rounds[:, 0] <= together.rounds[:, 2]) and np.all(together.rounds[:, 2] <= together.rounds[:, 1])
+    together = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=[0.2, 0.001, 0.05], runs=20, threshold="proved")
+    assert together.stops.shape == (20, 3)
+    with pytest.raises(cg.InputError, match=r"there are 3 deltas; choose one with at\(\), such as at\(0.2\)"):
+        together.rounds  # noqa: B018
+    with pytest.raises(cg.UnknownNameError, match="delta = 0.3 was not simulated; the deltas are 0.2, 0.001, 0.05"):
+        together.at(0.3)
+    for delta in [0.2, 0.001, 0.05]:
+        alone = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=delta, runs=20, threshold="proved")
+        assert together.at(delta).rounds.tolist() == alone.rounds.tolist()
+        assert together.at(delta).answers == alone.answers and together.at(delta).report() == alone.report()
+        assert together.at(delta).correct.tolist() == alone.correct.tolist() and together.at(delta).error_rate == alone.error_rate
+    assert np.all(together.stops[:, 0] <= together.stops[:, 2]) and np.all(together.stops[:, 2] <= together.stops[:, 1])
     assert together.error_rate.shape == (3,) and together.correct.shape == (20, 3)
 
 
@@ -49,11 +57,11 @@ def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
         assert run.view.evidence[0] <= threshold.threshold.level(t, 0)
     assert run.stops[0] == t - 1 or run.stops[0] == t
     assert run.view.evidence[0] > threshold.threshold.level(int(run.stops[0]), 0)
-    assert run.stops[0] == cg.simulate(PROBLEM, MEANS, rule="uniform", threshold="stylised", runs=1).rounds[0]
+    assert run.stops[0] == cg.simulate(PROBLEM, MEANS, rule="uniform", threshold="stylised", runs=1, delta=0.1).rounds[0]
 
 
 def test_caps_are_visible():
-    sim = cg.simulate(PROBLEM, MEANS, rule="lloo", runs=5, max_rounds=12)
+    sim = cg.simulate(PROBLEM, MEANS, rule="lloo", runs=5, max_rounds=12, delta=0.1, threshold="proved")
     assert sim.capped.all() and sim.rounds.tolist() == [12] * 5 and sim.answers == [None] * 5
     assert not sim.correct.any() and sim.error_rate == 0.0
     assert ">= 12" in str(sim) and sim.report()[0]["capped"] == 5
@@ -61,13 +69,15 @@ def test_caps_are_visible():
 
 def test_a_tie_is_said_before_a_run_or_runs_to_the_cap():
     with pytest.raises(cg.TieError, match=r"\(a\) and \(b\) are equally good"):
-        cg.simulate(PROBLEM, [0.5, 0.5, 0.1, 0.1, 0.1], runs=1)
-    sim = cg.simulate(PROBLEM, [0.5, 0.5, 0.1, 0.1, 0.1], runs=3, ties="run", max_rounds=500)
+        cg.simulate(PROBLEM, [0.5, 0.5, 0.1, 0.1, 0.1], runs=1, rule="lloo", delta=0.1, threshold="proved")
+    sim = cg.simulate(
+        PROBLEM, [0.5, 0.5, 0.1, 0.1, 0.1], runs=3, ties="run", max_rounds=500, rule="lloo", delta=0.1, threshold="proved"
+    )
     assert sim.capped.all()
 
 
 def test_frames_and_reports():
-    both = cg.compare(["lloo", "uniform"], PROBLEM, MEANS, delta=[0.1, 0.01], runs=4)
+    both = cg.compare(PROBLEM, MEANS, threshold="proved", rules=["lloo", "uniform"], delta=[0.1, 0.01], runs=4)
     frame = both.to_frame()
     assert len(frame) == 16 and set(frame.columns) == {
         "rule",
@@ -82,7 +92,7 @@ def test_frames_and_reports():
     assert set(frame["answer"]) == {"a"} and both["uniform"].rule == "uniform"
     text = str(both)
     assert "1/D_nu" in text and "proved: Theorem 2 (b)" in text and "mean/limit" in text
-    assert "heuristic" in str(cg.simulate(PROBLEM, MEANS, threshold="stylised", runs=2))
+    assert "heuristic" in str(cg.simulate(PROBLEM, MEANS, threshold="stylised", runs=2, rule="lloo", delta=0.1))
 
 
 def test_the_characteristic_time_of_known_instances():
@@ -110,30 +120,30 @@ def test_bounds_on_the_means_are_used():
     """Known to lie in [0, 1], so an estimate of 1.4 counts as 1 when the answer is recommended."""
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0), bounds=(0.0, 1.0))
     assert cg.evidence(problem, [1.4, 1.2, 0.2], [4, 4, 4]).answer == (0,)  # both are projected on 1: the larger estimate first
-    sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=20)
+    sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=20, rule="lloo", delta=0.1, threshold="proved")
     assert sim.error_rate <= 0.1 and not sim.capped.any()
     with pytest.raises(cg.InputError, match=r"outside \[0.0, 1.0\]"):
-        cg.simulate(problem, [1.9, 0.4, 0.1], runs=1)
+        cg.simulate(problem, [1.9, 0.4, 0.1], runs=1, rule="lloo", delta=0.1, threshold="proved")
 
 
 def test_every_kind_of_answer_is_found():
     several = {cg.Arms(6): (0,), cg.Subsets(6, 2): (0, 1), cg.Listed([[0, 5], [1, 2], [2, 3]], 6): (1, 2), None: (0, 1, 2)}
     for answers, truth in several.items():
         problem = cg.Problem(cg.Subsets(6, 3), answers, cg.Gaussian(0.3))
-        sim = cg.simulate(problem, [0.9, 0.75, 0.5, 0.35, 0.2, 0.0], runs=10, rule="lloo")
+        sim = cg.simulate(problem, [0.9, 0.75, 0.5, 0.35, 0.2, 0.0], runs=10, rule="lloo", delta=0.1, threshold="proved")
         assert sim.best == truth and sim.correct.all() and not sim.capped.any(), answers
 
 
 def test_one_action_and_one_arm_are_handled():
     single = cg.Problem(cg.Subsets(3, 3), cg.Arms(3), cg.Gaussian(0.1))
     for rule in ("hedge", "adahedge", "ofw", "lloo", "uniform"):
-        sim = cg.simulate(single, [0.5, 0.3, 0.1], rule=rule, runs=3)
+        sim = cg.simulate(single, [0.5, 0.3, 0.1], rule=rule, runs=3, delta=0.1, threshold="proved")
         assert sim.correct.all(), rule
     with pytest.raises(cg.InputError, match="single answer"):
         cg.Problem(cg.Arms(1), None, cg.Gaussian(0.1))
 
 
 def test_bounds_of_the_report():
-    row = cg.simulate(PROBLEM, MEANS, runs=3).report()[0]
+    row = cg.simulate(PROBLEM, MEANS, runs=3, rule="lloo", delta=0.1, threshold="proved").report()[0]
     assert row["bound"] == pytest.approx(math.log(1 / 0.24) * row["time"], rel=1e-4) and row["limit"] > row["bound"]
     assert row["bound"] <= math.log(1 / 0.24) * row["time"]  # the certified end of the gap

@@ -59,7 +59,7 @@ def test_gaussian_threshold_at_d_5_errors(rule):
 def test_sub_gaussian_threshold_keeps_its_promise_for_bernoulli_and_bounded_rewards():
     for rewards in (cg.Bernoulli(), cg.Bounded(0, 1)):
         problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards)
-        sim = cg.simulate(problem, [0.7, 0.45, 0.4, 0.3], rule="ofw", delta=0.2, runs=300, seed=3)
+        sim = cg.simulate(problem, [0.7, 0.45, 0.4, 0.3], rule="ofw", delta=0.2, runs=300, seed=3, threshold="proved")
         assert sim.threshold == "sub-gaussian" and sim.error_rate <= 0.05 and not sim.capped.any()
 
 
@@ -76,7 +76,7 @@ def test_every_option_stops_with_few_errors_within_a_factor_of_two():
         "full": cg.CombGame(cg.LLOO(), start="full"),
         "theory": cg.CombGame(cg.LLOO(), bonus="theory"),
     }.items():
-        sim = cg.simulate(problem, means, rule=rule, threshold="stylised", runs=200, seed=1)
+        sim = cg.simulate(problem, means, rule=rule, threshold="stylised", runs=200, seed=1, delta=0.1)
         assert not sim.capped.any() and sim.error_rate <= 0.05, name
         found[name] = sim.rounds.mean()
     assert max(found.values()) < 2 * min(found.values()), found

@@ -452,7 +452,8 @@ def test_the_engines_agree(case):
     if case == "trees":
         options["threshold"] = "gaussian-counts"
     both = [
-        cg.simulate(problem, means, "frank-wolfe", runs=2, seed=3, engine=engine, **options) for engine in ("python", "compiled")
+        cg.simulate(problem, means, rule="frank-wolfe", runs=2, seed=3, engine=engine, **options)
+        for engine in ("python", "compiled")
     ]
     assert both[0].rounds.tolist() == both[1].rounds.tolist() and both[0].answers == both[1].answers
 
@@ -482,7 +483,9 @@ def test_a_run_in_steps_is_the_run_in_one_go():
 
 def test_unknown_variances_also_with_the_stylised_threshold():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, known=False))
-    found = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], "frank-wolfe", runs=5, threshold="stylised", engine="python")
+    found = cg.simulate(
+        problem, [0.5, 0.3, 0.2, 0.1], rule="frank-wolfe", runs=5, threshold="stylised", engine="python", delta=0.1
+    )
     assert not found.validity.proved and not found.capped.any() and found.rounds.min() >= 4
 
 
@@ -515,8 +518,8 @@ def test_evidence_where_bounds_decide_and_where_numbers_end():
 
 def test_evidence_with_unknown_variances():
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(known=False))
-    assert not cg.evidence(problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1]).certified
-    assert cg.evidence(problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1]).certified
+    assert not cg.evidence(problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1], threshold="proved").certified
+    assert cg.evidence(problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1], threshold="proved").certified
     for bad in (
         lambda: cg.evidence(problem, [1.0, 0.0], [3, 3]),
         lambda: cg.evidence(problem, [1.0, 0.0], [3, 3], spreads=[-1, 1]),
@@ -556,11 +559,13 @@ def test_bad_input_is_said_in_a_sentence():
     unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(known=False))
     means = [0.5, 0.3, 0.2, 0.1]
     for text, call in {
-        "eliminate=True needs": lambda: cg.simulate(problem, means, threshold="mixture", eliminate=True),
-        "needs the threshold 'mixture'": lambda: cg.simulate(problem, means, epsilon=0.1),
-        "epsilon = -1 must": lambda: cg.simulate(problem, means, epsilon=-1, threshold="mixture"),
-        "epsilon = nan must": lambda: cg.simulate(problem, means, epsilon=math.nan, threshold="mixture"),
-        "give the one that you suppose": lambda: cg.simulate(unknown, means),
+        "eliminate=True needs": lambda: cg.simulate(problem, means, threshold="mixture", eliminate=True, rule="lloo", delta=0.1),
+        "needs the threshold 'mixture'": lambda: cg.simulate(
+            problem, means, epsilon=0.1, rule="lloo", delta=0.1, threshold="proved"
+        ),
+        "epsilon = -1 must": lambda: cg.simulate(problem, means, epsilon=-1, threshold="mixture", rule="lloo", delta=0.1),
+        "epsilon = nan must": lambda: cg.simulate(problem, means, epsilon=math.nan, threshold="mixture", rule="lloo", delta=0.1),
+        "give the one that you suppose": lambda: cg.simulate(unknown, means, rule="lloo", delta=0.1, threshold="proved"),
         "has no sigma": lambda: cg.complexity(unknown, means),
         "needs known variances": lambda: make_stopping("gaussian", unknown, [0.1]),
         "single delta": lambda: make_stopping("mixture", unknown, [0.1, 0.2]),
@@ -570,7 +575,7 @@ def test_bad_input_is_said_in_a_sentence():
         with pytest.raises(cg.InputError, match=text):
             call()
     with pytest.raises(cg.UnknownNameError, match="'sub-gaussian-counts', 'mixture'"):
-        cg.simulate(problem, means, threshold="best")
+        cg.simulate(problem, means, threshold="best", rule="lloo", delta=0.1)
 
 
 def test_the_chances_of_the_scales_add_up():
@@ -660,7 +665,7 @@ def test_errors_stay_below_delta_where_answers_are_almost_tied():
         found = cg.simulate(
             problem,
             [0.2, 0.0, 0.0],
-            "frank-wolfe",
+            rule="frank-wolfe",
             delta=0.2,
             threshold="mixture",
             runs=300,
@@ -673,7 +678,9 @@ def test_errors_stay_below_delta_where_answers_are_almost_tied():
 def test_errors_stay_below_delta_where_two_arms_are_tied():
     """The hardest case: who stops is wrong half of the time. It does happen, about a quarter as often as it may."""
     problem, means = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), [1e-6, 0.0]
-    found = cg.simulate(problem, means, "frank-wolfe", 0.2, "mixture", runs=1000, max_rounds=500, engine="compiled")
+    found = cg.simulate(
+        problem, means, rule="frank-wolfe", delta=0.2, threshold="mixture", runs=1000, max_rounds=500, engine="compiled"
+    )
     wrong = found.report()[0]["errors"]
     assert 10 < wrong < 0.2 * 1000 / 2  # half of what may happen, so that a bound that is too weak by ln 2 would show
 

@@ -25,7 +25,7 @@ def test_values_with_labels_go_to_the_arms_of_those_labels():
     assert cg.evidence(PROBLEM, dict(zip(NAMES[::-1], MEANS[::-1], strict=True)), [5] * 4).answer == (0,)
     assert cg.evidence(PROBLEM, {3: 0.1, 0: 0.9, 1: 0.5, 2: 0.3}, pd.Series([5] * 4)).answer == (0,)
     assert cg.evidence(PROBLEM, pd.Series(MEANS), np.full(4, 5)).answer == (0,)
-    assert cg.simulate(PROBLEM, reverse, rule="ofw", runs=2, engine="python").best == (0,)
+    assert cg.simulate(PROBLEM, reverse, rule="ofw", runs=2, engine="python", delta=0.1, threshold="proved").best == (0,)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_values_with_labels_go_to_the_arms_of_those_labels():
 )
 def test_values_that_cannot_be_placed_are_refused(values, words):
     with pytest.raises(cg.CombGameError, match=words):
-        cg.simulate(PROBLEM, values, runs=1)
+        cg.simulate(PROBLEM, values, runs=1, rule="lloo", delta=0.1, threshold="proved")
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,16 @@ def test_values_that_cannot_be_placed_are_refused(values, words):
         (lambda: cg.complexity(MEANS, PROBLEM), "must be a Problem"),
         (lambda: cg.complexity(PROBLEM, MEANS, tolerance=0.0), "tolerance = 0.0"),
         (lambda: cg.complexity(PROBLEM, MEANS, steps=0), "steps = 0"),
-        (lambda: cg.compare(["ofw"], PROBLEM, None), "one per arm"),
-        (lambda: cg.compare(cg.CombGame(), PROBLEM, MEANS), "must be a list of at least one rule"),
-        (lambda: cg.compare(["ofw", "bogus"], PROBLEM, MEANS), "rule = 'bogus'"),
-        (lambda: cg.simulate(PROBLEM, MEANS, rule=cg.CombGame), r"such as CombGame\(learner=LLOO\(\)\)"),
+        (lambda: cg.compare(PROBLEM, None, delta=0.1, threshold="proved", rules=["ofw"]), "one per arm"),
+        (
+            lambda: cg.compare(PROBLEM, MEANS, delta=0.1, threshold="proved", rules=cg.CombGame()),
+            "must be a list of at least one rule",
+        ),
+        (lambda: cg.compare(PROBLEM, MEANS, delta=0.1, threshold="proved", rules=["ofw", "bogus"]), "rule = 'bogus'"),
+        (
+            lambda: cg.simulate(PROBLEM, MEANS, rule=cg.CombGame, delta=0.1, threshold="proved"),
+            r"such as CombGame\(learner=LLOO\(\)\)",
+        ),
         (lambda: cg.CombGame(cg.LLOO), r"such as LLOO\(\) \(with the brackets\)"),
         (lambda: cg.CombGame(bonus=3), "verb explore"),
         (lambda: cg.CombGame(per_answer="yes"), "must be True or False"),
@@ -86,25 +92,39 @@ def test_slips_get_a_sentence(call, words):
 
 def test_evidence_says_whether_it_is_enough():
     counts = np.array([60, 60, 60, 60])
-    little, much = (cg.evidence(PROBLEM, MEANS, counts // by, delta=0.05) for by in (20, 1))
+    little, much = (cg.evidence(PROBLEM, MEANS, counts // by, delta=0.05, threshold="proved") for by in (20, 1))
     assert not little.certified and much.certified
     assert cg.evidence(PROBLEM, MEANS, counts).threshold is None
     assert much.threshold == pytest.approx(2 * 2 * math.log(4 + math.log(240 / 2)) + 2 * c_gaussian(math.log(3 / 0.05) / 2))
 
 
 def test_comparisons_can_be_labelled_indexed_and_counted():
-    both = cg.compare({"mine": "ofw", "theirs": "uniform"}, PROBLEM, MEANS, runs=2, engine="python")
+    both = cg.compare(
+        PROBLEM, MEANS, delta=0.1, threshold="proved", rules={"mine": "ofw", "theirs": "uniform"}, runs=2, engine="python"
+    )
     assert len(both) == 2 and [s.rule for s in both] == ["mine", "theirs"] and both[0] is both["mine"]
     assert "mine" in str(both) and "mine" in repr(both) and "2 runs of mine" in repr(both[0])
     with pytest.raises(cg.UnknownNameError, match="'x' was not compared"):
         both["x"]
     assert PROBLEM.label(None) == "none"
-    wide = cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(cg.OFW(), tracking="D"), runs=1, engine="python")
+    wide = cg.simulate(
+        PROBLEM, MEANS, rule=cg.CombGame(cg.OFW(), tracking="D"), runs=1, engine="python", delta=0.1, threshold="proved"
+    )
     assert wide.rule == "CombGame(OFW(), tracking='D')"
 
 
 def test_a_tie_that_is_run_can_be_printed():
-    sim = cg.simulate(PROBLEM, [0.5, 0.5, 0.1, 0.1], runs=2, ties="run", max_rounds=30, engine="python")
+    sim = cg.simulate(
+        PROBLEM,
+        [0.5, 0.5, 0.1, 0.1],
+        runs=2,
+        ties="run",
+        max_rounds=30,
+        engine="python",
+        rule="lloo",
+        delta=0.1,
+        threshold="proved",
+    )
     assert ">= 30" in str(sim) and sim.report()[0]["limit"] == math.inf
 
 
@@ -138,7 +158,7 @@ class Greedy(LearnerBase):
 @pytest.mark.parametrize("engine", ["python", "auto"])
 def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
     with pytest.raises(cg.EngineError, match="a part wrote outside its arrays"):
-        cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(Greedy()), runs=1, engine=engine)
+        cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(Greedy()), runs=1, engine=engine, delta=0.1, threshold="proved")
     with pytest.raises(AssertionError, match=r"override LearnerBase\.room"):
         check_learner(Greedy())
 
@@ -195,5 +215,14 @@ def test_functions_that_are_marked_later_are_compiled_too():
         return x / 3
 
     for helper in (half, third):
-        sim = cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(single(helper)), runs=1, max_rounds=20, engine="compiled")
+        sim = cg.simulate(
+            PROBLEM,
+            MEANS,
+            rule=cg.CombGame(single(helper)),
+            runs=1,
+            max_rounds=20,
+            engine="compiled",
+            delta=0.1,
+            threshold="proved",
+        )
         assert len(sim.stops) == 1

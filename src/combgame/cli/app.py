@@ -68,7 +68,7 @@ def demo(
     problem = the_problem()
     console.print(
         f"[bold]Ten variants, three fit on a plate, every reading is noisy. Which variant is best?[/bold]\n"
-        f"{problem.actions} as actions, {problem.answers} as answers, {problem.rewards}; rule AdaHedge, delta = {DELTA}.\n"
+        f"{problem.actions} as actions, {problem.answers} as answers, {problem.rewards}; rule frank-wolfe, delta = {DELTA}.\n"
     )
     columns = (
         TextColumn("plate {task.fields[t]:>6,}"),

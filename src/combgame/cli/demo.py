@@ -19,7 +19,7 @@ NAMES = ("wild type", "A12G", "K7R", "L3P", "T9S", "D5N", "F8Y", "S2C", "Q4E", "
 MEANS = np.array([0.34, 0.52, 0.40, 0.495, 0.36, 0.485, 0.30, 0.38, 0.28, 0.33])
 
 
-SIGMA, DELTA, RULE = 0.1, 0.05, "adahedge"
+SIGMA, DELTA, RULE = 0.1, 0.05, "frank-wolfe"
 
 
 CAP = 100_000
@@ -43,7 +43,7 @@ def the_problem() -> Problem:
 def watch(seed: int, step: int = 10) -> Iterator[Moment]:
     """A run, every few rounds (interpreted: there is nothing to compile)."""
     problem = the_problem()
-    bench = make_bench(problem, MEANS, RULE, DELTA, "proved", seed, CAP, "python")
+    bench = make_bench(problem, MEANS, RULE, DELTA, "mixture", seed, CAP, "python")
     mine, threshold = bench.numbers(0), bench.stopping.threshold
     run, last = bench.run(0, mine), 0
     while True:

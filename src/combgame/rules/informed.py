@@ -45,7 +45,7 @@ class Informed(RuleBase):
     >>> import combgame as cg
     >>> problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
     >>> rule = cg.Informed(cg.complexity(problem, means).support)
-    >>> cg.simulate(problem, means, rule, runs=3, engine="python").answers
+    >>> cg.simulate(problem, means, rule=rule, runs=3, engine="python").answers
     [(0,), (0,), (0,)]
     """
 

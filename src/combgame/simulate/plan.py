@@ -50,9 +50,9 @@ class Plan:
     def _rows(self, case: Case) -> Iterator[dict[str, Any]]:
         for k, delta in enumerate(self.deltas):
             for sim in case.simulations:
-                rounds = np.where(sim.stops[:, k] < 0, sim.max_rounds, sim.stops[:, k])
-                figures = summary(sim.stops[:, k], np.atleast_2d(sim.correct.T)[k], sim.max_rounds)
-                figures["q90"] = float(np.percentile(rounds, 90))
+                one = sim.at(delta)
+                figures = summary(one.stops[:, 0], one.correct, sim.max_rounds)
+                figures["q90"] = float(np.percentile(one.rounds, 90))
                 yield {**self._row(case, sim.stopping, k, delta), "rule": sim.rule, **figures}
             if not case.simulations:
                 yield from ({**self._row(case, stopping, k, delta), "rule": None} for stopping in self.stoppings)
