@@ -64,7 +64,8 @@ def main() -> None:
                 given = backwards(instance) if way == "reversed" else instance
                 sim = cg.simulate(
                     given.problem, given.means, rule=chosen, delta=0.1, threshold="proved" if rule == "gcb-pe" else "stylised",
-                    runs=runs, jobs=options.jobs, seed=zlib.crc32(f"{options.seed} {name} {rule} {way}".encode()), relabel=way == "relabelled",
+                    runs=runs, jobs=options.jobs,
+                    seed=zlib.crc32(f"{options.seed} {name} {rule} {way}".encode()), relabel=way == "relabelled",
                 )  # fmt: skip
                 found.append((float(sim.rounds.mean()), float(sim.rounds.std(ddof=1)) / math.sqrt(runs)))
             z = max(abs(a - b) / max(math.hypot(e, f), 1e-9) for (a, e), (b, f) in itertools.combinations(found, 2))

@@ -40,7 +40,9 @@ def sets_of(structure):
 def by_solver(problem, means):
     sigma = np.broadcast_to(getattr(problem.rewards, "sigma", 1.0), problem.d)
     actions, answers = sets_of(problem.actions), sets_of(problem.answers)
-    return naive.characteristic_time(problem.rewards.family, actions, answers, means, sigma, problem.low, problem.high)
+    return naive.characteristic_time(
+        type(problem.rewards).__name__.lower(), actions, answers, means, sigma, problem.low, problem.high
+    )
 
 
 def check(problem, means):
@@ -54,7 +56,7 @@ def check(problem, means):
     answers = sets_of(problem.answers)
     best = naive.best_set(answers, means)
     seen = np.maximum(found.allocation, 1e-9)
-    value, _ = naive.nearest(problem.rewards.family, answers, means, seen, best, sigma, problem.low, problem.high)
+    value, _ = naive.nearest(type(problem.rewards).__name__.lower(), answers, means, seen, best, sigma, problem.low, problem.high)
     assert value == pytest.approx(1 / found.time, rel=1e-4)
     played = np.zeros(problem.d)
     for chosen, weight in found.support:

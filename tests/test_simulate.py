@@ -30,8 +30,8 @@ def test_several_deltas_come_from_the_same_runs():
     together = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=[0.2, 0.001, 0.05], runs=20, threshold="proved")
     assert together.stops.shape == (20, 3)
     with pytest.raises(cg.InputError, match=r"there are 3 deltas; choose one with at\(\), such as at\(0.2\)"):
-        together.rounds  # noqa: B018
-    with pytest.raises(cg.UnknownNameError, match="delta = 0.3 was not simulated; the deltas are 0.2, 0.001, 0.05"):
+        together.rounds
+    with pytest.raises(cg.UnknownNameError, match=r"delta = 0\.3 was not simulated; the deltas are 0\.2, 0\.001, 0\.05"):
         together.at(0.3)
     for delta in [0.2, 0.001, 0.05]:
         alone = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=delta, runs=20, threshold="proved")

@@ -162,7 +162,8 @@ class Simulation:
         return table([self])
 
     def __repr__(self) -> str:
-        return f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {self.rounds.mean(axis=0)} rounds>"
+        means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
+        return f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {means} rounds>"
 
 
 def summary(stops: Ints, correct: Any, max_rounds: int) -> dict[str, Any]:
