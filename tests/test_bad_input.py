@@ -213,4 +213,4 @@ def test_numpy_inputs_are_as_good_as_lists():
         max_rounds=50,
         threshold="proved",
     )
-    assert sim.rounds.shape == (2, 2)
+    assert sim.stops.shape == (2, 2)
