@@ -17,7 +17,7 @@ import combgame as cg
 from combgame.campaign import execute
 from combgame.cli.app import app
 from combgame.data import STRUCTURES, alike, from_data, identity, to_data
-from combgame.data.described import _below
+from combgame.data.described import below
 from combgame.game.descriptions import Description, arguments, is_value
 from combgame.learners import LearnerBase
 from combgame.presets import PRESETS
@@ -206,7 +206,7 @@ def test_and_so_are_rewards(rewards):
 
 def test_every_class_that_describes_says_its_arguments_and_has_a_name_of_its_own():
     """Whoever adds a structure or a rule makes it a value, or this says so."""
-    kinds = list(_below(Description))
+    kinds = list(below(Description))
     assert len({kind.__name__ for kind in kinds}) == len(kinds) >= 20
     for kind in kinds:
         assert "arguments" in vars(kind) or "__dataclass_fields__" in vars(kind), kind

@@ -98,21 +98,21 @@ def _made(data: Any, at: Place) -> Any:
         ) from error
 
 
-def _ours(name: Any, at: Place) -> Any:
-    known = {kind.__name__: kind for kind in (*_below(Description), Geometry, StylisedBonus, TheoryBonus)}
+def _ours(name: Any, at: Place) -> type:
+    known = {kind.__name__: kind for kind in (*below(Description), Geometry, StylisedBonus, TheoryBonus)}
     if not isinstance(name, str) or name not in known:
         raise at.at("kind").wrong(name, f"is not known; use one of {', '.join(sorted(known))}.")
     return known[name]
 
 
-def _below(kind: type) -> Iterator[type]:
-    """The classes of this package that derive from one and can be made."""
-    one: type
-    for one in kind.__subclasses__():
-        if one.__module__.split(".")[0] == "combgame":
-            if not one.__name__.endswith("Base") and one.__name__ != "Bracketed":
-                yield one
-            yield from _below(one)
+def below(base: type) -> Iterator[type]:
+    """The classes of this package that derive from one, but for those that only others derive from."""
+    kind: type
+    for kind in base.__subclasses__():
+        if kind.__module__.split(".")[0] == "combgame":
+            yield from below(kind)
+            if not kind.__name__.endswith(("Base", "Bracketed")):
+                yield kind
 
 
 def _foreign(data: Mapping[str, Any], at: Place) -> Any:

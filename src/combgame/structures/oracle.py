@@ -54,7 +54,9 @@ class Oracle(Bracketed):
         if covering is not None and not isinstance(covering, Sequence):
             raise InputError(f"Oracle: covering = {covering!r} must be a list of sets that together see every arm.")
         self._argmax, self._contains, self.exact = argmax, contains, exact
-        self._given = None if covering is None else tuple(self._check(chosen, "covering") for chosen in covering)
+        self._given: tuple[tuple[int, ...], ...] | None = None
+        if covering is not None:
+            self._given = tuple(self._check(chosen, "covering") for chosen in covering)
         self._covering = greedy_covering(self) if self._given is None else list(self._given)
         missing = 1.0 - vector({a for chosen in self._covering for a in chosen}, self.d)
         seen = np.flatnonzero(self.ask(missing) * missing)
