@@ -467,7 +467,7 @@ def test_a_campaign_whose_means_were_edited_tells_its_rows_apart(tmp_path, capsy
     edited = campaign((0.1, 0.3, 0.2, 0.5))
     lines = edited.run(path, engine="python", say=said.append)
     assert [line["rule"] for line in lines] == ["uniform", "ofw"]  # its own only, and nothing to tell apart
-    assert len(said) == 2 and "uniform on four stands there 2 times" in said[0] and "problem.truth.means" in said[0]
+    assert len(said) == 2 and "uniform on four stands there 2 times" in said[0] and "between runs: means (" in said[0]
 
     def shown(*words):
         cli.app(["campaign", *words, str(path)], standalone_mode=False)
@@ -477,9 +477,7 @@ def test_a_campaign_whose_means_were_edited_tells_its_rows_apart(tmp_path, capsy
     for words in (["report"], ["report", "-f", "markdown"], ["report", "-f", "csv"], ["status"], ["export"]):
         assert all(f"[{mark}]" in shown(*words) for mark in marks)
     for words in (["report"], ["report", "-f", "markdown"], ["status"]):
-        assert "ofw on four stands there 2 times, because the campaign was changed between runs: problem.truth.means" in shown(
-            *words
-        )
+        assert "ofw on four stands there 2 times, because the campaign was changed between runs: means" in shown(*words)
     labels = [line["rule"] for line in json.loads(shown("report", "--json"))]
     assert len(labels) == len(set(labels)) == 4
 

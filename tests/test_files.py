@@ -1,20 +1,13 @@
-"""Problem files and rules as data: what is written is read back the same, and what is wrong is said in one sentence."""
+"""Problem files and rules as people write them: what they make, and what is wrong is said in one sentence."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-import networkx
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.data import STRUCTURES, identity, problem_from, problem_to, read_problem, read_toml, rule_from, rule_to
-from combgame.learners import LearnerBase
+from combgame.data import STRUCTURES, problem_from, read_problem, read_toml, rule_from
 from combgame.presets import PRESETS
 from combgame.rules import RuleBase
 
@@ -39,22 +32,10 @@ def written(tmp_path, text):
 
 
 def same(one, other):
-    """The same in everything that shows: descriptions, sets, names, bounds."""
-    assert repr(one) == repr(other)
-    assert (one.names, one.low, one.high, one.rewards) == (other.names, other.low, other.high, other.rewards)
+    """The same value, and the same in what shows."""
+    assert one == other and hash(one) == hash(other) and (repr(one), one.names) == (repr(other), other.names)
     for mine, yours in ((one.actions, other.actions), (one.answers, other.answers)):
-        assert repr(mine) == repr(yours) and mine.sets() == yours.sets()
-        assert getattr(mine, "names", None) == getattr(yours, "names", None)
-
-
-def round_trip(problem, means=None):
-    """Through strict JSON, which knows neither tuples nor infinity; returns the data."""
-    data = problem_to(problem, means)
-    again, truth = problem_from(json.loads(json.dumps(data, allow_nan=False)))
-    same(problem, again)
-    assert (truth is None) if means is None else np.array_equal(truth, means)
-    assert problem_to(again, truth) == data
-    return data
+        assert mine.sets() == yours.sets()
 
 
 # ---- problem files
@@ -64,7 +45,6 @@ def test_the_file_of_the_design_is_read(tmp_path):
     problem, means = read_problem(written(tmp_path, DESIGN))
     same(problem, cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1), names=["wt", "A12G", "K7R", "L3P", "T9S"]))
     assert means is None
-    round_trip(problem)
 
 
 @pytest.mark.parametrize("means", ["[0.1, 0.5, 0.3, 0.2, 0.4]", "{ T9S = 0.4, wt = 0.1, L3P = 0.2, A12G = 0.5, K7R = 0.3 }"])
@@ -135,187 +115,6 @@ def test_answers_take_the_number_of_arms_from_the_actions(answers):
 def test_sigma_is_a_number_or_one_per_arm(sigma):
     problem, _ = problem_from({"actions": {"kind": "arms", "arms": 4}, "rewards": {"kind": "gaussian", "sigma": sigma}})
     assert repr(problem.rewards) == repr(cg.Gaussian(sigma))
-
-
-# ---- round trips
-
-
-def try_to(make):
-    try:
-        return make()
-    except cg.CombGameError:
-        return assume(False)
-
-
-texts = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=5).filter(str.strip)
-nodes = st.one_of(texts, st.integers(-3, 3), st.tuples(st.integers(0, 2), texts), st.sampled_from([2.5, frozenset({1}), None]))
-
-
-@st.composite
-def labels(draw, n):
-    """Nodes of all sorts; sometimes plain numbers."""
-    return (
-        list(range(n)) if draw(st.booleans()) else draw(st.lists(nodes, min_size=n, max_size=n, unique_by=lambda x: (str(x), 0)))
-    )
-
-
-@st.composite
-def structures(draw, kind):
-    d = draw(st.integers(2, 6))
-    arms = st.integers(0, d - 1)
-    if kind == "arms":
-        return cg.Arms(d)
-    if kind == "subsets":
-        return cg.Subsets(d, draw(st.integers(1, d)))
-    if kind == "partition":
-        order, cut = draw(st.permutations(range(d))), draw(st.integers(1, d - 1))
-        groups = [order[:cut], order[cut:]]
-        return try_to(lambda: cg.Partition(groups, [draw(st.integers(0, len(g))) for g in groups]))
-    if kind == "paths":  # with edges beside every path, parallel ones and names
-        at = draw(labels(d))
-        pairs = st.sampled_from([(u, v) for u in range(d) for v in range(u + 1, d)])
-        ends = [*((i, i + 1) for i in range(d - 1)), *draw(st.lists(pairs, max_size=6))]
-        edges = [(at[u], at[v], *([draw(texts)] if draw(st.integers(0, 5)) == 0 else [])) for u, v in draw(st.permutations(ends))]
-        source = draw(st.integers(0, d - 2))
-        return cg.Paths(edges, at[source], at[draw(st.integers(source + 1, d - 1))])
-    if kind == "spanning-trees":
-        at = draw(labels(d))
-        pairs = st.sampled_from([(u, v) for u in range(d) for v in range(d) if u != v])
-        ends = [*((i, i + 1) for i in range(d - 1)), *draw(st.lists(pairs, max_size=4))]
-        return cg.SpanningTrees([(at[u], at[v]) for u, v in draw(st.permutations(ends))])
-    if kind == "matchings":
-        rows, columns = draw(labels(draw(st.integers(1, 3)))), draw(labels(draw(st.integers(1, 3))))
-        barred = draw(st.sets(st.tuples(st.sampled_from(range(len(rows))), st.sampled_from(range(len(columns)))), max_size=3))
-        size = draw(st.one_of(st.none(), st.integers(1, 3)))
-        return try_to(lambda: cg.Matchings(rows, columns, size, [(rows[i], columns[j]) for i, j in barred]))
-    if kind == "almost-all":
-        return cg.AlmostAllSets(d, draw(st.sets(arms, min_size=1)))
-    if kind == "listed":
-        sets = draw(st.lists(st.frozensets(arms, min_size=1), min_size=1, max_size=8, unique=True))
-        return cg.Listed([sorted(one) for one in sets], d)
-    if kind == "integer-program":
-        d = min(d, 4)
-        entries = st.sampled_from([0.0, 1.0, 2.0, -0.3, 7.0])
-        rows = st.lists(st.lists(entries, min_size=d, max_size=d), min_size=1, max_size=2)
-        several = draw(
-            st.lists(st.tuples(rows, st.sampled_from([-math.inf, -1.0, 0.0]), st.sampled_from([math.inf, 2.5, 4])), max_size=2)
-        )
-        return try_to(lambda: cg.IntegerProgram(several, d, draw(st.booleans()), draw(st.sampled_from([10, 60.0]))))
-    return (
-        cg.grid_network(draw(st.sampled_from([2, 4]))) if kind == "grid-network" else cg.line_network(d, draw(st.integers(2, 3)))
-    )
-
-
-@st.composite
-def problems(draw, kind):
-    actions = draw(structures(kind))
-    d = actions.d
-    answers = draw(st.sampled_from([None, cg.Arms(d), cg.Subsets(d, 1), actions]))
-    deviation = st.floats(1e-3, 10)
-    rewards = draw(st.one_of(
-        st.builds(cg.Gaussian, st.one_of(deviation, st.integers(1, 3), st.lists(deviation, min_size=d, max_size=d))),
-        st.just(cg.Bernoulli()), st.just(cg.Bounded(-1, 2.5)),
-    ))  # fmt: skip
-    low, high = st.sampled_from([-math.inf, 0, 0.25]), st.sampled_from([0.75, 1, math.inf])
-    pairs = st.tuples(low, high)
-    bounds = draw(st.one_of(st.none(), pairs, st.lists(pairs, min_size=d, max_size=d)))
-    names = draw(st.one_of(st.none(), st.lists(texts, min_size=d, max_size=d, unique=True)))
-    problem = try_to(lambda: cg.Problem(actions, answers, rewards, names, bounds))
-    means = draw(st.one_of(st.none(), st.lists(st.floats(0.25, 0.75), min_size=d, max_size=d)))
-    return problem, means
-
-
-def plain(structure):
-    """Whether every node of a structure is of a kind that JSON keeps."""
-    found = [*getattr(structure, "nodes", []), *getattr(structure, "rows", []), *getattr(structure, "columns", [])]
-    return all(isinstance(node, str | int | tuple) for node in found)
-
-
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_a_problem_that_is_written_and_read_is_the_same(kind):
-    @given(drawn=problems(kind))
-    @settings(
-        max_examples=25 if kind == "integer-program" else 60,
-        suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
-    )
-    def check(drawn):  # many graphs have a single path, or arms on none: no problem
-        problem, means = drawn
-        if plain(problem.actions):
-            round_trip(problem, means)
-        else:  # nodes that JSON cannot carry become texts: other nodes, the same arms
-            again, truth = problem_from(json.loads(json.dumps(problem_to(problem, means), allow_nan=False)))
-            assert again.actions.sets() == problem.actions.sets() and again.answers.sets() == problem.answers.sets()
-            assert (again.names, again.low, again.high, again.rewards) == (
-                problem.names,
-                problem.low,
-                problem.high,
-                problem.rewards,
-            )
-            assert (truth is None) == (means is None)
-
-    check()
-
-
-def test_the_nodes_of_a_graph_keep_their_names_where_json_can_carry_them():
-    data = round_trip(cg.Problem(cg.grid_network(4), None, cg.Gaussian(1)))
-    assert data["actions"]["source"] == [0, 0] and data["actions"]["edges"][0] == [[2, 0], [2, 1]]
-    data = round_trip(cg.Problem(cg.Paths([("s", "a"), ("s", "b"), ("a", "t"), ("b", "t")], "s", "t"), None, cg.Gaussian(1)))
-    assert data["actions"]["edges"] == [["s", "a"], ["s", "b"], ["a", "t"], ["b", "t"]]
-
-
-def test_edges_that_lie_on_no_path_keep_their_arm_and_their_name():
-    edges = [
-        ("u", "a"),
-        ("s", "a"),
-        ("a", "dead"),
-        ("s", "b"),
-        ("dead", "end"),
-        ("a", "t"),
-        ("b", "t"),
-        ("t", "after"),
-        ("u", "end"),
-    ]
-    problem = cg.Problem(cg.Paths(edges, "s", "t"), None, cg.Gaussian(1))
-    round_trip(problem)
-    assert problem.names[4] == "dead->end"
-
-
-def test_a_graph_of_networkx_is_written_as_its_edges():
-    graph = networkx.MultiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("a", "b")])
-    graph.add_edge("c", "d", name="bridge")
-    round_trip(cg.Problem(cg.SpanningTrees(graph), None, cg.Gaussian(1)))
-
-
-def test_answers_are_left_out_where_they_are_the_actions():
-    one, other = (problem_to(cg.Problem(cg.Subsets(4, 2), answers, cg.Gaussian(1))) for answers in (None, cg.Subsets(4, 2)))
-    assert one == other and "answers" not in one
-
-
-class Mine(cg.Subsets):
-    """Another structure, although it is a kind of Subsets."""
-
-
-@pytest.mark.parametrize("structure", [cg.Oracle(lambda scores: np.argsort(-scores)[:2], d=4), Mine(4, 2)], ids=["oracle", "own"])
-def test_what_cannot_be_written_says_what_to_do(structure):
-    with pytest.raises(cg.InputError, match="list its sets with Listed") as error:
-        problem_to(cg.Problem(structure, cg.Arms(4), cg.Gaussian(1)))
-    assert "\n" not in str(error.value)
-    listed = cg.Listed([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]], d=4)
-    round_trip(cg.Problem(listed, cg.Arms(4), cg.Gaussian(1)))
-
-
-def test_rewards_of_ones_own_cannot_be_written():
-    @dataclass(frozen=True)
-    class Poisson(cg.Gaussian):
-        pass
-
-    with pytest.raises(cg.InputError, match="use Gaussian, Bernoulli or Bounded"):
-        problem_to(cg.Problem(cg.Arms(3), None, Poisson(1.0)))
-
-
-def test_means_that_are_written_are_checked():
-    with pytest.raises(cg.InputError, match="outside"):
-        problem_to(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [0.5, 1.5])
 
 
 # ---- sentences
@@ -414,7 +213,7 @@ BAD = {
     ),
     "rows of numbers": (playing({**PROGRAMME, "A": [1, 1, 1]}), "actions.A[0] = 1 must be a list of numbers"),
     "ragged rows": (playing({**PROGRAMME, "A": [[1, 1, 1], [1]]}), "actions: IntegerProgram: a constraint must be"),
-    "infeasible": (playing({**PROGRAMME, "low": 1.5, "high": 1.7}), "actions: IntegerProgram(<1 constraints>, d=3): no set"),
+    "infeasible": (playing({**PROGRAMME, "low": 1.5, "high": 1.7}), "actions: IntegerProgram(<1 constraints>, 3): no set"),
     "a bound of text": (playing({**PROGRAMME, "high": "two"}), "actions.high = 'two' must be a number, inf or -inf"),
     "exact as text": (playing({**PROGRAMME, "exact": "yes"}), "actions.exact = 'yes' must be true or false"),
     "no time": (playing({**PROGRAMME, "time_limit": 0}), "actions.time_limit = 0 must be a positive number of seconds"),
@@ -534,7 +333,7 @@ RULES = {
 @pytest.mark.parametrize("case", RULES)
 def test_a_table_makes_its_rule(case):
     data, rule = RULES[case]
-    assert rule_from(data) == rule and rule_to(rule_from(data)) == rule_to(rule)
+    assert rule_from(data) == rule and repr(rule_from(data)) == repr(rule)
 
 
 BAD_RULES = {
@@ -571,18 +370,12 @@ def test_a_bad_rule_gets_one_sentence(case):
     assert words in said and "\n" not in said and said.startswith("r") and said.endswith(".")
 
 
-class Steps(NamedTuple):
-    width: float
-    many: int
-
-
 @dataclass(frozen=True)
 class Greedy(RuleBase):
     """A rule from outside, registered as a preset."""
 
     steps: int = 3
     rate: float = 0.5
-    shape: Steps | None = None
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self):
@@ -590,21 +383,9 @@ class Greedy(RuleBase):
             raise cg.InputError("Greedy: weights must be positive.")
 
 
-def test_a_rule_from_outside_works_by_its_fields_and_says_where_it_comes_from(monkeypatch):
+def test_a_rule_from_outside_works_by_its_fields(monkeypatch):
     monkeypatch.setitem(PRESETS, "greedy", Greedy())
-    rule = rule_from({"rule": "greedy", "steps": 5, "rate": 1, "weights": [1.0, 2.0]})
-    assert rule == Greedy(5, 1.0, None, (1.0, 2.0))
-    told = rule_to(rule)
-    assert told == {
-        "kind": "Greedy",
-        "module": __name__,
-        "qualname": "Greedy",
-        "steps": 5,
-        "rate": 1.0,
-        "shape": None,
-        "weights": [1.0, 2.0],
-    }
-    assert rule_to(Greedy(shape=Steps(0.5, 2)))["shape"] == ["Steps", __name__, "Steps", 0.5, 2]
+    assert rule_from({"rule": "greedy", "steps": 5, "rate": 1, "weights": [1.0, 2.0]}) == Greedy(5, 1.0, (1.0, 2.0))
     for bad, words in (
         ({"steps": 2.5}, "r.steps = 2.5 must be a whole number"),
         ({"weights": "x"}, "r: a value has the wrong type ('>' not supported"),
@@ -612,90 +393,3 @@ def test_a_rule_from_outside_works_by_its_fields_and_says_where_it_comes_from(mo
         with pytest.raises(cg.InputError) as error:
             rule_from({"rule": "greedy", **bad}, "r")
         assert str(error.value).startswith(words)
-
-
-def test_a_rule_is_described_by_the_options_that_are_not_as_usual():
-    told = rule_to(cg.CombGame(cg.LLOO(geometry=cg.Geometry(2.0, 1.0, 1.0, True)), bonus=cg.theory_bonus()))
-    assert told["kind"] == "CombGame" and "tracking" not in told and told["bonus"] == ["TheoryBonus", 4.0]
-    assert told["learner"]["kind"] == "LLOO" and told["learner"]["geometry"] == ["Geometry", 2.0, 1.0, 1.0, True]
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-
-
-def test_what_is_no_dataclass_is_asked_to_become_one():
-    class Plain(RuleBase):
-        """It inherits the fields of RuleBase, of which there are none: its own would be forgotten."""
-
-        def __init__(self, secret):
-            self.secret = secret
-
-    class Learner(LearnerBase):
-        pass
-
-    @dataclass(frozen=True)
-    class Kind(RuleBase):
-        kind: str = "x"
-
-    for rule in (Plain(3), cg.CombGame(Learner()), Greedy(weights=(1.0, object()))):
-        with pytest.raises(cg.InputError, match="a frozen dataclass") as error:
-            rule_to(rule)
-        assert "\n" not in str(error.value)
-    with pytest.raises(cg.InputError, match="rename it"):
-        rule_to(Kind())
-
-
-# ---- identity
-
-
-def test_an_identity_is_for_ever():
-    """Stored results are found by it: if this fails, old stores are orphaned."""
-    assert identity({"b": [1, 2.5, None, True], "a": {"x": "caf\u00e9", "y": -1e-300}}) == "449d6d163d94a147"
-    problem, means = problem_from(
-        {**BASE, **ABCD, "answers": {"kind": "arms"}, "bounds": [0, "inf"], "truth": {"means": [4, 3, 2, 1]}}
-    )
-    assert identity(problem_to(problem, means)) == "5c4f2c6215b3703a"
-
-
-def test_an_identity_does_not_depend_on_how_the_same_was_written():
-    assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1})
-    assert identity([1, 2.5, True]) == identity((np.int64(1), np.float64(2.5), np.bool_(True)))
-    assert identity([[0.1, 0.2]]) == identity(np.array([[0.1, 0.2]]))
-    assert (
-        identity(rule_to("lloo"))
-        == identity(rule_to(cg.CombGame(cg.LLOO())))
-        == identity(rule_to(cg.CombGame(cg.LLOO(first=200))))
-    )
-
-
-def test_identities_differ_when_anything_differs():
-    bonuses = ["stylised", "theory", cg.theory_bonus(2.0, 1.0), type(cg.theory_bonus())(1.0)]
-    rules = [*PRESETS.values(), cg.CombGame(tracking="D"), cg.CombGame(per_answer=True), cg.CombGame(start="full"),
-             cg.CombGame(cg.LLOO(first=201.0)), *(cg.CombGame(bonus=bonus) for bonus in bonuses[1:])]  # fmt: skip
-    values = [0, 1, -1, 1.0, 0.1, math.nextafter(0.1, 1.0), math.inf, "0", "", "inf", None, True, False]
-    values += [[], {}, [0], [[0]], {"a": 0}, {"a": [0]}, {"b": 0}]
-    problems = [cg.Problem(cg.Subsets(4, size), answers, cg.Gaussian(sigma), names, bounds) for size in (1, 2) for sigma in (1.0, 2.0)
-                for answers in (None, cg.Arms(4)) for names in (None, list("abcd")) for bounds in (None, (0, 1))]  # fmt: skip
-    for some in (list(map(rule_to, rules)), list(map(problem_to, problems)), values):
-        assert len({identity(one) for one in some}) == len(some)
-
-
-@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
-                    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)), max_leaves=10))  # fmt: skip
-def test_an_identity_is_16_hex_digits_and_survives_json(data):
-    assert len(identity(data)) == 16 and int(identity(data), 16) >= 0
-    assert identity(json.loads(json.dumps(data))) == identity(data)
-
-
-@pytest.mark.parametrize("data", [math.nan, {"a": [1.0, math.nan]}, np.array([math.nan]), np.float32("nan")], ids=str)
-def test_nan_has_no_identity(data):
-    with pytest.raises(cg.InputError, match="NaN cannot be part of a description"):
-        identity(data)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [{1: 2}, {1, 2}, object(), 1j, np.array([1j]), b"x"],
-    ids=["keys", "set", "object", "complex", "complex array", "bytes"],
-)
-def test_what_json_cannot_carry_has_no_identity(data):
-    with pytest.raises(cg.InputError, match="cannot be described"):
-        identity(data)

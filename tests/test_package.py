@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -42,13 +43,14 @@ def test_importing_loads_no_package_but_numpy():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_in_the_documentation_runs(page, capsys):
+def test_the_code_in_the_documentation_runs(page, capsys, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.S | re.M)
     if page.name in ("README.md", "new-part.md", "planning.md", "problems.md", "study.md"):
         assert blocks
-    names = {"__name__": "page"}
+    module = ModuleType("page")  # whose classes can be found again
+    monkeypatch.setitem(sys.modules, "page", module)
     for block in blocks:
-        exec(compile(block, str(page), "exec"), names)
+        exec(compile(block, str(page), "exec"), vars(module))
 
 
 @pytest.mark.parametrize(

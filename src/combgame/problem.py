@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError, UnknownNameError
+from .game.descriptions import Description
 from .game.judge import NEVER, ratio
 from .game.protocols import Game
 from .game.records import Floats, Ints
@@ -21,8 +22,8 @@ FINEST = 1e-9  # of a value: a stated sigma below it is refused; a mean of 10^9 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True, init=False)
-class Problem:
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Problem(Description):
     """What may be played, what is asked, what a pull returns.
 
     answers=None asks for the best action. names: one per arm. bounds: what is known of the means before any data, (low, high)
@@ -62,7 +63,7 @@ class Problem:
         if answers.d != d:
             raise InputError(f"Problem: the actions have {d} arms but the answers have {answers.d}; they must agree.")
         if answers.size() == 1:
-            raise InputError(f"Problem: {answers!r} has a single answer, so there is nothing to find; give at least two.")
+            raise InputError(f"Problem: {answers} has a single answer, so there is nothing to find; give at least two.")
         unseen = sorted(answers.deciding() - actions.observable())
         if unseen:
             raise InputError(
@@ -71,9 +72,19 @@ class Problem:
         rewards.check(d)
         low, high = _box(rewards, d, bounds)
         labels = _names(names if names is not None else _own_names(actions, answers), d)
-        for name, value in (("actions", actions), ("answers", answers), ("rewards", rewards), ("names", labels),
-                            ("low", low), ("high", high)):  # fmt: skip
-            object.__setattr__(self, name, value)
+        vars(self).update(actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high)
+
+    def arguments(self) -> dict[str, Any]:
+        low, high = self.rewards.range(self.d)
+        box: Any = tuple(zip(self.low, self.high, strict=True))
+        if (self.low, self.high) == (tuple(low.tolist()), tuple(high.tolist())):
+            box = None
+        elif len(set(box)) == 1:
+            box = box[0]
+        answers = None if self.answers == self.actions else self.answers
+        own = _own_names(self.actions, self.answers)
+        names = None if own is not None and self.names == tuple(own) else self.names
+        return {"actions": self.actions, "answers": answers, "rewards": self.rewards, "names": names, "bounds": box}
 
     @property
     def d(self) -> int:
@@ -92,12 +103,29 @@ class Problem:
         if actions is None or answers is None or rewards is None:
             return None
         low, high = (tuple(ends[a] for a in order) for ends in (self.low, self.high))
-        fields = {"actions": actions, "answers": answers, "rewards": rewards, "low": low, "high": high}
-        if all(mine is getattr(self, name) or mine == getattr(self, name) for name, mine in fields.items()):
+        alike = actions is self.actions and answers is self.answers
+        if alike and (rewards, low, high) == (self.rewards, self.low, self.high):
             return self
-        new = object.__new__(Problem)  # it was checked under its old numbers
-        for name, value in {**fields, "names": None}.items():
-            object.__setattr__(new, name, value)
+        return self._with(actions=actions, answers=answers, rewards=rewards, names=None, low=low, high=high)
+
+    def unnamed(self) -> "Problem":
+        """The same problem without what is only a name (of arms, nodes, edges, rows and columns): runs do not depend on them.
+
+        >>> import combgame as cg
+        >>> one, two = (cg.Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz"))
+        >>> cg.Problem(one, rewards=cg.Gaussian(1)).unnamed() == cg.Problem(two, rewards=cg.Gaussian(1)).unnamed()
+        True
+        """
+        actions = self.actions.unnamed()
+        answers = actions if self.answers == self.actions else self.answers.unnamed()
+        own = _own_names(actions, answers)
+        return self._with(actions=actions, answers=answers, names=None if own is None else tuple(own))
+
+    def _with(self, **fields: Any) -> "Problem":
+        """With some fields changed: what remains was checked before."""
+        new = object.__new__(Problem)
+        kept = ("actions", "answers", "rewards", "names", "low", "high")
+        vars(new).update({name: vars(self)[name] for name in kept} | fields)
         return new
 
     def label(self, arms: Iterable[int | str] | None) -> str:
@@ -216,7 +244,7 @@ def _box(rewards: RewardsBase, d: int, bounds: Bounds | None) -> tuple[tuple[flo
             raise InputError(f"Problem: bounds = {bounds!r}: each low must be below its high, and neither may be NaN.")
         low, high = np.maximum(low, box[:, 0]), np.minimum(high, box[:, 1])
         if (low >= high).any():
-            raise InputError(f"Problem: bounds = {bounds!r} leave no mean that {rewards!r} can have; widen them.")
+            raise InputError(f"Problem: bounds = {bounds!r} leave no mean that {rewards} can have; widen them.")
     return tuple(low.tolist()), tuple(high.tolist())
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from ..errors import CombGameError, InputError, StoreError
 from ..game.records import arms_of
 from ..game.sources import digest
+from ..problem import Problem
 from ..report.progress import shows_bar
 from ..simulate.bench import Bench
 from ..simulate.run import Outcome
@@ -50,10 +51,7 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
             f"worker {worker()} has combgame {here()}, but the campaign was started with {sources}; install the same one everywhere."
         )
     began = time.perf_counter()
-    try:
-        bench = _bench(configuration, engine)
-    except TypeError:  # an option of a user's rule has no hash, such as a list
-        bench = configuration.bench(engine)
+    bench = _bench(configuration, engine)
     best = best_answer(bench.problem, bench.means)
     rows = [_row(bench.one(run), run, best) for run in range(first, first + number)]
     return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
@@ -292,13 +290,13 @@ def duration(seconds: float) -> str:
 def references(configurations: Sequence[Configuration], store: Store) -> list[dict[str, Any]]:
     """What the runs are compared with: the correct answer, 1/D_nu, the bound and the limit for every delta; those stored are kept."""
     known = {row["key"]: row["reference"] for row in store.configurations()}
-    times: dict[tuple[Any, ...], Complexity] = {}
+    times: dict[tuple[Problem, tuple[float, ...]], Complexity] = {}
     found = []
     for c in configurations:
         if c.key in known:
             found.append(known[c.key])
             continue
-        place = (id(c.instance.problem), c.instance.means)
+        place = (c.instance.problem, c.instance.means)
         if place not in times:
             times[place] = complexity(c.instance.problem, c.instance.means)
         solved, bench = times[place], c.bench()

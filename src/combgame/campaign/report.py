@@ -52,7 +52,8 @@ def rows(store: Store) -> list[dict[str, Any]]:
         for row in store.rows(c["key"]):
             labels = None  # a function of the seed and the run, so not stored
             if described.get("relabel"):
-                labels = drawn(len(described["problem"]["truth"]["means"]), described["seed"], row.run, RELABELLED)
+                means = described["means"] if "means" in described else described["problem"]["truth"]["means"]  # as 0.1.0 had it
+                labels = drawn(len(means), described["seed"], row.run, RELABELLED)
             for k, delta in enumerate(described["deltas"]):
                 stop = row.stops[k]
                 found.append({

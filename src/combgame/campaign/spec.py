@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..data import identity, nameless, problem_to, rule_to
+from ..data import alike, identity, to_data
 from ..errors import InputError, TieError
 from ..problem import Problem
 from ..rules import RuleBase
@@ -45,17 +45,22 @@ class Configuration:
     @cached_property
     def description(self) -> dict[str, Any]:
         """Everything that determines its runs, as plain data. Names do not; how many runs there are does not."""
-        problem = nameless(problem_to(self.instance.problem, self.instance.means))
-        return {
-            "problem": problem,
-            "rule": rule_to(self.rule),
+        determines = {
+            "problem": self.instance.problem.unnamed(),
+            "means": self.instance.means,
+            "rule": self.rule,
             "threshold": self.bench().stopping.name,
-            "deltas": list(self.deltas),
+            "deltas": self.deltas,
             "max_rounds": self.max_rounds,
             "seed": self.seed,
             "relabel": self.relabel,
             "version": __version__,
         }
+        found: dict[str, Any] = alike(to_data(determines))
+        return found
+
+    def __hash__(self) -> int:
+        return hash(self.key)  # the options of a user's rule may have none, such as a list
 
     @cached_property
     def key(self) -> str:

@@ -54,8 +54,8 @@ def stored(at: float | None) -> str:
 def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:
     """Where two descriptions differ.
 
-    >>> list(differing({"seed": 0, "problem": {"truth": {"means": [1, 2]}}}, {"seed": 0, "problem": {"truth": {"means": [1, 3]}}}))
-    ['problem.truth.means']
+    >>> list(differing({"seed": 0, "problem": {"actions": {"d": 3}}}, {"seed": 0, "problem": {"actions": {"d": 4}}}))
+    ['problem.actions.d']
     """
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in sorted({*one, *other}, key=str):

@@ -1,19 +1,8 @@
-"""Problems and rules as plain data: what a TOML file holds, what JSON can carry, and what identifies it."""
+"""Descriptions as plain data: what a TOML file holds, what JSON can carry, and what identifies it."""
 
-from .plain import identity, plain
+from .described import alike, from_data, to_data
+from .identity import identity
 from .reading import STRUCTURES, problem_from, read_problem, read_toml
-from .rules import rule_from, rule_to
-from .writing import nameless, problem_to
+from .rules import rule_from
 
-__all__ = [
-    "STRUCTURES",
-    "identity",
-    "nameless",
-    "plain",
-    "problem_from",
-    "problem_to",
-    "read_problem",
-    "read_toml",
-    "rule_from",
-    "rule_to",
-]
+__all__ = ["STRUCTURES", "alike", "from_data", "identity", "problem_from", "read_problem", "read_toml", "rule_from", "to_data"]

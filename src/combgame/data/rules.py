@@ -1,15 +1,14 @@
-"""Rules <-> data: a preset's name, or a table of options."""
+"""What people write -> rules: a preset's name, or a table of options."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from ..errors import CombGameError, InputError, whole
-from ..presets import PRESETS, make_rule
+from ..presets import PRESETS
 from ..rules import CombGame, RuleBase
 from ..rules.bonuses import theory_bonus
 from ..structures import Geometry
-from .plain import options, plain
 from .values import Place, keyed, number, truth
 
 
@@ -41,7 +40,7 @@ def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
     learner: Any = getattr(rule, "learner", None)
     if learner is not None and "learner" in data:
         learner = _preset(data["learner"], at.at("learner"), learners)
-    own, its = options(rule), options(learner)
+    own, its = _options(rule), _options(learner)
     own.pop("learner", None)
     known = ["label", "rule", *(["learner"] if learner is not None else []), *own, *(key for key in its if key not in own)]
     for key in data:
@@ -57,6 +56,11 @@ def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
     except TypeError as error:
         raise InputError(f"{where}: a value has the wrong type ({error}); check {', '.join(changed)}.") from None
     return made
+
+
+def _options(described: Any) -> dict[str, Any]:
+    """The options of a rule or learner, with the values that they have now."""
+    return {} if described is None else {item.name: getattr(described, item.name) for item in fields(described) if item.init}
 
 
 def _preset(name: Any, at: Place, known: Mapping[str, Any]) -> Any:
@@ -87,14 +91,3 @@ def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
     if isinstance(usual, str) and not isinstance(value, str):
         raise at.wrong(value, f"must be a text, such as {usual!r}.")
     return tuple(value) if isinstance(value, list) else value
-
-
-def rule_to(rule: str | RuleBase) -> Any:
-    """A rule as data, with the options that are not as usual: the same for all ways to write the same rule.
-
-    >>> rule_to("uniform")
-    {'kind': 'Uniform'}
-    >>> rule_to(CombGame(tracking="D"))
-    {'kind': 'CombGame', 'learner': {'kind': 'LLOO'}, 'tracking': 'D'}
-    """
-    return plain(make_rule(rule))

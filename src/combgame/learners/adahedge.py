@@ -61,7 +61,7 @@ class AdaHedgePart(NamedTuple):
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AdaHedge(LearnerBase):
     """Exponential weights over all actions with a self-tuning rate; anytime."""
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from ..game.descriptions import Description
 from ..game.protocols import Learner
 from ..game.records import Floats, Ints
 from ..structures import Geometry, StructureBase
@@ -38,8 +39,8 @@ def impartial(described: object) -> bool:
     return bool(vars(type(described)).get("impartial", False))
 
 
-@dataclass(frozen=True)
-class LearnerBase:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearnerBase(Description):
     """Describes a learner; `part` makes what learns."""
 
     impartial: ClassVar[bool] = False  # True: arms are only numbers to it, so that every run may draw its own

@@ -62,7 +62,7 @@ class HedgePart(NamedTuple):
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hedge(LearnerBase):
     """Exponential weights over all actions, in doubling epochs floor(first * ratio^i)."""
 

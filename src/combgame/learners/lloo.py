@@ -84,7 +84,7 @@ class LLOOPart(NamedTuple):
         return self.support.full()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LLOO(LearnerBase):
     """LLOO in doubling epochs floor(first * ratio^i); `sparsify` keeps the support of order d.
 

@@ -48,7 +48,7 @@ class OFWPart(NamedTuple):
         return self.support.full()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class OFW(LearnerBase):
     """Online Frank-Wolfe; `sparsify` keeps the support of order d."""
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from ..errors import InputError
+from ..game.descriptions import Description
 from ..game.marks import jitable
 from ..game.numerics import ROUND, two_sum
 from ..game.protocols import Rewards
@@ -29,8 +30,8 @@ class License(StrEnum):
     BINARY = "values 0 or 1"
 
 
-@dataclass(frozen=True)
-class RewardsBase:
+@dataclass(frozen=True, eq=False, repr=False)
+class RewardsBase(Description):
     """Describes rewards; `part` makes what computes with them."""
 
     known = True  # the variances; not a field, unless a family makes it one

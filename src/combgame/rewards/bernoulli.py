@@ -137,7 +137,7 @@ class BernoulliPart(NamedTuple):
         return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bernoulli(RewardsBase):
     """Values 0 or 1.
 

@@ -56,7 +56,7 @@ class BoundedPart(NamedTuple):
         return self.surrogate.distance(mean, weight, arms, sign, n, alternative)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bounded(RewardsBase):
     """Values somewhere in [low, high].
 
@@ -69,6 +69,8 @@ class Bounded(RewardsBase):
 
     def __post_init__(self) -> None:
         check_bounds("Bounded", self.low, self.high)
+        object.__setattr__(self, "low", float(self.low))
+        object.__setattr__(self, "high", float(self.high))
 
     def licenses(self) -> frozenset[License]:
         return frozenset({License.SURROGATE, License.SUB_GAUSSIAN})  # Hoeffding's lemma
@@ -78,10 +80,10 @@ class Bounded(RewardsBase):
         return (self.high - self.low) / 2
 
     def range(self, d: int) -> tuple[Floats, Floats]:
-        return np.full(d, float(self.low)), np.full(d, float(self.high))
+        return np.full(d, self.low), np.full(d, self.high)
 
     def values(self, d: int) -> tuple[float, float]:
-        return float(self.low), float(self.high)
+        return self.low, self.high
 
     def numbered(self, order: Ints) -> "Bounded":
         return self
@@ -90,4 +92,4 @@ class Bounded(RewardsBase):
         return np.full(d, self.sigma)
 
     def part(self, low: Floats, high: Floats) -> BoundedPart:
-        return BoundedPart(float(self.low), float(self.high), gaussian_part(np.full(low.size, self.sigma), low, high))
+        return BoundedPart(self.low, self.high, gaussian_part(np.full(low.size, self.sigma), low, high))

@@ -167,7 +167,7 @@ class GaussianPart(NamedTuple):
         return float(0.5 * lead * slope)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(RewardsBase):
     """Gaussian rewards; `sigma` is one standard deviation, or one per arm.
 
@@ -175,7 +175,7 @@ class Gaussian(RewardsBase):
     with and plans suppose, and may be left out.
 
     >>> Gaussian(0.1), Gaussian(known=False)
-    (Gaussian(sigma=0.1), Gaussian(sigma=None, known=False))
+    (Gaussian(sigma=0.1), Gaussian(known=False))
     """
 
     sigma: float | Sequence[float] | None = None
@@ -196,16 +196,13 @@ class Gaussian(RewardsBase):
                 f"Gaussian: sigma = {self.sigma} must be positive and finite (1e-100 to 1e100), one number or one per arm; "
                 "for noiseless values give a small sigma, such as 1e-6."
             )
-        if not isinstance(self.sigma, int | float):
-            object.__setattr__(self, "sigma", tuple(float(s) for s in sigmas))
+        alone = isinstance(self.sigma, int | float)
+        object.__setattr__(self, "sigma", float(sigmas[0]) if alone else tuple(float(s) for s in sigmas))
 
     def licenses(self) -> frozenset[License]:
         if not self.known:
             return frozenset({License.NORMAL})
         return frozenset({License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL, License.SUB_GAUSSIAN})
-
-    def __repr__(self) -> str:
-        return f"Gaussian(sigma={self.sigma!r}{'' if self.known else ', known=False'})"
 
     def check(self, d: int) -> None:
         if isinstance(self.sigma, tuple) and len(self.sigma) != d:

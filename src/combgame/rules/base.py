@@ -1,13 +1,13 @@
 """What a rule is before a run: a description, which a problem turns into a set-up, which makes a fresh part per run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from ..game.descriptions import Description, is_value, short
 from ..game.parts import copied
 from ..game.protocols import Rule
 from ..game.records import Ints, Random
-from ..learners import LearnerBase
 from ..learners.base import impartial
 from ..problem import Problem
 from ..stopping.base import Question, Stopping
@@ -43,8 +43,8 @@ class FixedSetup(NamedTuple):
         return {}
 
 
-@dataclass(frozen=True)
-class RuleBase:
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleBase(Description):
     """Describes a rule; `setup` fits it to a problem."""
 
     impartial: ClassVar[bool] = False  # True: arms are only numbers to it, so that every run may draw its own
@@ -68,16 +68,7 @@ def describe(rule: RuleBase) -> str:
     >>> describe(CombGame(LLOO(sparsify=False), tracking="D"))
     "CombGame(LLOO(sparsify=False), tracking='D')"
     """
-    if not is_dataclass(rule) or isinstance(rule, type):
-        return type(rule).__name__
-    words = []
-    for item in fields(rule):
-        value = getattr(rule, item.name)
-        if isinstance(value, LearnerBase):
-            words.append(describe(value))  # type: ignore[arg-type]
-        elif value != item.default:
-            words.append(f"{item.name}={value!r}")
-    return f"{type(rule).__name__}({', '.join(words)})"
+    return short(rule) if is_value(rule) else type(rule).__name__
 
 
 def stopping_of(

@@ -20,10 +20,14 @@ class StylisedBonus(NamedTuple):
 class TheoryBonus(NamedTuple):
     """f(t) = W-bar((1 + c)(1 + b) ln t), as in the paper's Theorem 3 (after Degenne, Koolen, Menard 2019)."""
 
-    factor: float
+    b: float
+    c: float
 
     def explore(self, t: int) -> float:
-        return lambert_bar(self.factor * math.log(max(t, 1)))
+        return lambert_bar((1.0 + self.c) * (1.0 + self.b) * math.log(max(t, 1)))
+
+    def __repr__(self) -> str:
+        return f"theory_bonus(b={self.b!r}, c={self.c!r})"
 
 
 def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
@@ -34,7 +38,7 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     """
     if not all(isinstance(x, int | float) and x > 0 and math.isfinite(x) for x in (b, c)):
         raise InputError(f"theory bonus: b = {b!r} and c = {c!r} must be positive and finite.")
-    return TheoryBonus((1.0 + c) * (1.0 + b))
+    return TheoryBonus(float(b), float(c))
 
 
 def make_bonus(bonus: str | Bonus) -> Bonus:

@@ -136,7 +136,7 @@ class CombGameSetup:
         return {"support": int(rule.mixture.size[0]), "met": int(rule.catalogue.size[0])}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CombGame(RuleBase):
     """The paper's meta-algorithm.
 

@@ -175,7 +175,7 @@ class FrankWolfeSetup:
         return {"rivals": int(rule.used[0]), "met": int(rule.met.size[0])}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrankWolfe(RuleBase):
     """Play the action that the gradient of the smoothed evidence likes best.
 

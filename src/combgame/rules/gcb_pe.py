@@ -104,7 +104,7 @@ class LeadPart(NamedTuple):
         return lead
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GCBPE(RuleBase):
     """GCB-PE, with its own stopping rule. scale: the noise scale in its radius; None: that of the rewards, which is proved.
 

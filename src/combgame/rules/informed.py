@@ -38,7 +38,7 @@ class InformedPart(NamedTuple):
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Informed(RuleBase):
     """Play actions with given shares, such as the support of `complexity`: what a rule could do that knew the means.
 
@@ -61,7 +61,9 @@ class Informed(RuleBase):
                 f"Informed: support = {self.support!r} must be actions with positive shares, such as complexity(...).support."
             )
         total = sum(share for _, share in pairs)
-        object.__setattr__(self, "support", tuple((chosen, share / total) for chosen, share in pairs))
+        if abs(total - 1.0) > 1e-12:  # or they are shares already: the same rule is made from them
+            pairs = tuple((chosen, share / total) for chosen, share in pairs)
+        object.__setattr__(self, "support", pairs)
 
     def numbered(self, order: Ints) -> "Informed":
         called = np.argsort(order)
@@ -70,6 +72,6 @@ class Informed(RuleBase):
     def setup(self, problem: Question) -> FixedSetup:
         for chosen, _ in self.support:
             if not problem.actions.contains(chosen):
-                raise InputError(f"Informed: {chosen} is not an action of {problem.actions!r}.")
+                raise InputError(f"Informed: {chosen} is not an action of {problem.actions}.")
         rows, share = table([chosen for chosen, _ in self.support]), np.array([share for _, share in self.support])
         return FixedSetup(InformedPart(rows, share, np.zeros(share.size)), rows[:0])

@@ -44,7 +44,7 @@ class ProductAdaHedgePart(NamedTuple):
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProductAdaHedge(RuleBase):
     """AdaHedge over all actions, exactly, without enumerating them; covering start. bonus: "stylised" (ln t) or "theory".
 

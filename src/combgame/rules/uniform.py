@@ -35,7 +35,7 @@ class UniformSetup(NamedTuple):
         return {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Uniform(RuleBase):
     """Uniform sampling, after a start ("covering", "full" or "random-covering")."""
 

@@ -52,7 +52,7 @@ def own_numbers(problem: Problem, rule: RuleBase, seed: int, run: int, relabel: 
         return Numbering(mine, alike, order)
     if relabel:
         raise InputError(
-            f"relabel=True: {rule if mine is not None or other is None else problem!r} does not say how its arms are numbered anew; "
+            f"relabel=True: {rule if mine is not None or other is None else problem} does not say how its arms are numbered anew; "
             "give it the method `numbered` (docs/new-structure.md), or leave relabel out."
         )
     return Numbering(problem, rule, np.arange(problem.d))

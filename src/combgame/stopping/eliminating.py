@@ -26,7 +26,7 @@ def discarding(usual: Stopping, problem: Problem, deltas: Sequence[float]) -> St
     number = problem.answers.size()
     if number is None or number > LIMIT:
         raise InputError(
-            f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers!r} has {number or 'an unknown number of them'}: "
+            f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers} has {number or 'an unknown number of them'}: "
             "drop eliminate, or give the answers with Listed."
         )
     single("eliminate=True needs a single delta, because what is discarded depends on it", deltas)

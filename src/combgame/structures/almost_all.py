@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, whole
+from ..game.descriptions import frozen
 from ..game.protocols import Rewards, Structure
 from ..game.records import Floats, Ints, Random
 from .base import Geometry, StructureBase
@@ -69,6 +70,7 @@ class AlmostAllSetsPart(NamedTuple):
         return math.nan  # asked about through `answer_part`
 
 
+@frozen
 class AlmostAllSets(StructureBase):
     """Every non-empty set of d arms that does not contain the needle (an arm or a set of arms), and the needle.
 
@@ -83,8 +85,8 @@ class AlmostAllSets(StructureBase):
             raise InputError(f"AlmostAllSets: needle = {needle!r} must be an arm from 0 to {d - 1}, or a set of such arms.")
         self.needle = tuple(sorted(int(a) for a in pins))
 
-    def __repr__(self) -> str:
-        return f"AlmostAllSets({self.d}, needle={list(self.needle)})"
+    def arguments(self) -> dict[str, Any]:
+        return {"d": self.d, "needle": self.needle if len(self.needle) > 1 else self.needle[0]}
 
     def part(self) -> AlmostAllSetsPart:
         needle = np.zeros(self.d)

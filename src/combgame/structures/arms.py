@@ -1,11 +1,12 @@
 """Single arms: the simplex itself. Playing them is the classical bandit; asking about them is best-arm identification."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import whole
+from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
@@ -41,6 +42,7 @@ class ArmsPart(NamedTuple):
         return exchange(rewards, mean, weight, best, top, found, self.arms, self.sign, rival, alternative)
 
 
+@frozen
 class Arms(StructureBase):
     """The d single arms.
 
@@ -51,8 +53,8 @@ class Arms(StructureBase):
     def __init__(self, d: int) -> None:
         self.d = whole("Arms: d", d, 1)
 
-    def __repr__(self) -> str:
-        return f"Arms({self.d})"
+    def arguments(self) -> dict[str, Any]:
+        return {"d": self.d}
 
     def part(self) -> ArmsPart:
         return ArmsPart(self.d, np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(1))

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, TooManySetsError, whole
 from ..game.callback import own_errors
+from ..game.descriptions import Description
 from ..game.protocols import Ensemble, Structure
 from ..game.records import Ints, Random, arms_of, vector
 
@@ -38,10 +39,22 @@ class Exchange(NamedTuple):
     swaps: bool  # each is one arm of I, which B lacks, and one that I lacks, which B has
 
 
-class StructureBase:
+class StructureBase(Description):
     """A collection of sets of the arms 0..d-1. Subclasses describe; `part` computes."""
 
     d: int
+
+    def __repr__(self) -> str:
+        original = vars(self).get("_original")
+        return super().__repr__() if original is None else f"{original!r}.numbered({np.argsort(vars(self)['_called']).tolist()})"
+
+    def __str__(self) -> str:
+        original = vars(self).get("_original")
+        return super().__str__() if original is None else str(original)
+
+    def _compared(self) -> tuple[Any, ...] | None:
+        original = vars(self).get("_original")
+        return super()._compared() if original is None else (original, vars(self)["_called"].tobytes())
 
     def part(self) -> Structure:
         """The verbs of `protocols.Structure`, with fresh scratch arrays."""
@@ -96,7 +109,7 @@ class StructureBase:
         (4.0, [0.25, 0.75])
         """
         raise InputError(
-            f"{self!r} has no closed form for sums over all its sets, which the rule 'product-adahedge' needs; use the rule 'lloo' or "
+            f"{self} has no closed form for sums over all its sets, which the rule 'product-adahedge' needs; use the rule 'lloo' or "
             "'ofw', or, if its sets are few, Listed(actions.sets(), actions.d) as actions."
         )
 
@@ -107,6 +120,10 @@ class StructureBase:
         subclass has to say it anew.
         """
         return None
+
+    def unnamed(self) -> "StructureBase":
+        """The same sets of the same arms, without what is only a name, such as those of nodes: itself, where there are none."""
+        return self
 
     def size_bound(self) -> int:
         """At least the number of sets: what a proved threshold needs to know."""
@@ -136,7 +153,7 @@ class StructureBase:
             if len(found) <= limit:
                 return found
         raise TooManySetsError(
-            f"{self!r} has {'more than ' + format(limit, ',') if number is None else format(number, ',')} sets, "
+            f"{self} has {'more than ' + format(limit, ',') if number is None else format(number, ',')} sets, "
             f"over the limit of {limit:,}; raise the limit, or use what needs no enumeration (the learners OFW and LLOO)."
         )
 
@@ -168,7 +185,7 @@ class StructureBase:
             chosen = arms_of(out)
             tries = tries + 1 if chosen in seen else 0
             if tries > 100_000:
-                raise InputError(f"{self!r}: random sets do not reach the arms {sorted(missing)[:10]}; use start='covering'.")
+                raise InputError(f"{self}: random sets do not reach the arms {sorted(missing)[:10]}; use start='covering'.")
             if chosen not in seen:
                 seen.add(chosen)
                 found.append(chosen)

@@ -8,12 +8,14 @@ import numpy as np
 
 from ..errors import InputError, OracleError, whole
 from ..game.callback import CallbackPart, callback_part
+from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, arms_of
 from .base import greedy_covering
 from .nearest.bracket import Bracketed
 from .numbering import figure, renumbered, some_arms
 
 
+@frozen
 class IntegerProgram(Bracketed):
     """The non-empty sets x in {0, 1}^d with lower <= matrix x <= upper.
 
@@ -29,8 +31,17 @@ class IntegerProgram(Bracketed):
 
     def __init__(self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0) -> None:
         self.d, self.exact, self.time_limit = whole("IntegerProgram: d", d, 1), exact, time_limit
-        several = constraints if isinstance(constraints, list) else [constraints]
-        self._rows = [self._row(one) for one in several]
+        none = isinstance(constraints, tuple) and not constraints
+        several = constraints if isinstance(constraints, list) or none else [constraints]
+        found = [self._row(one) for one in several] or [(np.zeros((0, self.d)), np.zeros(0), np.zeros(0))]
+        self._given = tuple(np.concatenate(of) for of in zip(*found, strict=True))  # one matrix, its lower and upper bounds
+        self._arrange()
+
+    def _arrange(self) -> None:
+        matrix, low, high = self._given
+        size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
+        scaled = (matrix / size[:, None], low / size, high / size)  # rows of one size: the solver's tolerance is absolute
+        self._rows = [scaled] if len(matrix) else []
         self._rows.append((np.ones((1, self.d)), np.ones(1), np.full(1, np.inf)))  # not empty
         self._covering = self._checked_covering()
 
@@ -44,8 +55,6 @@ class IntegerProgram(Bracketed):
             raise InputError(
                 f"IntegerProgram: a constraint must be (matrix, lower, upper) with {self.d} columns; got {one!r}."
             ) from None
-        size = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
-        rows, low, high = rows / size[:, None], low / size, high / size  # rows of one size: the solver's tolerance is absolute
         if rows.shape[1] != self.d or not np.all(np.isfinite(rows)) or np.isnan(low).any() or np.isnan(high).any():
             raise InputError(
                 f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite columns, and bounds without NaN."
@@ -53,9 +62,10 @@ class IntegerProgram(Bracketed):
         return rows, low, high
 
     def numbered(self, order: Ints) -> "IntegerProgram":
-        rows = [(matrix[:, order], low, high) for matrix, low, high in self._rows]
-        new: IntegerProgram = renumbered(self, order, exact=self.exact, time_limit=self.time_limit, _rows=rows)
-        new._covering = new._checked_covering()
+        matrix, low, high = self._given
+        given = (matrix[:, order], low, high)
+        new: IntegerProgram = renumbered(self, order, exact=self.exact, time_limit=self.time_limit, _given=given)
+        new._arrange()
         return new
 
     def _checked_covering(self) -> list[tuple[int, ...]]:
@@ -66,14 +76,19 @@ class IntegerProgram(Bracketed):
                 raise InputError(str(error)) from None
             raise
 
-    def __repr__(self) -> str:
-        return f"IntegerProgram(<{sum(len(r) for r, _, _ in self._rows) - 1} constraints>, d={self.d})"
+    def arguments(self) -> dict[str, Any]:
+        matrix, low, high = (some.tolist() for some in self._given)
+        said = (tuple(map(tuple, matrix)), tuple(low), tuple(high)) if matrix else ()
+        return {"constraints": said, "d": self.d, "exact": self.exact, "time_limit": self.time_limit}
+
+    def __str__(self) -> str:  # its arguments are matrices
+        return f"IntegerProgram(<{len(self._given[0])} constraints>, {self.d})"
 
     def solve(self, score: Floats) -> Floats:
         """The best set, or a sentence."""
         found = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
         if found is None:
-            raise OracleError(f"{self!r}: no set but perhaps the empty one satisfies the constraints (infeasible); relax them.")
+            raise OracleError(f"{self}: no set but perhaps the empty one satisfies the constraints (infeasible); relax them.")
         return found[0]
 
     def solve_within(self, score: Floats, inside: Floats, outside: Floats) -> tuple[Floats, float] | None:
@@ -91,10 +106,10 @@ class IntegerProgram(Bracketed):
         if solved.status == 2:
             return None
         if solved.status != 0 or solved.x is None:
-            raise OracleError(f"{self!r}: the solver did not finish ({solved.message}); raise time_limit = {self.time_limit}.")
+            raise OracleError(f"{self}: the solver did not finish ({solved.message}); raise time_limit = {self.time_limit}.")
         out = np.round(solved.x)
         if not self._feasible(out):
-            raise OracleError(f"{self!r}: the solver returned {arms_of(out)}, which breaks a constraint; scale the constraints.")
+            raise OracleError(f"{self}: the solver returned {arms_of(out)}, which breaks a constraint; scale the constraints.")
         most = getattr(solved, "mip_dual_bound", None)
         top = float(score @ out)
         return np.asarray(out, dtype=float), max(top, -scale * most) if most is not None and math.isfinite(most) else top

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, whole
+from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against, differ
@@ -71,6 +72,7 @@ def listed_part(members: Floats) -> ListedPart:
     return ListedPart(members.copy(), np.ones(n), np.zeros(d, np.int64), np.zeros(d), np.zeros(d))
 
 
+@frozen
 class Listed(StructureBase):
     """Exactly these sets of the arms 0..d-1.
 
@@ -104,7 +106,7 @@ class Listed(StructureBase):
         self._arrange(found)
 
     def _arrange(self, sets: list[tuple[int, ...]]) -> None:
-        self._sets, self._known = sets, set(sets)
+        self._sets, self._known = tuple(sets), set(sets)
         self._matrix = np.zeros((len(sets), self.d))
         for row, chosen in zip(self._matrix, sets, strict=True):
             row[list(chosen)] = 1.0
@@ -115,9 +117,8 @@ class Listed(StructureBase):
         new._arrange(sorted(tuple(sorted(called[list(chosen)].tolist())) for chosen in self._sets))
         return new  # type: ignore[no-any-return]
 
-    def __repr__(self) -> str:
-        inside = str([list(s) for s in self._sets]) if len(self._sets) <= 8 else f"<{len(self._sets)} sets>"
-        return f"Listed({inside}, d={self.d})"
+    def arguments(self) -> dict[str, Any]:
+        return {"sets": self._sets, "d": self.d}
 
     def part(self) -> ListedPart:
         return listed_part(self._matrix)

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, whole
+from ..game.descriptions import frozen
 from ..game.marks import jitable
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -79,6 +80,7 @@ class MatchingsPart(NamedTuple):
         return min(against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most)
 
 
+@frozen
 class Matchings(StructureBase):
     """Matchings between rows and columns (numbers, or lists of names). `forbidden`: pairs (row, column) that may not be used.
 
@@ -95,7 +97,7 @@ class Matchings(StructureBase):
         forbidden: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> None:
         self.rows, self.columns = (
-            list(range(whole(f"Matchings: {what}", side, 1))) if isinstance(side, int | np.integer) else list(side)
+            tuple(range(whole(f"Matchings: {what}", side, 1))) if isinstance(side, int | np.integer) else tuple(side)
             for what, side in (("rows", rows), ("columns", columns))
         )
         n, m = len(self.rows), len(self.columns)
@@ -112,14 +114,14 @@ class Matchings(StructureBase):
         if unknown:
             raise InputError(f"Matchings: the forbidden pair {unknown[0]} is not a (row, column); check its names.")
         self._arm = np.full((n, m), -1, dtype=np.int64)
-        self.where: list[tuple[int, int]] = []
+        where: list[tuple[int, int]] = []
         for i, r in enumerate(self.rows):
             for j, c in enumerate(self.columns):
                 if (r, c) not in barred:
-                    self._arm[i, j] = len(self.where)
-                    self.where.append((i, j))
-        self.d = len(self.where)
-        self.names = [f"{self.rows[i]}-{self.columns[j]}" for i, j in self.where]
+                    self._arm[i, j] = len(where)
+                    where.append((i, j))
+        self.where, self.d = tuple(where), len(where)
+        self.names = tuple(f"{self.rows[i]}-{self.columns[j]}" for i, j in where)
         from scipy.optimize import linear_sum_assignment
 
         allowed = (self._arm >= 0).astype(float)
@@ -141,13 +143,20 @@ class Matchings(StructureBase):
         for a, pair in enumerate(where):
             arm[pair] = a
         new: Matchings = renumbered(
-            self, order, rows=[self.rows[r] for r in rows], columns=[self.columns[c] for c in columns], pairs=self.pairs, where=where,
-            names=[self.names[a] for a in order], _arm=arm,
+            self, order, rows=tuple(self.rows[r] for r in rows), columns=tuple(self.columns[c] for c in columns), pairs=self.pairs,
+            where=tuple(where), names=tuple(self.names[a] for a in order), _arm=arm,
         )  # fmt: skip
         return new
 
-    def __repr__(self) -> str:
-        return f"Matchings({len(self.rows)} x {len(self.columns)}, size={self.pairs}, {self.d} pairs allowed)"
+    def arguments(self) -> dict[str, Any]:
+        rows, columns = (len(side) if side == tuple(range(len(side))) else side for side in (self.rows, self.columns))
+        barred = tuple((self.rows[i], self.columns[j]) for i, j in np.argwhere(self._arm < 0).tolist())
+        whole_side = self.pairs == min(len(self.rows), len(self.columns))
+        return {"rows": rows, "columns": columns, "size": None if whole_side else self.pairs, "forbidden": barred}
+
+    def unnamed(self) -> "Matchings":
+        barred = [(i, j) for i, j in np.argwhere(self._arm < 0).tolist()]
+        return Matchings(len(self.rows), len(self.columns), self.pairs, barred)
 
     def part(self) -> MatchingsPart:
         side = len(self.rows) + len(self.columns) - self.pairs

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError, OracleError, whole
 from ..game.callback import CallbackPart, callback_part
+from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, vector
 from .base import greedy_covering
 from .nearest.bracket import Bracketed
@@ -23,6 +24,7 @@ def _index(arm: Any) -> int:
     return operator.index(arm)
 
 
+@frozen
 class Oracle(Bracketed):
     """The sets that `argmax(scores)` can return: a function from d scores to the arms of the best set.
 
@@ -52,8 +54,10 @@ class Oracle(Bracketed):
         if covering is not None and not isinstance(covering, Sequence):
             raise InputError(f"Oracle: covering = {covering!r} must be a list of sets that together see every arm.")
         self._argmax, self._contains, self.exact = argmax, contains, exact
-        self._covering = [self._check(chosen, "covering") for chosen in covering] if covering is not None else None
-        self._covering = self._covering if self._covering is not None else greedy_covering(self)
+        self._given: tuple[tuple[int, ...], ...] | None = None
+        if covering is not None:
+            self._given = tuple(self._check(chosen, "covering") for chosen in covering)
+        self._covering = greedy_covering(self) if self._given is None else list(self._given)
         missing = 1.0 - vector({a for chosen in self._covering for a in chosen}, self.d)
         seen = np.flatnonzero(self.ask(missing) * missing)
         if seen.size:
@@ -76,22 +80,24 @@ class Oracle(Bracketed):
         new._covering = [tuple(sorted(called[list(chosen)].tolist())) for chosen in self.covering()]
         return new
 
-    def __repr__(self) -> str:
-        return f"Oracle({getattr(self._argmax, '__name__', 'argmax')}, d={self.d})"
+    def arguments(self) -> dict[str, Any]:
+        return {
+            "argmax": self._argmax, "d": self.d, "contains": self._contains, "covering": self._given, "exact": self.exact,
+        }  # fmt: skip
 
     def _check(self, found: Any, what: str) -> tuple[int, ...]:
         try:
             arms = [_index(a) for a in found]
         except (TypeError, ValueError):
             raise OracleError(
-                f"{self!r}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2] (not a mask)."
+                f"{self}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2] (not a mask)."
             ) from None
         if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
             raise OracleError(
-                f"{self!r}: {what} gave {arms}; it must give one or more distinct arms from 0 to {self.d - 1} (not a mask)."
+                f"{self}: {what} gave {arms}; it must give one or more distinct arms from 0 to {self.d - 1} (not a mask)."
             )
         if self._contains is not None and not self._contains(frozenset(arms)):
-            raise OracleError(f"{self!r}: {what} gave {sorted(arms)}, which `contains` says is not one of its sets.")
+            raise OracleError(f"{self}: {what} gave {sorted(arms)}, which `contains` says is not one of its sets.")
         return tuple(sorted(arms))
 
     def ask(self, score: Floats) -> Floats:
@@ -102,15 +108,14 @@ class Oracle(Bracketed):
         return callback_part(self.ask, self.d)
 
     def iterate(self) -> Iterator[tuple[int, ...]]:
-        raise InputError(f"{self!r} cannot list its sets; give them with Listed, or use OFW, LLOO or uniform sampling.")
+        raise InputError(f"{self} cannot list its sets; give them with Listed, or use OFW, LLOO or uniform sampling.")
 
     def contains(self, arms: Iterable[int]) -> bool:
         if self._contains is None:
-            raise InputError(f"{self!r} was made without `contains`, so membership is not known; pass contains=.")
+            raise InputError(f"{self} was made without `contains`, so membership is not known; pass contains=.")
         return bool(self._contains(frozenset(int(a) for a in arms)))
 
     def covering(self) -> list[tuple[int, ...]]:
-        assert self._covering is not None
         return list(self._covering)
 
     @some_arms

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, whole
+from ..game.descriptions import frozen
 from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -77,6 +78,7 @@ class PartitionPart(NamedTuple):
         return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
 
 
+@frozen
 class Partition(StructureBase):
     """From each group of arms, as many as its size says. The groups must contain every arm 0..d-1 once.
 
@@ -86,7 +88,7 @@ class Partition(StructureBase):
 
     def __init__(self, groups: Sequence[Iterable[int]], sizes: int | Sequence[int]) -> None:
         try:
-            self.groups = [sorted(int(a) for a in group) for group in groups]
+            self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in groups)
         except (TypeError, ValueError):
             raise InputError(
                 f"Partition: groups = {groups!r} must be a list of groups of arms, such as [[0, 1], [2, 3]]."
@@ -99,7 +101,7 @@ class Partition(StructureBase):
         given = [sizes] * len(self.groups) if isinstance(sizes, int | np.integer) else list(sizes)
         if len(given) != len(self.groups):
             raise InputError(f"Partition: {len(given)} sizes for {len(self.groups)} groups; give one size per group.")
-        self.sizes = [whole("Partition: a size", size, 0) for size in given]
+        self.sizes = tuple(whole("Partition: a size", size, 0) for size in given)
         for group, size in zip(self.groups, self.sizes, strict=True):
             if size > len(group):
                 raise InputError(f"Partition: the size {size} is more than the {len(group)} arms of its group {group[:12]}.")
@@ -107,14 +109,14 @@ class Partition(StructureBase):
             raise InputError("Partition: all sizes are 0, so the only set is empty; give some group a size of at least 1.")
         self.d = len(every)
 
-    def __repr__(self) -> str:
-        return f"Partition({[len(g) for g in self.groups]} arms, sizes={self.sizes})"
+    def arguments(self) -> dict[str, Any]:
+        return {"groups": self.groups, "sizes": self.sizes}
 
     def part(self) -> PartitionPart:
         d = self.d
         group = np.zeros(d, np.int64)
         for g, some in enumerate(self.groups):
-            group[some] = g
+            group[list(some)] = g
         first = np.cumsum([0, *(len(g) for g in self.groups)]).astype(np.int64)
         members = np.array([a for g in self.groups for a in g], dtype=np.int64)
         return PartitionPart(
@@ -128,7 +130,7 @@ class Partition(StructureBase):
 
     def numbered(self, order: Ints) -> "Partition":
         called = np.argsort(order)
-        groups = sorted((sorted(called[group].tolist()), size) for group, size in zip(self.groups, self.sizes, strict=True))
+        groups = sorted((sorted(called[list(group)].tolist()), size) for group, size in zip(self.groups, self.sizes, strict=True))
         return Partition([group for group, _ in groups], [size for _, size in groups])
 
     def size(self) -> int:
@@ -140,7 +142,7 @@ class Partition(StructureBase):
 
     def contains(self, arms: Iterable[int]) -> bool:
         chosen = list(arms)
-        counts = [len(set(chosen) & set(g)) for g in self.groups]
+        counts = tuple(len(set(chosen) & set(g)) for g in self.groups)
         return counts == self.sizes and len(chosen) == sum(self.sizes)
 
     def covering(self) -> list[tuple[int, ...]]:

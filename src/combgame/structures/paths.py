@@ -1,12 +1,13 @@
 """Source-sink paths of a directed acyclic graph; the arms are its edges."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, UnknownNameError
+from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against
@@ -72,6 +73,7 @@ class PathsPart(NamedTuple):
         return min(against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most)
 
 
+@frozen
 class Paths(StructureBase):
     """The paths from source to sink. `edges`: a list of (tail, head) or (tail, head, name), or a networkx, rustworkx or
     sparse graph; parallel edges are allowed.
@@ -88,7 +90,7 @@ class Paths(StructureBase):
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
             if node not in graph.nodes:
-                raise UnknownNameError(f"Paths: {what} = {node!r} is not a node; the nodes are {graph.nodes[:10]}.")
+                raise UnknownNameError(f"Paths: {what} = {node!r} is not a node; the nodes are {list(graph.nodes[:10])}.")
         if source == sink:
             raise InputError(f"Paths: source and sink are both {source!r}; they must differ.")
         self._arrange(graph)
@@ -119,8 +121,11 @@ class Paths(StructureBase):
         self._tail = [number.get(t, -1) for t in graph.tails]
         self._counts = [self._ways[v] for v in kept]
 
-    def __repr__(self) -> str:
-        return f"Paths(<{self.d} edges>, {self.source!r} -> {self.sink!r})"
+    def arguments(self) -> dict[str, Any]:
+        return {"edges": self._graph.edges(directed=True), "source": self.source, "sink": self.sink}
+
+    def unnamed(self) -> "Paths":
+        return Paths(self._graph.numbers(), self.nodes.index(self.source), self.nodes.index(self.sink))
 
     def part(self) -> PathsPart:
         nodes = len(self._leaving)
@@ -244,7 +249,7 @@ def _pair(u: int, v: int) -> tuple[int, int]:
     return (u, v) if u <= v else (v, u)
 
 
-def _topological(n: int, tails: list[int], heads: list[int], names: list[Hashable]) -> list[int]:
+def _topological(n: int, tails: Sequence[int], heads: Sequence[int], names: Sequence[Hashable]) -> list[int]:
     """Kahn's algorithm; a cycle is named."""
     entering = [0] * n
     leaving: list[list[int]] = [[] for _ in range(n)]

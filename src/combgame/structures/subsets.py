@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, whole
+from ..game.descriptions import frozen
 from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -60,6 +61,7 @@ class SubsetsPart(NamedTuple):
         return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
 
 
+@frozen
 class Subsets(StructureBase):
     """All sets of `size` of the d arms.
 
@@ -73,8 +75,8 @@ class Subsets(StructureBase):
         if self.chosen > self.d:
             raise InputError(f"Subsets: size = {size} is more than the d = {d} arms; give a size of at most {d}.")
 
-    def __repr__(self) -> str:
-        return f"Subsets({self.d}, {self.chosen})"
+    def arguments(self) -> dict[str, Any]:
+        return {"d": self.d, "size": self.chosen}
 
     def part(self) -> SubsetsPart:
         d = self.d

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..game.descriptions import frozen
 from ..game.marks import jitable
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -128,6 +129,7 @@ class SpanningTreesPart(NamedTuple):
         return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
 
 
+@frozen
 class SpanningTrees(StructureBase):
     """The spanning trees of a connected graph; parallel edges are different arms.
 
@@ -145,16 +147,20 @@ class SpanningTrees(StructureBase):
             raise InputError("SpanningTrees: the graph is not connected, so it has no spanning tree; add edges or drop nodes.")
 
     def _arrange(self, graph: Graph) -> None:
+        self._graph = graph
         self.d, self.names, self.nodes = len(graph.tails), graph.names, graph.nodes
         self.tails, self.heads = graph.tails, graph.heads
 
     def numbered(self, order: Ints) -> "SpanningTrees":
         new: SpanningTrees = renumbered(self, order)
-        new._arrange(reordered(Graph(self.nodes, self.tails, self.heads, self.names), order))
+        new._arrange(reordered(self._graph, order))
         return new
 
-    def __repr__(self) -> str:
-        return f"SpanningTrees(<{len(self.nodes)} nodes, {self.d} edges>)"
+    def arguments(self) -> dict[str, Any]:
+        return {"edges": self._graph.edges(directed=False)}
+
+    def unnamed(self) -> "SpanningTrees":
+        return SpanningTrees(self._graph.numbers())
 
     def _tree(self, arms: Iterable[int]) -> list[int]:
         """The first forest among some edges."""

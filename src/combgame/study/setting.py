@@ -8,10 +8,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from ..data import plain, problem_from, problem_to, rule_to
-from ..errors import InputError, StudyError, whole
+from ..data import from_data, problem_from, to_data
+from ..errors import CombGameError, InputError, StudyError, whole
 from ..game.sources import digest
-from ..presets import PRESETS, make_rule
+from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Stopping
 from ..rules.base import stopping_of
@@ -49,15 +49,11 @@ class Setting:
     def described(self) -> dict[str, Any]:
         """As plain data. What no file can hold (your own oracle, your own rule) is described by its text."""
         found: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
-        try:
-            found["problem"] = problem_to(self.problem)
-        except InputError:
-            own = {part: repr(getattr(self.problem, part)) for part in ("actions", "answers", "rewards")}
-            found["problem"] = {"own": own, "names": plain(self.problem.names)}
-        try:
-            found["rule"] = self.rule if isinstance(self.rule, str) else rule_to(self.rule)
-        except InputError:
-            found["rule"] = {"own": repr(self.rule)}
+        for part in ("problem", "rule"):
+            try:
+                found[part] = to_data(found[part])
+            except InputError:
+                found[part] = {"own": repr(found[part])}
         return {"version": __version__, "sources": digest(), **found}
 
 
@@ -112,27 +108,37 @@ def setting_from(data: Mapping[str, Any], name: str, problem: Problem | None = N
             raise StudyError(
                 f"study {name!r} has a problem that no file can hold; open it in Python: Study(problem, ..., if_exists='resume')."
             )
-        problem = problem_from(data["problem"], f"study {name!r}")[0]
-    chosen: str | RuleBase | None = rule if rule is not None else data["rule"]
-    if not isinstance(chosen, str | RuleBase):
-        chosen = next((preset for preset, one in PRESETS.items() if rule_to(one) == chosen), None)
-        if chosen is None:
+        problem = _problem(data["problem"], f"study {name!r}")
+    chosen: Any = rule if rule is not None else data["rule"]
+    if isinstance(chosen, Mapping):
+        if "own" in chosen:
             raise StudyError(
-                f"study {name!r} has a rule of its own; open it in Python: Study(problem, rule=..., if_exists='resume')."
+                f"study {name!r} has a rule that no file can hold; open it in Python: Study(problem, rule=..., if_exists='resume')."
             )
+        chosen = from_data(chosen, f"study {name!r}: rule")
     return Setting(problem, chosen, *(data[key] for key in NAMES[2:]))
 
 
+def _problem(data: Mapping[str, Any], where: str) -> Problem:
+    """A problem of a study; the first ones had it as a file of people's has."""
+    found: Problem = from_data(data, where) if "kind" in data else problem_from(data, where)[0]
+    return found
+
+
+def _value(key: str, data: Any) -> Any:
+    """What a part of a setting says; the data themselves, if nothing here can read them."""
+    try:
+        if key == "rule":
+            return make_rule(data) if isinstance(data, str) else from_data(data)
+        return _problem(data, key) if key == "problem" else data
+    except CombGameError:
+        return data
+
+
 def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -> None:
-    """A study is resumed with what it was made with."""
-    rules = [PRESETS.get(one["rule"]) if isinstance(one["rule"], str) else None for one in (stored, given)]
+    """A study is resumed with what it was made with, however that was written."""
     for key in NAMES:
-        alike = stored[key] == given[key]
-        if key == "rule" and not alike:  # a preset, by name or as an object
-            alike = any(
-                one is not None and rule_to(one) == other["rule"] for one, other in zip(rules, (given, stored), strict=True)
-            )
-        if not alike:
+        if stored[key] != given[key] and _value(key, stored[key]) != _value(key, given[key]):
             told = "another problem" if key == "problem" else f"{key} = {stored[key]!r}, not {given[key]!r}"
             more = " (extend() changes it afterwards)" if key in ("max_rounds", "deadline") else ""
             raise StudyError(

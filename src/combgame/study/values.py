@@ -77,7 +77,7 @@ def _number(problem: Problem, arm: int, at: Callable[[], str], value: Any, n: in
         raise InputError(f"{at()}: {value!r} must be a finite number, at most 1e100; None says that a value is missing.")
     if not low <= x <= high:
         raise InputError(
-            f"{at()}: {x:g} is outside [{low:g}, {high:g}], where {problem.rewards!r} has its values; check the value."
+            f"{at()}: {x:g} is outside [{low:g}, {high:g}], where {problem.rewards} has its values; check the value."
         )
     why = problem.rewards.refused(x, n) or problem.coarse(arm, x, n or 1)
     if why is not None:

@@ -119,7 +119,7 @@ def _solved(problem: Problem, mu: Floats, tolerance: float, steps: int, label: C
             weights = weights / weights.sum()
     if lower == 0.0:
         raise CombGameError(
-            f"complexity: the nearest alternative among {problem.answers!r} is known by a bound only, and that is 0 here; "
+            f"complexity: the nearest alternative among {problem.answers} is known by a bound only, and that is 0 here; "
             "make the answers with exact=True, or list them with Listed."
         )
     weights, found = kept

@@ -62,7 +62,7 @@ def evidence(
     mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
-        raise InputError(f"estimates must lie in [{low}, {high}] for {problem.rewards!r}; got {mean.tolist()}.")
+        raise InputError(f"estimates must lie in [{low}, {high}] for {problem.rewards}; got {mean.tolist()}.")
     if delta is not None:
         for a, (x, n) in enumerate(zip(mean, weight, strict=True)):
             if n > 0.0 and (why := problem.coarse(a, x, n)) is not None:

@@ -1,9 +1,10 @@
 """Matroid partition for graphs (Edmonds 1965): as many edges as possible in k forests."""
 
 from collections import deque
+from collections.abc import Sequence
 
 
-def forests(nodes: int, tails: list[int], heads: list[int], k: int) -> list[set[int]]:
+def forests(nodes: int, tails: Sequence[int], heads: Sequence[int], k: int) -> list[set[int]]:
     """k edge-disjoint forests with as many edges as possible together: augmenting paths of exchanges."""
     held: list[set[int]] = [set() for _ in range(k)]
     for new in range(len(tails)):
@@ -35,7 +36,7 @@ def forests(nodes: int, tails: list[int], heads: list[int], k: int) -> list[set[
     return held
 
 
-def _way(nodes: int, tails: list[int], heads: list[int], forest: set[int], u: int, v: int) -> list[int] | None:
+def _way(nodes: int, tails: Sequence[int], heads: Sequence[int], forest: set[int], u: int, v: int) -> list[int] | None:
     """The edges between two nodes in a forest; None if they are not joined."""
     at: dict[int, list[tuple[int, int]]] = {}
     for a in forest:

@@ -1,25 +1,40 @@
 """Graphs as people have them: edge lists, networkx, rustworkx, SciPy sparse matrices. Arms are edges, in the order given."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...game.records import Ints
 
+ARROWS = {True: "->", False: "-"}  # in the name of an edge, by whether it has a direction
+
 
 class Graph(NamedTuple):
     """Nodes by number, with their names; one arm per edge."""
 
-    nodes: list[Hashable]
-    tails: list[int]
-    heads: list[int]
-    names: list[str]  # of the edges
+    nodes: tuple[Hashable, ...]  # in the order in which the edges meet them
+    tails: tuple[int, ...]
+    heads: tuple[int, ...]
+    names: tuple[str, ...]  # of the edges
+
+    def edges(self, directed: bool) -> tuple[tuple[Hashable, ...], ...]:
+        """What makes the same graph: its edges, with names unless those are the ones that they get without."""
+        ends = [(self.nodes[u], self.nodes[v]) for u, v in zip(self.tails, self.heads, strict=True)]
+        usual = _names([(u, v, None) for u, v in ends], ARROWS[directed])
+        said = [None if name == other else name for name, other in zip(self.names, usual, strict=True)]
+        if _names([(u, v, name) for (u, v), name in zip(ends, said, strict=True)], ARROWS[directed]) != self.names:
+            said = list(self.names)
+        return tuple((u, v) if name is None else (u, v, name) for (u, v), name in zip(ends, said, strict=True))
+
+    def numbers(self) -> tuple[tuple[int, int], ...]:
+        """The edges between the numbers of the nodes."""
+        return tuple(zip(self.tails, self.heads, strict=True))
 
 
 def reordered(graph: Graph, order: Ints) -> Graph:
     """The same graph with the edges in another order, and the nodes in the order in which those meet them."""
     number: dict[int, int] = {}
-    tails, heads = ([ends[a] for a in order] for ends in (graph.tails, graph.heads))
+    tails, heads = (tuple(ends[a] for a in order) for ends in (graph.tails, graph.heads))
     for u, v in zip(tails, heads, strict=True):
         number.setdefault(u, len(number))
         number.setdefault(v, len(number))
@@ -27,10 +42,10 @@ def reordered(graph: Graph, order: Ints) -> Graph:
         number.setdefault(v, len(number))
     nodes = sorted(number, key=lambda v: number[v])
     return Graph(
-        [graph.nodes[v] for v in nodes],
-        [number[v] for v in tails],
-        [number[v] for v in heads],
-        [graph.names[a] for a in order],
+        tuple(graph.nodes[v] for v in nodes),
+        tuple(number[v] for v in tails),
+        tuple(number[v] for v in heads),
+        tuple(graph.names[a] for a in order),
     )
 
 
@@ -81,11 +96,22 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
     if not triples:
         raise InputError(f"{what}: there are no edges; give at least one.")
     number: dict[Hashable, int] = {}
-    for node in [*nodes, *(x for t in triples for x in t[:2])]:
+    for node in [*(x for t in triples for x in t[:2]), *nodes]:
         number.setdefault(node, len(number))
-    arrow, names, seen = ("->" if directed else "-"), [], dict[str, int]()
+    tails, heads = (tuple(number[t[k]] for t in triples) for k in (0, 1))
+    return Graph(tuple(number), tails, heads, _names(triples, ARROWS[directed]))
+
+
+def _names(triples: Sequence[tuple[Any, Any, str | None]], arrow: str) -> tuple[str, ...]:
+    """Names of edges, no two of them the same."""
+    found: dict[str, None] = {}
+    seen: dict[str, int] = {}
     for u, v, name in triples:
         text = str(name) if name is not None else f"{u}{arrow}{v}"
         seen[text] = seen.get(text, 0) + 1
-        names.append(text if seen[text] == 1 else f"{text} #{seen[text]}")
-    return Graph(list(number), [number[t[0]] for t in triples], [number[t[1]] for t in triples], names)
+        said = text if seen[text] == 1 else f"{text} #{seen[text]}"
+        while said in found:
+            seen[text] += 1
+            said = f"{text} #{seen[text]}"
+        found[said] = None
+    return tuple(found)

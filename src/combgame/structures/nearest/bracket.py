@@ -72,7 +72,7 @@ class BracketPart:
         elif found.value > 0.0:
             bound = math.inf
         if found.set is None:
-            raise OracleError(f"{self.structure!r}: the oracle finds no second set, so there is nothing to compare; give two.")
+            raise OracleError(f"{self.structure}: the oracle finds no second set, so there is nothing to compare; give two.")
         rival[:] = found.set
         against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
         self.lower, self.upper = max(min(bound, found.value), 0.0), found.value

@@ -9,6 +9,7 @@ number of nodes, so what this one subtraction loses is rounding.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +79,7 @@ class KirchhoffPart(NamedTuple):
         return float(total)
 
 
-def kirchhoff(nodes: int, tails: list[int], heads: list[int]) -> KirchhoffPart:
+def kirchhoff(nodes: int, tails: Sequence[int], heads: Sequence[int]) -> KirchhoffPart:
     """The spanning trees of a connected graph without loops.
 
     >>> chance = np.zeros(3)

@@ -8,6 +8,7 @@ add up: g falls in j, so the elasticities of the recursion sum to at most 1). Al
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +84,7 @@ class SymmetricPart(NamedTuple):
         return total
 
 
-def symmetric(groups: list[list[int]], sizes: list[int]) -> SymmetricPart:
+def symmetric(groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> SymmetricPart:
     """`sizes` of the arms of each group.
 
     >>> marginal = np.zeros(3)
