@@ -19,7 +19,7 @@ from combgame.storage import connections, tables
 from combgame.storage.events import Event, compact, seal
 from combgame.study import session
 
-from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, fold_of, measure
+from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, advisor_of, measure
 
 
 @pytest.fixture(scope="session")
@@ -175,7 +175,7 @@ def test_a_snapshot_that_does_not_fit_is_not_used(url, often, monkeypatch):
     with cg.Study(HARD, storage=url) as study:
         for one in study.ask(8):
             study.tell(one, dict.fromkeys(one.arms, 0.5))
-        expected, loaded = fold_of(study).choose(), []
+        expected, loaded = advisor_of(study).choose(), []
     usual = session.load
     monkeypatch.setattr(session, "load", lambda setting, engine, kept: loaded.append(kept) or usual(setting, engine, kept))
     with cg.Study.open(url) as study:
@@ -299,7 +299,7 @@ def check(study, heard):
     for one in told.values():
         for arm in one.data["values"]:
             counts[int(arm)] += 1
-    assert fold_of(study).state.seen.counts.tolist() == counts.tolist()
+    assert advisor_of(study).ledger.seen.counts.tolist() == counts.tolist()
     assert sorted(one.id for one in study.pending) == sorted(set(asked) - set(told))
     return asked, told
 
@@ -384,7 +384,7 @@ def eight_rounds(url):
 def test_a_snapshot_of_other_events_is_not_used(url, often):
     """The events are what counts: a snapshot that is ahead of them, or beside them, is passed over."""
     with eight_rounds(url) as study:
-        assert fold_of(study).state.seq == 17
+        assert advisor_of(study).ledger.seq == 17
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
     with cg.Study.open(url) as study:
         assert study.status.rounds == 1 and study.ask().id == 9 and study.replay().same

@@ -15,7 +15,7 @@ from ..errors import CombGameError, InputError, StoreError
 from ..report.words import count
 from ..study.retractions import judged
 from ..study.sheet import read_sheet, write_sheet
-from ..study.values import pulls
+from ..study.entries import pulls
 
 app = typer.Typer(
     help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as told, 2 refused (the sentence says why), "
@@ -172,7 +172,7 @@ def create(
 ) -> None:
     """Make a study of a problem file."""
     from ..data import read_problem
-    from ..study.setting import now, read_time
+    from ..study.settings import now, read_time
     from ..study.study import Study
 
     end = read_time(deadline)

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..errors import InputError, StoreError, UnknownNameError
 from ..storage.events import Event, head_of, seal
-from .fold import Fold
-from .setting import Setting
-from .state import entries
-from .values import pulls
+from .advisor import Advisor
+from .settings import Setting
+from .ledger import entries
+from .entries import pulls
 
 LEVELS = ("round", "arm", "event")
 
@@ -27,11 +27,11 @@ COLUMNS = ("round", "arm", "state", "n", "mean", "client", "asked", "observed", 
 SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one arm on its own
 
 
-def rows(fold: Fold, events: list[Event], level: str) -> list[dict[str, Any]]:
+def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, Any]]:
     if level == "round":
-        return _rounds(fold, events)
+        return _rounds(advisor, events)
     if level == "arm":
-        return _arms(fold)
+        return _arms(advisor)
     if level == "event":
         seals = accumulate(events, seal, initial="")
         next(seals)
@@ -46,9 +46,9 @@ def _moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-def _rounds(fold: Fold, events: list[Event]) -> list[dict[str, Any]]:
+def _rounds(advisor: Advisor, events: list[Event]) -> list[dict[str, Any]]:
     """One row per round and arm in it; what was retracted is no longer there."""
-    problem = fold.setting.problem
+    problem = advisor.setting.problem
     found: dict[int, dict[int, dict[str, Any]]] = {}  # round -> arm -> row
     for event in events:
         own = found.setdefault(event.round, {}) if event.round is not None else {}
@@ -74,27 +74,27 @@ def _rounds(fold: Fold, events: list[Event]) -> list[dict[str, Any]]:
     return [row for own in found.values() for row in own.values()]
 
 
-def _arms(fold: Fold) -> list[dict[str, Any]]:
+def _arms(advisor: Advisor) -> list[dict[str, Any]]:
     """One row per arm: how often, how much, between what; `leads`: whether it is in the leading answer."""
-    problem, seen, rewards = fold.setting.problem, fold.state.seen, fold.told.game.rewards
+    problem, seen, rewards = advisor.setting.problem, advisor.ledger.seen, advisor.told.game.rewards
     found = []
     for a in range(problem.d):
         n, mean = float(seen.counts[a]), float(seen.mean[a])
         ends = (rewards.lower(mean, SURE / n, a), rewards.upper(mean, SURE / n, a)) if n else (None, None)
         found.append({
             "arm": problem.label([a]), "n": int(n), "mean": mean if n else None, "low": ends[0], "high": ends[1],
-            "pending": int(fold.state.pending[a]), "leads": bool(fold.told.view.best[a] > 0.5 and n),
+            "pending": int(advisor.ledger.pending[a]), "leads": bool(advisor.told.view.best[a] > 0.5 and n),
         })  # fmt: skip
     return found
 
 
 def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str, Any]]:
     """The evidence after everything that was told; nothing is chosen again for that."""
-    fold, found = Fold(setting, engine), []
+    advisor, found = Advisor(setting, engine), []
     for k, event in enumerate(events):
-        fold.apply(event, lambda k=k: events[:k], chosen=True)  # type: ignore[misc]
+        advisor.apply(event, lambda k=k: events[:k], chosen=True)  # type: ignore[misc]
         if event.kind in ("told", "observed", "retracted") and not event.data.get("more"):
-            facts = fold.facts("running")
+            facts = advisor.facts("running")
             kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")}
             found.append({"seq": event.seq, "at": event.at, "leader": setting.problem.label(facts["answer"]), **kept})
     return found

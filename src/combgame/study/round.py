@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..problem import Problem
-from .state import Open
+from .ledger import Open
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from ..errors import UnknownNameError
 from .session import Batch
-from .state import Open, entries
+from .ledger import Open, entries
 
 
 def look_up(batch: Batch, number: int, what: str) -> tuple[Open, str]:
     """A round, and how it stands: "open", "told", "given up", "observed" (data from outside, under the number of a round)."""
-    state = batch.fold.state
+    state = batch.advisor.ledger
     if number in state.open:
         return state.open[number], "open"
     events = [event for event, _ in batch.log.events(round=number)]

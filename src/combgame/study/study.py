@@ -10,19 +10,19 @@ from ..rules import RuleBase
 from ..storage.events import Event, seal
 from ..storage.opening import open_storage
 from .decision import Decision, decide
-from .fold import Fold
-from .looking import Looking
+from .advisor import Advisor
+from .queries import Queries
 from .round import Round, as_round
 from .rounds import look_up
 from .session import Batch, Session
-from .setting import Setting, check_same, check_setting, now, read_time, setting_from
-from .state import Open
-from .values import Entry, read_values
+from .settings import Setting, check_same, check_setting, now, read_time, setting_from
+from .ledger import Open
+from .entries import Entry, read_values
 
 IF_EXISTS = ("error", "resume", "replace")
 
 
-class Study(Looking):
+class Study(Queries):
     """A durable ask/tell experiment.
 
     storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it there, under its `name`. if_exists: what
@@ -71,7 +71,7 @@ class Study(Looking):
         if not isinstance(name, str) or not name.strip():
             raise InputError(f"Study: name = {name!r} must be a text, such as 'plate-7'.")
         described = setting.described()
-        Fold(setting, engine)  # whatever does not fit is said before anything is stored
+        Advisor(setting, engine)  # whatever does not fit is said before anything is stored
         event = Event(1, "created", now(), client=_client(client), data=described)
         storing = open_storage(storage, name, timeout)
         try:
@@ -151,8 +151,8 @@ class Study(Looking):
         return found[0]
 
     def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
-        fold, state = batch.fold, batch.fold.state
-        if self._state(fold, batch.at) != "running":
+        advisor, state = batch.advisor, batch.advisor.ledger
+        if self._state(advisor, batch.at) != "running":
             return []
         given: list[int] = []
         until = None if lease is None else batch.at + lease
@@ -167,10 +167,10 @@ class Study(Looking):
                 given.append(number)
         left = [(number, one) for number, one in sorted(state.open.items()) if number not in given]
         for number, one in sorted(left, key=lambda pair: not pair[1].waiting):
-            if len(given) < most and ((one.waiting and self._affordable(fold)) or one.expired(batch.at)):
+            if len(given) < most and ((one.waiting and self._affordable(advisor)) or one.expired(batch.at)):
                 again(number)
                 given.append(number)
-        while len(given) < most and self._affordable(fold):
+        while len(given) < most and self._affordable(advisor):
             given.append(state.last + 1)
             batch.add("asked", given[-1], arms=batch.choose(), until=until, chosen=True)
         return [as_round(self.problem, number, state.open[number]) for number in given]
@@ -208,7 +208,7 @@ class Study(Looking):
             fresh = {number: new for number, new in found.items() if new is not None}
             for k, (number, new) in enumerate(fresh.items(), start=1):
                 more: dict[str, Any] = {"more": True} if k < len(fresh) else {}  # judged after the last of them
-                last = bool(final) and number in batch.fold.state.open
+                last = bool(final) and number in batch.advisor.ledger.open
                 batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=last, **more)
             decision = self._certified(batch)
         self._call(told=list(fresh), certified=decision)
@@ -262,7 +262,7 @@ class Study(Looking):
         with self._session.writing(_client(client) or self.client) as batch:
             if round is None:
                 which = self.problem.arm(arm)  # type: ignore[arg-type]
-                if batch.fold.state.seen.counts[which] == 0.0:
+                if batch.advisor.ledger.seen.counts[which] == 0.0:
                     raise StudyError(
                         f"retract: no value of arm {self.problem.label([which])} was told, so there is nothing to retract."
                     )
@@ -283,7 +283,7 @@ class Study(Looking):
         if not given:
             raise InputError(f"observe: values = {values!r} has no value; give at least one arm with one.")
         with self._session.writing(_client(client) or self.client) as batch:
-            number = batch.fold.state.last + 1
+            number = batch.advisor.ledger.last + 1
             batch.add("observed", number, reason, values={str(arm): entry for arm, entry in given.items()})
             decision = self._certified(batch)
         self._call(certified=decision)
@@ -304,11 +304,11 @@ class Study(Looking):
             endless = isinstance(deadline, float) and deadline == math.inf
             given["deadline"] = None if endless else read_time(deadline, "extend")
         with self._session.writing(_client(client) or self.client) as batch:
-            fold = batch.fold
-            if fold.ended is not None:
-                raise StudyError(f"extend: study {self.name!r} has ended ({fold.ended['why']}), so there is nothing to extend.")
+            advisor = batch.advisor
+            if advisor.ended is not None:
+                raise StudyError(f"extend: study {self.name!r} has ended ({advisor.ended['why']}), so there is nothing to extend.")
             for what, new in given.items():
-                old = getattr(fold, what)
+                old = getattr(advisor, what)
                 if old is None:
                     raise StudyError(
                         f"extend: study {self.name!r} has no {what}, so there is nothing to extend; close() ends it."
@@ -327,15 +327,15 @@ class Study(Looking):
         """End the study by hand, if it is not certified; closing it twice is harmless."""
         reason = _reason(reason, "close")
         with self._session.writing(_client(client) or self.client) as batch:
-            if batch.fold.ended is not None and batch.fold.ended["why"] == "certified":
+            if batch.advisor.ended is not None and batch.advisor.ended["why"] == "certified":
                 raise StudyError(f"close: study {self.name!r} is certified; there is nothing to close.")
-            if batch.fold.state.closed is None:
+            if batch.advisor.ledger.closed is None:
                 batch.add("closed", None, reason)
 
     def _certified(self, batch: Batch) -> Decision | None:
         """The decision that this transaction has made, if it has; taken before anybody else can write."""
-        ended = batch.fold.ended
-        return decide(batch.fold, ended, self._session.head(batch.fold)) if batch.certified and ended else None
+        ended = batch.advisor.ended
+        return decide(batch.advisor, ended, self._session.head(batch.advisor)) if batch.certified and ended else None
 
     def _call(self, asked: Sequence[Round] = (), told: Sequence[int] = (), certified: Decision | None = None) -> None:
         """Call back, after it is stored. An error in one keeps no other from being called; the first is raised at the end."""

@@ -8,15 +8,15 @@ from ..storage.copying import path_of
 from ..storage.events import Event, check_head
 from .decision import Decision, decide
 from .export import export, history, rows
-from .fold import Fold
+from .advisor import Advisor
 from .replay import Replay, replay
 from .round import Round, as_round
 from .session import Session
-from .setting import Setting, now
+from .settings import Setting, now
 from .status import Status, standing
 
 
-class Looking:
+class Queries:
     """The part of `Study` that only reads. Every look begins with what others have stored meanwhile."""
 
     name: str
@@ -30,18 +30,18 @@ class Looking:
     @property
     def state(self) -> str:
         """ "running", "certified", "budget", "deadline" or "by hand"."""
-        with self._session.reading() as fold:
-            return self._state(fold, now())
+        with self._session.reading() as advisor:
+            return self._state(advisor, now())
 
-    def _state(self, fold: Fold, at: float) -> str:
-        if fold.ended is not None:
-            return str(fold.ended["why"])
-        if not self._affordable(fold) and not fold.state.open:
+    def _state(self, advisor: Advisor, at: float) -> str:
+        if advisor.ended is not None:
+            return str(advisor.ended["why"])
+        if not self._affordable(advisor) and not advisor.ledger.open:
             return "budget"
-        return "deadline" if fold.deadline is not None and at >= fold.deadline else "running"
+        return "deadline" if advisor.deadline is not None and at >= advisor.deadline else "running"
 
-    def _affordable(self, fold: Fold) -> bool:
-        return fold.max_rounds is None or fold.state.plays < fold.max_rounds
+    def _affordable(self, advisor: Advisor) -> bool:
+        return advisor.max_rounds is None or advisor.ledger.plays < advisor.max_rounds
 
     @property
     def done(self) -> bool:
@@ -51,22 +51,22 @@ class Looking:
     @property
     def pending(self) -> list[Round]:
         """The rounds that are out, or failed and to be asked again."""
-        with self._session.reading() as fold:
-            return [as_round(self.problem, number, known) for number, known in fold.state.open.items()]
+        with self._session.reading() as advisor:
+            return [as_round(self.problem, number, known) for number, known in advisor.ledger.open.items()]
 
     @property
     def status(self) -> Status:
         """Where it stands, and what to do next; print it."""
-        with self._session.reading() as fold:
+        with self._session.reading() as advisor:
             at = now()
-            return standing(fold, self.name, self._state(fold, at), at, self._session.head(fold))
+            return standing(advisor, self.name, self._state(advisor, at), at, self._session.head(advisor))
 
     @property
     def decision(self) -> Decision | None:
         """Why it stopped, and how sure it is; None while it runs."""
-        with self._session.reading() as fold:
-            why = self._state(fold, now())
-            return None if why == "running" else decide(fold, fold.ended or fold.facts(why), self._session.head(fold))
+        with self._session.reading() as advisor:
+            why = self._state(advisor, now())
+            return None if why == "running" else decide(advisor, advisor.ended or advisor.facts(why), self._session.head(advisor))
 
     def events(self) -> list[Event]:
         """All that has happened."""
@@ -74,8 +74,8 @@ class Looking:
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
-        with self._session.reading() as fold:
-            return rows(fold, self.events(), level)
+        with self._session.reading() as advisor:
+            return rows(advisor, self.events(), level)
 
     def to_frame(self, level: str = "round") -> Any:
         """The rows as a pandas DataFrame."""

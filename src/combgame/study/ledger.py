@@ -11,7 +11,7 @@ from ..game.records import Floats, Seen, blank
 from ..game.round import add, note
 from ..storage.events import Event
 from .doubts import nothing_far, reach
-from .values import Entry, pulls
+from .entries import Entry, pulls
 
 Past = Callable[[], Iterable[Event]]  # the events before the one at hand
 
@@ -37,7 +37,7 @@ class Open:
         return self.until is not None and self.until <= now
 
 
-class State:
+class Ledger:
     """What the events say. `seen` has what was told, and only that; `pending` the values that are still to come."""
 
     def __init__(self, d: int) -> None:
