@@ -89,7 +89,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks():
 def test_a_heuristic_threshold_promises_nothing_after_a_retraction_either():
     study = cg.Study(TWO, 0.05, threshold="stylised")
     study.retract(study.observe({"old": 3.0}), "mistyped")
-    study.close("enough")
+    study.stop("enough")
     assert "judged at delta = 0.0083" in study.decision.sentence and "with probability at most" not in str(study.decision)
 
 
@@ -160,7 +160,7 @@ def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
     study.retract(slip, "typed the date")
     todo = study.ask()
     study.tell(todo, {0: (0.0, 40), 1: (1.0, 40)})
-    study.close("enough")
+    study.stop("enough")
     decision = study.decision
     assert math.log(1.0 - decision.confidence) == pytest.approx(math.log(6.0) - decision.evidence, abs=1e-6)
 

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import combgame as cg
 from combgame.presets import PRESETS
 from combgame.simulate.bench import make_bench
-from combgame.study.decision import decide
 from combgame.study.advisor import Advisor
+from combgame.study.decision import decide
 from combgame.study.snapshot import dump, load
 
 from . import naive
@@ -34,7 +34,7 @@ def measure(round, rng, means=MEANS, sigma=0.1):
 
 
 def advisor_of(study):
-    with study._session.reading() as advisor:
+    with study._session.reading() as (advisor, _):
         return advisor
 
 
@@ -311,7 +311,7 @@ def test_a_share_of_coins_is_a_whole_number_of_them():
         (lambda s: s.ask(0), "ask: n"),
         (lambda s: s.ask(lease=-1), "lease = -1"),
         (lambda s: s.ask(client=""), "client = ''"),
-        (lambda s: s.close(""), "says why"),
+        (lambda s: s.stop(""), "says why"),
         (lambda s: s.tell_many({1.0: {}}), "round = 1.0"),
         (lambda s: s.tell_many([(1, {}), (1, {})]), "round 1 is given twice"),
         (lambda s: s.tell_many([1, 2]), r"tell_many: told = \[1, 2\] must be values by round"),
@@ -405,7 +405,7 @@ def test_what_touches_the_guarantee_is_in_the_assumptions():
     study.observe({0: [0.5, 0.4]})
     study.tell(third, dict.fromkeys(third.arms, 0.1))
     study.retract(third, "wrong well")
-    study.close("out of money")
+    study.stop("out of money")
     found = str(study.decision)
     for words in (
         "1 round failed",
@@ -588,16 +588,16 @@ def test_a_deadline_can_be_extended_and_lifted(monkeypatch):
             study.extend(**bad, reason="more")
     with pytest.raises(cg.InputError, match="reason"):
         study.extend(10, reason=" ")
-    study.close("enough")
+    study.stop("enough")
     with pytest.raises(cg.StudyError, match=r"has ended \(by hand\)"):
         study.extend(deadline=math.inf, reason="more")
 
 
-def test_a_study_that_was_closed_by_hand_stays_closed():
+def test_a_study_that_was_stopped_by_hand_stays_so():
     study = cg.Study(PROBLEM)
     todo = study.ask()
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
-    study.close("out of money")
+    study.stop("out of money")
     assert "may yet" not in study.decision.sentence
     study.retract(todo, "wrong plate")
     assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
@@ -614,7 +614,7 @@ def test_the_status_of_a_study_that_has_stopped_is_of_then():
     assert (after.leader, after.evidence, after.late) == (before.leader, before.evidence, 2)
     assert after.rivals == before.rivals[:1] and "later        2 results: stored, but not part of this" in str(after)
     assert after.rivals[0].evidence == after.evidence and "against c" in study.decision.sentence and before.late == 0
-    study.close_storage()
+    study.close()
 
 
 def test_rounds_that_are_told_together_are_judged_together():
@@ -665,17 +665,17 @@ def test_the_status_has_the_settings():
     assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
 
 
-def test_a_certified_study_cannot_be_closed():
+def test_a_certified_study_cannot_be_stopped():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
     number = study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
     events = len(study.events())
-    with pytest.raises(cg.StudyError, match=r"close: study 'study' is certified; there is nothing to close\."):
-        study.close("the end of the year")
+    with pytest.raises(cg.StudyError, match=r"stop: study 'study' is certified; there is nothing to stop\."):
+        study.stop("the end of the year")
     assert len(study.events()) == events
     study.retract(number, "mistyped")
     assert study.state == "running"
-    study.close("enough")
-    study.close("really")
+    study.stop("enough")
+    study.stop("really")
     assert study.state == "by hand"
 
 
@@ -687,7 +687,7 @@ def test_an_arm_told_anew_is_noted_like_any_other():
     study.tell(todo, {0: (1.0, 4)})
     study.retract(arm=1, reason="contaminated")
     study.tell(todo, {1: None})
-    study.close("enough")
+    study.stop("enough")
     assert "1 entry was told as means" in str(study.decision) and "1 value is missing" in str(study.decision)
     assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
 
@@ -702,7 +702,7 @@ def test_which_rounds_are_spent():
     study.retract(spoilt, "spoilt")
     study.fail(spoilt, "spoilt", retry=False)
     assert study.status.rounds == 3 and "spent        3 rounds, 2 values" in str(study.status)
-    study.close("enough")
+    study.stop("enough")
     assert study.decision.rounds == 3
 
 
@@ -828,7 +828,7 @@ def test_what_could_not_be_stored_has_not_happened(name, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr("combgame.storage.memory.Memory.append", full)
-        for act in (lambda: study.ask(3), lambda: study.observe({0: 1.0}), lambda: study.close("enough")):
+        for act in (lambda: study.ask(3), lambda: study.observe({0: 1.0}), lambda: study.stop("enough")):
             with pytest.raises(cg.StoreError, match="full"):
                 act()
     assert not study.done and len(study.events()) == 9
@@ -857,7 +857,7 @@ def test_a_snapshot_keeps_the_end(by_hand):
     study.ask(3)
     study.tell(1, {0: 0.0})
     if by_hand:
-        study.close("enough")
+        study.stop("enough")
     study.tell(2, {1: 50.0})
     study.observe({0: 1.0})
     advisor = advisor_of(study)
@@ -1073,7 +1073,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "study"):
-            self.study.close_storage()
+            self.study.close()
 
 
 def test_any_order_of_anything_agrees_with_a_naive_model():

@@ -64,7 +64,7 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
         def study():
             if reopen or not kept:
                 if kept:
-                    kept.pop().close_storage()
+                    kept.pop().close()
                 kept.append(cg.Study(HARD, 0.1, rule, seed=5, if_exists="resume", client="me", max_rounds=7, **where))
             return kept[-1]
 
@@ -84,7 +84,7 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
     one, other = run(False), run(True, storage=url)
     assert asked(one) == asked(other) and len(asked(one)) > 20
     assert other.replay().same and other.status.evidence == one.status.evidence
-    other.close_storage()
+    other.close()
 
 
 def test_a_resumed_study_must_be_the_same(url):
@@ -156,7 +156,7 @@ def test_what_is_accepted_can_be_read_again(url):
 
 def test_a_study_that_is_opened_calls_back_too(url):
     heard = []
-    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close_storage()
+    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close()
     with cg.Study.open(url, on_asked=heard.append, on_told=heard.append, on_certified=heard.append) as study:
         one, two = study.ask(2)
         study.tell_many({one: {0: 0.0}, two: {1: 50.0}})
@@ -196,7 +196,7 @@ def test_any_order_of_anything_with_reopening(url, often):
             return cg.Study(HARD, **self.settings)
 
         def reopen_study(self):
-            self.study.close_storage()
+            self.study.close()
             return cg.Study(HARD, if_exists="resume", **self.settings)
 
     run_state_machine_as_test(Stored, settings=settings(max_examples=8, stateful_step_count=25, report_multiple_bugs=False))
@@ -472,7 +472,7 @@ def test_what_is_told_is_on_disk_before_it_is_acknowledged(tmp_path):
     with study._session.storage._connect().connect() as connection:
         pragmas = [connection.exec_driver_sql(f"PRAGMA {word}").scalar() for word in ("journal_mode", "synchronous")]
     assert pragmas == ["wal", 2]
-    study.close_storage()
+    study.close()
 
 
 # ---- another history under the same name
@@ -546,7 +546,7 @@ def test_a_study_without_a_first_event_is_said(url):
 def test_a_head_that_was_noted_shows_whether_events_were_removed(url, often):
     with eight_rounds(url) as study:
         before = study.status.head
-        study.close("enough")
+        study.stop("enough")
         head = study.status.head
         number, last = head.split(":")
         assert (before.split(":")[0], number, len(last)) == ("17", "18", 16)

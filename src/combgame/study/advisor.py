@@ -1,4 +1,4 @@
-"""The fold with the rule and the stopping rule on top: what to play next, and whether it is enough, after every event.
+"""The advisor: the rule and the stopping rule on top of the ledger. What to play next, and whether it is enough, after every event.
 
 What is chosen is a function of the events before it, so every process that folds the same events has the same rule in the same state.
 """
@@ -20,9 +20,9 @@ from ..simulate.numbering import own_numbers
 from ..stopping.pairs import PairJudgePart
 from ..storage.events import Event
 from .doubts import Doubt, doubts
+from .ledger import Effect, Ledger, Past, new_round
 from .retractions import spent
 from .settings import Setting
-from .ledger import Ledger, Past
 
 COMPILED_FROM = 500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler
 
@@ -44,11 +44,11 @@ class Side:
 
 
 class Advisor:
-    """State, rule and stopping rule after some events."""
+    """Ledger, rule and stopping rule after some events. whole: the ledger keeps the rounds that have ended."""
 
-    def __init__(self, setting: Setting, engine: str = "auto") -> None:
+    def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
         problem, self.setting = setting.problem, setting
-        self.ledger = Ledger(problem.d)
+        self.ledger = Ledger(problem.d, whole)
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(setting.seed, spawn_key=(0,)))  # run 0 of `simulate`
         self.numbers = own_numbers(problem, setting.chosen, setting.seed, 0)  # rounds are chosen under these
         mine = self.numbers.problem
@@ -59,9 +59,9 @@ class Advisor:
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
-        self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
+        self.ended: dict[str, Any] | None = None  # what was known when it was certified, or stopped by hand
         self.late = 0  # results that came after that
-        self.differences: list[dict[str, Any]] = []  # asked rounds that this fold would not have chosen
+        self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
         self.charge()
 
     def charge(self) -> None:
@@ -79,19 +79,36 @@ class Advisor:
     def changes(self) -> int:
         return self.ledger.retractions + self.ledger.corrections
 
-    def apply(self, event: Event, past: Past, chosen: bool = False) -> None:
+    def apply(self, event: Event, past: Past = tuple, chosen: bool = False) -> Effect:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
-        if event.kind == "asked" and not event.data.get("again") and not chosen:
+        asked = None if chosen else new_round(event)
+        if asked is not None:
             mine = self.choose()
-            if list(mine) != event.data["arms"]:
-                self.differences.append({"round": event.round, "asked": tuple(event.data["arms"]), "now": mine})
+            if list(mine) != asked:
+                self.differences.append({"round": event.round, "asked": tuple(asked), "now": mine})
         before = self.changes
-        self.ledger.apply(event, past)
+        effect = self.ledger.apply(event, past)
         if self.changes != before:
             self.charge()
-        self.late += self.ended is not None and event.kind in ("told", "observed")
-        if event.kind in ("created", "told", "observed", "retracted", "closed") and not event.data.get("more"):
-            self.judge(event)
+        self.late += self.ended is not None and effect is Effect.VALUES
+        if effect is not Effect.NOTHING and not event.data.get("more"):
+            self.judge(event, effect)
+        return effect
+
+    # ---- where it stands
+
+    def state(self, at: float) -> str:
+        """ "running", "certified", "budget", "deadline" or "by hand", at a moment."""
+        if self.ended is not None:
+            return str(self.ended["why"])
+        if not self.affordable and not self.ledger.open:
+            return "budget"
+        return "deadline" if self.deadline is not None and at >= self.deadline else "running"
+
+    @property
+    def affordable(self) -> bool:
+        """Whether one more round may be played."""
+        return self.max_rounds is None or self.ledger.plays < self.max_rounds
 
     @property
     def max_rounds(self) -> int | None:
@@ -134,19 +151,19 @@ class Advisor:
 
     # ---- stopping
 
-    def judge(self, event: Event) -> None:
+    def judge(self, event: Event, effect: Effect) -> None:
         """The evidence of what was told; the first time that it is enough is when the study stops."""
         ledger, side = self.ledger, self.told
-        if event.kind == "retracted":
+        if effect is Effect.CHANGE:
             self.ended, self.late = None, 0
         t = max(ledger.told, math.ceil(float(ledger.seen.counts.sum()) / self.largest))  # t K bounds the number of values
         with own_errors(), own_bounds():
             for ledger.seen.clock[0] in (t,) if side.view.best.any() else (t - 1, t):  # a new judge may want to know a rival
                 side.recommend()
         if self.ended is None:
-            if ledger.closed is not None:
+            if ledger.stopped is not None:
                 self.ended = self.facts("by hand", event)
-            elif event.kind != "created" and self.enough(t):
+            elif effect is not Effect.LOOK and self.enough(t):
                 self.ended = self.facts("certified", event)
 
     def enough(self, t: int) -> bool:

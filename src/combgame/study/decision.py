@@ -5,8 +5,8 @@ from typing import Any
 
 from ..problem import Problem
 from ..report.words import count
-from .doubts import Doubt
 from .advisor import Advisor
+from .doubts import Doubt
 from .retractions import conditions, judged
 
 
@@ -47,7 +47,7 @@ class Decision:
         return "\n".join([self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts, *record))])
 
 
-REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was closed by hand"}
+REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was stopped by hand"}
 
 
 def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
@@ -70,7 +70,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         reached = f"the confidence reached is {100 * sure:.3g}%" if sure > 0.0 else "the evidence is too weak for any confidence"
         if not proved:
             reached += f" by {heuristic}, which is not proved,"
-        told = f" ({advisor.ledger.closed})" if why == "by hand" else ""
+        told = f" ({advisor.ledger.stopped})" if why == "by hand" else ""
         asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
         if why != "by hand":

@@ -30,9 +30,9 @@ class Replay:
 
 def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
     """Fold all events anew, choosing every round again."""
-    advisor = Advisor(setting, engine)
-    for k, event in enumerate(events):
-        advisor.apply(event, lambda k=k: events[:k])  # type: ignore[misc]
+    advisor = Advisor(setting, engine, whole=True)
+    for event in events:
+        advisor.apply(event)
     made, found = events[0].data["version"], advisor.differences
     told = f"{count(len(events), 'event')}, {count(advisor.ledger.asked, 'round')}"
     if found:

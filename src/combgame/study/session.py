@@ -11,6 +11,7 @@ from ..storage.events import Event, Sealed, check_seal, checked, seal
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
 from .advisor import Advisor
+from .round import Record
 from .settings import Setting, now
 from .snapshot import EVERY, dump, load
 
@@ -22,7 +23,7 @@ class Batch:
         self.advisor, self.log, self.name, self.client = advisor, log, name, client
         self.at, self.before = now(), advisor.ledger.seq
         self.events: list[Sealed] = []
-        self.clean = True  # the fold is still that of what is stored
+        self.clean = True  # the advisor is still that of what is stored
         self._was = advisor.ended
 
     @property
@@ -30,6 +31,10 @@ class Batch:
         """By this very transaction."""
         ended = self.advisor.ended
         return ended is not None and ended is not self._was and ended["why"] == "certified"
+
+    def look_up(self, number: int, what: str) -> Record:
+        """A round, also one that has ended."""
+        return self.advisor.ledger.look_up(number, lambda: (one for one, _ in self.log.events(after=1, round=number)), what)
 
     def choose(self) -> list[int]:
         self.clean = False
@@ -62,12 +67,12 @@ class Session:
             batch = None
             try:
                 with self.storage.writing() as log:
-                    advisor, behind = self._catch_up(log)
+                    advisor, found = self._catch_up(log)
                     batch = Batch(advisor, log, self.name, client)
                     yield batch
                     if batch.events:
                         log.append(batch.events)
-                    if behind or advisor.ledger.seq // EVERY > batch.before // EVERY:
+                    if len(found) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
                         self._keep(log, advisor)
             except BaseException:
                 if batch is None or not batch.clean:
@@ -75,18 +80,20 @@ class Session:
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[Advisor]:
+    def reading(self, history: bool = False) -> Iterator[tuple[Advisor, list[Event]]]:
+        """Catch up, and look: at one moment, which others do not change; history: with all events up to that moment."""
         with self.lock:
             with deferred():
                 try:
                     with self.storage.reading() as log:
-                        advisor, _ = self._catch_up(log)
+                        advisor, stored = self._catch_up(log, history)
                 except BaseException:
                     self._advisor = None
                     raise
-            yield advisor
+            yield advisor, checked(stored, self.name) if history else []
 
     def events(self) -> list[Event]:
+        """All of them, whatever becomes of the advisor."""
         with self.lock, self.storage.reading() as log:
             return checked(log.events(), self.name)
 
@@ -94,25 +101,28 @@ class Session:
         """The number and the seal of the last event; "" where nothing outlives the process, so that there is nothing to compare."""
         return f"{advisor.ledger.seq}:{advisor.ledger.seal}" if self.storage.url else ""
 
-    def _catch_up(self, log: Log) -> tuple[Advisor, bool]:
-        """Advisor what others have stored; whether that was so much that a snapshot is due."""
+    def _catch_up(self, log: Log, history: bool = False) -> tuple[Advisor, list[Sealed]]:
+        """Fold what others have stored. The events that were read for it come along: from the first one on, if `history` is asked for."""
         if self._lost is not None:
             raise StoreError(self._lost)
         advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
-        found = log.events(after=max(advisor.ledger.seq - 1, 0))  # the last one that it knows must be there, as it knows it
-        if advisor.ledger.seq and (not found or (found[0][0].seq, found[0][1]) != (advisor.ledger.seq, advisor.ledger.seal)):
+        seq, known = advisor.ledger.seq, advisor.ledger.seal
+        stored = log.events(after=0 if history else max(seq - 1, 0))  # in one read, which is of one moment in any database
+        found = [one for one in stored if one[0].seq >= seq]
+        if seq and (not found or (found[0][0].seq, found[0][1]) != (seq, known)):  # the last one must be there, as it knows it
             if self._advisor is not None:
                 self._lost = (  # for good: a worker that tries again must not go on with other data unawares
-                    f"study {self.name!r}: event {advisor.ledger.seq} is not what was stored, because the file was changed or put back; "
+                    f"study {self.name!r}: event {seq} is not what was stored, because the file was changed or put back; "
                     "open it again to go on with what it has now."
                 )
                 raise StoreError(self._lost)
-            advisor, found = load(self.setting, self.engine, None), log.events()  # a snapshot of other events
-        self._advisor, before = advisor, advisor.ledger.seq
-        for event, sealed in found[1:] if before else found:
+            advisor, seq = load(self.setting, self.engine, None), 0  # that was a snapshot of other events
+            found = stored = stored if history else log.events()
+        self._advisor = advisor
+        for event, sealed in found[1:] if seq else found:
             check_seal(advisor.ledger.seal, event, sealed, self.name)
             go_on(advisor, event, sealed, log, self.name)
-        return advisor, advisor.ledger.seq - before > EVERY
+        return advisor, stored
 
     def _keep(self, log: Log, advisor: Advisor) -> None:
         body = dump(advisor) if self.storage.url else None

@@ -1,4 +1,4 @@
-"""A fold in bytes, so that opening a study need not decide everything again. It is only a copy: the events are what counts."""
+"""An advisor in bytes, so that opening a study need not decide everything again. It is only a copy: the events are what counts."""
 
 import json
 import zlib
@@ -11,13 +11,8 @@ from ..game.callback import SIGNATURE
 from ..game.records import Floats
 from .advisor import Advisor
 from .settings import Setting
-from .ledger import Open
 
 EVERY = 500  # events
-
-
-PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "outside", "notes",
-         "withdrawn", "anew")  # fmt: skip
 
 
 def dump(advisor: Advisor) -> bytes | None:
@@ -25,10 +20,8 @@ def dump(advisor: Advisor) -> bytes | None:
     rule = leaves(advisor.rule)
     if not all(isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE) for leaf in rule):
         return None
-    state = advisor.ledger
     facts = {
-        "state": {name: getattr(state, name) for name in PLAIN},
-        "open": [[number, list(vars(one).items())] for number, one in state.open.items()],
+        "ledger": advisor.ledger.plain(),
         "rng": advisor.rng.bit_generator.state, "ended": advisor.ended, "late": advisor.late, "differences": advisor.differences,
     }  # fmt: skip
     return pack(facts, [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor))
@@ -61,22 +54,18 @@ def unpack(packed: bytes) -> tuple[Any, list[Any]]:
 
 
 def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advisor:
-    """A fold as it was when it was dumped; a new one if there is nothing that fits."""
+    """An advisor as it was when it was dumped; a new one if there is nothing that fits."""
     advisor = Advisor(setting, engine)
     if kept is None:
         return advisor
     facts, found = unpack(kept[1])
     arrays = iter(found)
-    for name, value in facts["state"].items():
-        setattr(advisor.ledger, name, value)
+    advisor.ledger.restore(facts["ledger"])
     advisor.rule = rebuilt(advisor.rule, arrays)
     if advisor.changes:
         advisor.charge()
     for old, new in zip(beside(advisor), arrays, strict=True):
         old[...] = new
-    for number, fields in facts["open"]:
-        known = advisor.ledger.open[number] = Open(**dict(fields))
-        known.told = {int(arm): entry for arm, entry in known.told.items()}
     advisor.rng.bit_generator.state = facts["rng"]
     advisor.ended, advisor.late, advisor.differences = facts["ended"], facts["late"], facts["differences"]
     return advisor
@@ -85,7 +74,11 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
 def beside(advisor: Advisor) -> list[Floats]:
     """The arrays of an advisor that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
     judges: list[Any] = [side.game.judge for side in (advisor.told, advisor.plan)]  # but not what `pairs` keeps at hand
-    parts = (advisor.ledger.seen, advisor.told.view, *(one._replace(pairs=None) if hasattr(one, "pairs") else one for one in judges))
+    parts = (
+        advisor.ledger.seen,
+        advisor.told.view,
+        *(one._replace(pairs=None) if hasattr(one, "pairs") else one for one in judges),
+    )
     kept = [leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray)]
     return [advisor.ledger.pending, advisor.ledger.far, *kept]
 

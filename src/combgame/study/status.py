@@ -13,8 +13,8 @@ from ..game.records import Floats, arms_of
 from ..report.words import count
 from ..theory.complexity import complexity
 from ..theory.limit import limit
-from .doubts import Doubt
 from .advisor import Advisor
+from .doubts import Doubt
 from .retractions import judged
 
 MANY = 300  # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
