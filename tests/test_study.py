@@ -457,10 +457,10 @@ def test_only_what_was_told_counts_for_stopping(threshold):
         one.tell(here, values)
         other.observe(values)
     a, b = advisor_of(one), advisor_of(other)
-    assert a.state.pending.sum() == 100 and b.state.pending.sum() == 0
+    assert a.ledger.pending.sum() == 100 and b.ledger.pending.sum() == 0
     for what in ("evidence", "best", "rival"):
         assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
-    assert one.status.threshold == other.status.threshold and a.state.seen.counts.sum() == 20
+    assert one.status.threshold == other.status.threshold and a.ledger.seen.counts.sum() == 20
 
 
 # ---- stopping without a certificate
@@ -642,7 +642,7 @@ def test_rounds_that_are_told_together_are_judged_together():
     again = Advisor(study._setting, "auto")
     for k, event in enumerate(study.events()):
         again.apply(event, lambda k=k: study.events()[:k])
-    again.state.seal = advisor_of(study).ledger.seal
+    again.ledger.seal = advisor_of(study).ledger.seal
     assert dump(again) == dump(advisor_of(study)) and decide(again, again.ended) == decision
 
 
@@ -1051,19 +1051,19 @@ class Machine(RuleBasedStateMachine):
     def everything_told_is_there(self):
         if not hasattr(self, "study"):
             return
-        state = advisor_of(self.study).state
+        ledger = advisor_of(self.study).ledger
         for arm in range(6):
             xs = self.naive.mean(arm)
-            assert state.seen.counts[arm] == len(xs) and state.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
+            assert ledger.seen.counts[arm] == len(xs) and ledger.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
             for k, end in enumerate((min(xs, default=math.inf), max(xs, default=-math.inf))):
-                assert state.far[k, 0, arm] == end
-                assert not xs or (int(state.far[k, 2, arm]), arm) in {(n, a) for n, a, told in self.naive.told if end in told}
-        assert list(state.open) == sorted(self.those("open", "waiting"))
-        assert state.waiting == len(self.those("waiting"))
-        assert sorted(n for n, one in state.open.items() if one.waiting) == sorted(self.those("waiting"))
+                assert ledger.far[k, 0, arm] == end
+                assert not xs or (int(ledger.far[k, 2, arm]), arm) in {(n, a) for n, a, told in self.naive.told if end in told}
+        assert list(ledger.open) == sorted(self.those("open", "waiting"))
+        assert ledger.waiting == len(self.those("waiting"))
+        assert sorted(n for n, one in ledger.open.items() if one.waiting) == sorted(self.those("waiting"))
         open_rounds = {n: self.naive.rounds[n].arms for n in self.those("open")}
         pending = [sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items()) for a in range(6)]
-        assert state.pending.tolist() == pending
+        assert ledger.pending.tolist() == pending
 
     @precondition(lambda self: hasattr(self, "study"))
     @rule()

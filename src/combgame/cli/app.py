@@ -10,9 +10,9 @@ import typer
 from ..errors import CombGameError
 from ..version import __version__
 from .campaign import app as campaign
+from .looking import app as study  # with the commands of `study.py`
 from .paper import app as paper
 from .plan import plan
-from .study import app as study
 
 app = typer.Typer(
     help="Find the best answer by playing sets of arms, in few plays, with a guarantee.",

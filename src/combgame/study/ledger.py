@@ -64,13 +64,11 @@ class Ledger:
 
     @classmethod
     def of(cls, d: int, events: Iterable[Event]) -> "Ledger":
-        """A whole ledger; values are added up once, when all that was retracted is known."""
+        """A whole ledger, for its records: values are not added up (`seen` and `far` stay empty), as `counting` says which to add."""
         made = cls(d, whole=True)
         made._adding = False
         for event in events:
             made.apply(event)
-        made._adding = True
-        made._add_up(list(range(d)))
         return made
 
     # ---- what it says
@@ -217,26 +215,24 @@ class Ledger:
     def on_retracted(self, event: Event, past: Past) -> Effect:
         """data: `arm`, if it is not a round that is retracted."""
         if self.shut is None:
-            self._become(type(self).of(self.pending.size, [*past(), event]))
+            self._become(type(self).of(self.pending.size, [*past(), event]), event)
             return Effect.CHANGE
         self._note("retracted")
-        number = event.round
+        number, arms = event.round, self._named(event)
         if number is None:
-            arms = [int(event.data["arm"])]
             for record in self.open.values():
                 self._untell(record, [arm for arm in arms if arm in record.told], event.seq)
             for record in self.shut.values():
                 record.again |= {arm for arm in arms if arm in record.told and record.told[arm].entry is not None}
         else:
             record = self.open.get(number) or self.shut[number]
-            arms = sorted(record.entered)
             if record.over and not record.outside:
                 self._reopen(record)
             self._untell(record, list(record.told), event.seq)
         theirs = [arm for other, arm, _ in self.outside if (other == number if number is not None else arm == arms[0])]
         self.withdrawn += theirs + [arm for arm in arms if arm not in theirs]
         self.outside = [one for one in self.outside if (one[0] != number if number is not None else one[1] != arms[0])]
-        self._add_up(arms)
+        self._add_up(arms, self)
         return Effect.CHANGE
 
     def on_extended(self, event: Event, past: Past) -> Effect:
@@ -271,6 +267,13 @@ class Ledger:
         if self.shut is not None:
             self.shut[record.number] = record
 
+    def _named(self, retraction: Event) -> list[int]:
+        """The arms that a retraction is about: of a round, those of which something was ever told. (Of a whole ledger.)"""
+        if retraction.round is None:
+            return [int(retraction.data["arm"])]
+        known = self.open.get(retraction.round) or (self.shut or {})[retraction.round]
+        return sorted(known.entered)
+
     def _reopen(self, record: Record) -> None:
         assert self.shut is not None
         del self.shut[record.number]
@@ -299,13 +302,14 @@ class Ledger:
                 self.seen.counts[arm] += n
             reach(self.far, arm, mean, n, number)
 
-    def _add_up(self, arms: list[int]) -> None:
+    def _add_up(self, arms: list[int], whole: "Ledger") -> None:
         """Add up some arms anew."""
-        for total in totals(self.seen):
-            total[arms] = 0.0
-        self.far[:, :, arms] = nothing_far(len(arms))
-        for number, arm, entry in self.counting(arms) if self._adding else ():
-            self._add(arm, entry, number)
+        if self._adding:
+            for total in totals(self.seen):
+                total[arms] = 0.0
+            self.far[:, :, arms] = nothing_far(len(arms))
+            for number, arm, entry in whole.counting(arms):
+                self._add(arm, entry, number)
 
     def _note(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
@@ -324,13 +328,11 @@ class Ledger:
         self.__dict__.update(plain)
         self.open = {one["number"]: Record.of(one) for one in plain["open"]}
 
-    def _become(self, other: "Ledger") -> None:
-        """Go on as another ledger of the same events; arrays stay where they are, because others look at them."""
-        self.__dict__.update({**other.plain(), "seal": self.seal, "open": other.open})
-        for mine, its in zip(
-            (*totals(self.seen), self.pending, self.far), (*totals(other.seen), other.pending, other.far), strict=True
-        ):
-            mine[...] = its
+    def _become(self, whole: "Ledger", retraction: Event) -> None:
+        """Go on as a whole ledger of the same events; arrays stay where they are, because others look at them."""
+        self.__dict__.update({**whole.plain(), "seal": self.seal, "open": whole.open})
+        self.pending[:] = whole.pending
+        self._add_up(whole._named(retraction), whole)
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:
