@@ -183,7 +183,7 @@ def large(folder: Path, rounds: int = 300) -> str:
             cells.append(
                 [label, place, *(f"{x:.1f}" for x in (statistics.median(asks), max(asks), statistics.median(tells), max(tells)))]
             )
-            study.close_storage()
+            study.close()
         syncs += sync_times(folder, rounds)
     told = f"Between these, {len(syncs):,} syncs of 4 kB took {statistics.median(syncs):.1f} ms, the slowest {max(syncs):.1f} ms.\n\n"
     return (

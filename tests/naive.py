@@ -514,6 +514,91 @@ def changes(events):
     return count
 
 
+# ---- what events say of the rounds of a study, each question answered from the whole history
+
+
+def values_of(event):
+    return {int(a): entry for a, entry in event.data.get("values", {}).items()}
+
+
+def counting(events):
+    """The values that were not retracted, as (round, arm, entry), in the order in which they came."""
+    kept = []
+    for event in events:
+        if event.kind == "retracted":
+            gone, arm = event.round, event.data.get("arm")
+            kept = [one for one in kept if (one[0] != gone if gone is not None else one[1] != arm)]
+        else:
+            kept += [(event.round, a, entry) for a, entry in values_of(event).items() if entry is not None]
+    return kept
+
+
+def look_up(events, number):
+    """How a round stands that has ended ("told", "given up", "observed"), what was told of it, and which arms may be told anew."""
+    events = [e for e in events if e.round == number or (e.round is None and e.kind == "retracted")]
+    first = next(e for e in events if e.round == number)
+    if first.kind == "observed":
+        gone = any(e.round == number and e.kind == "retracted" for e in events)
+        return "observed", {} if gone else values_of(first), set()
+    told, again, over, arms = {}, set(), False, first.data["arms"]
+    for event in events:
+        if event.round is None:
+            arm = event.data["arm"]
+            if not over:
+                told.pop(arm, None)
+            elif told.get(arm) is not None:
+                again.add(arm)
+        elif event.kind == "retracted":
+            told, again, over = {}, set(), False
+        else:
+            told.update(values_of(event))
+            again -= set(values_of(event))
+            ends = event.data.get("final") or event.data.get("retry") is False
+            over = bool(ends) or set(told) == set(arms)
+            if event.data.get("final") or (ends and told):
+                told = {**dict.fromkeys(arms), **told}
+    return "told" if told else "given up", told, again
+
+
+def rows(events, label, moment):
+    """The table of rounds and arms, written line by line and mended as the events come."""
+    found, over = {}, set()
+    for event in events:
+        own = found.setdefault(event.round, {}) if event.round is not None else {}
+        if event.kind in ("asked", "observed"):
+            for arm in event.data["arms"] if event.kind == "asked" else values_of(event):
+                blank = dict.fromkeys(("state", "n", "mean", "client", "asked", "observed", "told"))
+                row = own.setdefault(arm, {"round": event.round, "arm": label(arm), **blank, "n": 0, "stands": False})
+                row["client"], row[event.kind] = event.client, moment(event.at)
+                row["state"] = row["state"] if row["told"] else "open"
+        for arm, entry in values_of(event).items():
+            xs = [] if entry is None else entry if isinstance(entry, list) else [entry]
+            xs = [(x["mean"], x["n"]) if isinstance(x, dict) else (x, 1) for x in xs]
+            n = sum(k for _, k in xs)
+            mean = sum(x * k for x, k in xs) / n if n else None
+            own[arm].update(state=event.kind if n else "missing", n=n, mean=mean, told=moment(event.at), stands=True)
+        if event.kind == "retracted":
+            arm = event.data.get("arm")
+            gone = [row for row in own.values() if row["stands"]]
+            if arm is not None:  # what is missing in a round that has ended is not a value of the arm
+                theirs = [(number, rows[arm]) for number, rows in found.items() if arm in rows]
+                gone = [row for number, row in theirs if row["told"] and (row["n"] or number not in over)]
+            for row in gone:
+                row.update(state="retracted", n=0, mean=None, told=None, stands=False)
+            over -= {event.round}
+        elif event.kind == "failed" or event.data.get("final"):
+            for row in own.values():
+                if row["told"] is None:
+                    row["state"] = "failed" if event.kind == "failed" else "missing"
+        ends = event.data.get("final") or event.data.get("retry") is False
+        if (ends and any(row["stands"] for row in own.values())) or event.data.get("final"):
+            for row in own.values():
+                row["stands"] = True
+        if event.kind == "observed" or ends or (event.kind == "told" and all(row["stands"] for row in own.values())):
+            over.add(event.round)
+    return [{key: x for key, x in row.items() if key != "stands"} for own in found.values() for row in own.values()]
+
+
 # ---- the same to 50 digits or more: floats are taken at their word, however wild they are
 
 HIGH = decimal.Context(prec=90, Emax=10**15, Emin=-(10**15))

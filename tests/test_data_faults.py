@@ -204,7 +204,7 @@ def lab(tmp_path):
     study.copy(tmp_path / "older.db")
     rounds(study, 5)
     yield study, path
-    study.close_storage()
+    study.close()
 
 
 def copied_over(path):
@@ -312,7 +312,7 @@ def test_another_folder_does_not_matter(tmp_path, monkeypatch):
         rounds(study, 1)
         monkeypatch.chdir(tmp_path / "elsewhere")
         assert rounds(study, 1) == [2]
-        study.close_storage()
+        study.close()
         assert rounds(study, 1) == [3]
     assert not list(Path().glob("*"))
 
@@ -401,7 +401,7 @@ def test_whoever_closes_a_file_puts_what_was_told_into_it(tmp_path):
     with cg.Study(HARD, storage=f"sqlite:///{path}", client="me") as study, cg.Study.open(f"sqlite:///{path}") as other:
         other.status
         rounds(study, 3)
-        study.close_storage()
+        study.close()
         assert path.with_name("lab.db-wal").exists()
         shutil.copy(path, tmp_path / "copy.db")
         with cg.Study.open(f"sqlite:///{tmp_path}/copy.db") as copy:

@@ -10,12 +10,12 @@ import pytest
 import combgame as cg
 from combgame.stopping.names import make_stopping
 from combgame.storage.events import Event
-from combgame.study.fold import Fold
+from combgame.study.advisor import Advisor
 from combgame.study.retractions import spent
-from combgame.study.setting import check_setting
+from combgame.study.settings import check_setting
 from combgame.study.snapshot import dump, load
 
-from .test_study import HARD, UNKNOWN, fold_of
+from .test_study import HARD, UNKNOWN, advisor_of
 from .test_study_cli import lab  # noqa: F401  (a fixture)
 
 PAIR = cg.Problem(cg.Listed([[0, 1]], 2), cg.Arms(2), cg.Gaussian(1.0))  # every round shows both arms
@@ -34,22 +34,22 @@ def test_what_is_spent_after_retractions_adds_up_to_half_of_delta():
 def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
     """Two arms tied to 1e-6, all retracted up to 20 times: on a schedule, or whenever the worse arm does not lead. None: no certificate."""
     rng, events = np.random.default_rng(seed), []
-    fold = Fold(check_setting(PAIR, "uniform", 0.2, "mixture", 0, 0.0, 0, None, None), "python")
+    advisor = Advisor(check_setting(PAIR, "uniform", 0.2, "mixture", 0, 0.0, 0, None, None), "python")
 
     def add(kind, number=None, **data):
         event = Event(len(events) + 1, kind, 0.0, number, None, "by the schedule", data)
-        fold.apply(event, lambda: events, chosen=True)
+        advisor.apply(event, lambda: events, chosen=True)
         events.append(event)
 
     for stage in range(stages):
         for look in range(looks):
-            n, number = 2 * 2**look, fold.state.last + 1
+            n, number = 2 * 2**look, advisor.ledger.last + 1
             means = {str(a): {"mean": float(1e-6 * a + rng.standard_normal() / math.sqrt(n)), "n": n} for a in (0, 1)}
             add("asked", number, arms=[0, 1])
             add("told", number, values=means, final=True)
-            if fold.ended is not None:
-                return stage, tuple(fold.ended["answer"])
-            if hopes and fold.told.view.best[0] < 0.5:
+            if advisor.ended is not None:
+                return stage, tuple(advisor.ended["answer"])
+            if hopes and advisor.told.view.best[0] < 0.5:
                 break
         for arm in (0, 1):
             add("retracted", arm=arm)
@@ -89,7 +89,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks():
 def test_a_heuristic_threshold_promises_nothing_after_a_retraction_either():
     study = cg.Study(TWO, 0.05, threshold="stylised")
     study.retract(study.observe({"old": 3.0}), "mistyped")
-    study.close("enough")
+    study.stop("enough")
     assert "judged at delta = 0.0083" in study.decision.sentence and "with probability at most" not in str(study.decision)
 
 
@@ -140,17 +140,17 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
         study.tell(todo, {a: float(rng.normal(0.0 if a else 3.0)) for a in todo.arms})
     for number in (1, 2, 3):
         study.retract(number, "wrong plate")
-    fold = fold_of(study)
+    advisor = advisor_of(study)
     other = cg.Study(problem, 0.1 / 20, threshold=threshold)
     for event in study.events()[1:]:
         if event.kind == "told" and event.round > 3:
             other.observe(event.data["values"] and {int(a): x for a, x in event.data["values"].items()})
-    twin = fold_of(other)
-    t = int(fold.state.seen.clock[0])
-    assert fold.told.game.judge.level(t, 0) == twin.told.game.judge.level(t, 0)
+    twin = advisor_of(other)
+    t = int(advisor.ledger.seen.clock[0])
+    assert advisor.told.game.judge.level(t, 0) == twin.told.game.judge.level(t, 0)
     alone = make_stopping(threshold, problem, [0.1 / 20])
-    assert fold.stopping.threshold.level(t, 0) == alone.threshold.level(t, 0)
-    assert fold.told.view.evidence[0] == pytest.approx(twin.told.view.evidence[0], rel=1e-9)
+    assert advisor.stopping.threshold.level(t, 0) == alone.threshold.level(t, 0)
+    assert advisor.told.view.evidence[0] == pytest.approx(twin.told.view.evidence[0], rel=1e-9)
 
 
 def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
@@ -160,7 +160,7 @@ def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
     study.retract(slip, "typed the date")
     todo = study.ask()
     study.tell(todo, {0: (0.0, 40), 1: (1.0, 40)})
-    study.close("enough")
+    study.stop("enough")
     decision = study.decision
     assert math.log(1.0 - decision.confidence) == pytest.approx(math.log(6.0) - decision.evidence, abs=1e-6)
 
@@ -173,15 +173,15 @@ def test_a_snapshot_and_a_replay_are_judged_as_the_study_was(problem):
         study.tell(todo, {a: float(rng.normal(0.1 * a)) for a in todo.arms})
         if step in (9, 14):
             study.retract(todo, "wrong plate")
-    fold, setting = fold_of(study), study._setting
-    copy, again = load(setting, "python", (0, dump(fold))), Fold(setting, "python")
+    advisor, setting = advisor_of(study), study._setting
+    copy, again = load(setting, "python", (0, dump(advisor))), Advisor(setting, "python")
     events = study.events()
     for k, event in enumerate(events):
         again.apply(event, lambda k=k: events[:k])
-    assert fold.changes == 2 and not again.differences
+    assert advisor.changes == 2 and not again.differences
     for one in (copy, again):
-        assert one.facts("running") == fold.facts("running") and one.delta == 1e-3 / 12
-    assert [one.choose() for one in (copy, again)] == [fold.choose()] * 2
+        assert one.facts("running") == advisor.facts("running") and one.delta == 1e-3 / 12
+    assert [one.choose() for one in (copy, again)] == [advisor.choose()] * 2
 
 
 def test_retractions_on_the_command_line(lab, tmp_path):  # noqa: F811

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import combgame as cg
 from combgame.presets import PRESETS
 from combgame.simulate.bench import make_bench
+from combgame.study.advisor import Advisor
 from combgame.study.decision import decide
-from combgame.study.fold import Fold
 from combgame.study.snapshot import dump, load
 
 from . import naive
@@ -33,9 +33,9 @@ def measure(round, rng, means=MEANS, sigma=0.1):
     return {a: means[a] + sigma * rng.standard_normal() for a in round.left}
 
 
-def fold_of(study):
-    with study._session.reading() as fold:
-        return fold
+def advisor_of(study):
+    with study._session.reading() as (advisor, _):
+        return advisor
 
 
 # ---- the experiment
@@ -64,14 +64,14 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     means = [0.9, 0.5, 0.3, 0.3, 0.2, 0.1][: problem.d]
     bench = make_bench(problem, means, name, 0.2, threshold, 7, 150, "python")
     study, game = cg.Study(problem, 0.2, name, threshold, seed=7, max_rounds=150), problem.game()
-    rng, path = fold_of(study).rng, []
+    rng, path = advisor_of(study).rng, []
 
-    numbers = fold_of(study).numbers  # the run draws in the order of its own numbers
+    numbers = advisor_of(study).numbers  # the run draws in the order of its own numbers
     assert numbers.order.tolist() == bench.numbers(0).order.tolist()
 
     def look():
-        fold = fold_of(study)
-        path.append([*(x.tolist() for x in fold.state.seen), fold.told.view.evidence[0], fold.told.view.rival.tolist()])
+        advisor = advisor_of(study)
+        path.append([*(x.tolist() for x in advisor.ledger.seen), advisor.told.view.evidence[0], advisor.told.view.rival.tolist()])
 
     look()
     while not study.done:
@@ -131,7 +131,7 @@ def test_an_arm_whose_values_went_missing_is_wanted_again(name):
             values[3], lost = math.nan, lost + 1
         study.tell(todo, values)
         assert todo.id < 3000
-    assert lost == 5 and fold_of(study).state.seen.counts[3] > 0 and "5 values are missing" in str(study.decision)
+    assert lost == 5 and advisor_of(study).ledger.seen.counts[3] > 0 and "5 values are missing" in str(study.decision)
 
 
 def test_when_every_round_fails_the_rule_goes_on():
@@ -164,7 +164,7 @@ def test_both_engines_ask_the_same():
         for _ in range(60):
             todo = study.ask()
             study.tell(todo, {a: rng.normal(0.5 - 0.02 * a, 0.1) for a in todo.arms})
-        asked.append(([event.data for event in study.events()[1:]], fold_of(study).told.view.evidence[0]))
+        asked.append(([event.data for event in study.events()[1:]], advisor_of(study).told.view.evidence[0]))
     assert asked[0] == asked[1]
 
 
@@ -184,7 +184,7 @@ def test_a_client_that_asks_again_gets_its_rounds_back_first():
 def test_a_lease_that_ends_is_given_to_somebody_else(monkeypatch):
     time = [1000.0]
     monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
-    monkeypatch.setattr("combgame.study.looking.now", lambda: time[0])
+    monkeypatch.setattr("combgame.study.queries.now", lambda: time[0])
     study = cg.Study(PROBLEM)
     first = study.ask(client="me", lease=60)
     assert first.until == 1060.0 and study.ask(client="you", lease=60).id == 2
@@ -220,12 +220,12 @@ def test_values_come_in_many_shapes():
     study = cg.Study(PROBLEM)
     todo = study.ask()
     study.tell(todo, {NAMES[todo.arms[0]]: [1.0, 2.0, math.nan], todo.arms[1]: (0.5, 4)})
-    seen = fold_of(study).state.seen
+    seen = advisor_of(study).ledger.seen
     assert seen.counts[list(todo.arms)].tolist() == [2.0, 4.0] and seen.sums[list(todo.arms)].tolist() == [3.0, 2.0]
     pandas = pytest.importorskip("pandas")
     todo = study.ask()
     study.tell(todo, pandas.Series([np.float32(1.0), None], index=list(todo.names)))
-    assert fold_of(study).state.notes == {"averaged": 1, "missing": 1}
+    assert advisor_of(study).ledger.notes == {"averaged": 1, "missing": 1}
 
 
 def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
@@ -243,10 +243,10 @@ def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
         study.tell(todo, {two: 0.1})
     assert len(study.events()) == 4 and study.pending == []
     study.retract(todo, "misread")
-    assert [r.left for r in study.pending] == [todo.arms] and fold_of(study).state.seen.counts.sum() == 0
+    assert [r.left for r in study.pending] == [todo.arms] and advisor_of(study).ledger.seen.counts.sum() == 0
     study.tell(todo, {one: 0.6, two: 0.1})
-    assert fold_of(study).state.seen.sums[[one, two]].tolist() == [0.6, 0.1]
-    assert fold_of(study).state.told == 1 and fold_of(study).state.pending.sum() == 0
+    assert advisor_of(study).ledger.seen.sums[[one, two]].tolist() == [0.6, 0.1]
+    assert advisor_of(study).ledger.told == 1 and advisor_of(study).ledger.pending.sum() == 0
 
 
 REFUSED = [
@@ -311,7 +311,7 @@ def test_a_share_of_coins_is_a_whole_number_of_them():
         (lambda s: s.ask(0), "ask: n"),
         (lambda s: s.ask(lease=-1), "lease = -1"),
         (lambda s: s.ask(client=""), "client = ''"),
-        (lambda s: s.close(""), "says why"),
+        (lambda s: s.stop(""), "says why"),
         (lambda s: s.tell_many({1.0: {}}), "round = 1.0"),
         (lambda s: s.tell_many([(1, {}), (1, {})]), "round 1 is given twice"),
         (lambda s: s.tell_many([1, 2]), r"tell_many: told = \[1, 2\] must be values by round"),
@@ -362,13 +362,13 @@ def test_retracting_leaves_no_rounding_behind():
     study.tell(first, dict.fromkeys(first.arms, 0.3))
     number = study.observe({first.arms[0]: 2e7}, reason="a slip of the finger")
     study.retract(number, "typed the date")
-    assert fold_of(study).state.seen.sums[first.arms[0]] == 0.3
+    assert advisor_of(study).ledger.seen.sums[first.arms[0]] == 0.3
     with pytest.raises(cg.StudyError, match="nothing to retract"):
         study.retract(number, "again")
     with pytest.raises(cg.StudyError, match="data from outside"):
         study.tell(number, {})
     study.retract(arm="ann", reason="contaminated")
-    assert fold_of(study).state.seen.counts.tolist() == [0, 1, 0, 0, 0]
+    assert advisor_of(study).ledger.seen.counts.tolist() == [0, 1, 0, 0, 0]
 
 
 def test_a_retraction_after_the_decision_opens_the_study_again():
@@ -405,7 +405,7 @@ def test_what_touches_the_guarantee_is_in_the_assumptions():
     study.observe({0: [0.5, 0.4]})
     study.tell(third, dict.fromkeys(third.arms, 0.1))
     study.retract(third, "wrong well")
-    study.close("out of money")
+    study.stop("out of money")
     found = str(study.decision)
     for words in (
         "1 round failed",
@@ -456,11 +456,11 @@ def test_only_what_was_told_counts_for_stopping(threshold):
         values = measure(here, rng, np.arange(6.0), 1.0)
         one.tell(here, values)
         other.observe(values)
-    a, b = fold_of(one), fold_of(other)
-    assert a.state.pending.sum() == 100 and b.state.pending.sum() == 0
+    a, b = advisor_of(one), advisor_of(other)
+    assert a.ledger.pending.sum() == 100 and b.ledger.pending.sum() == 0
     for what in ("evidence", "best", "rival"):
         assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
-    assert one.status.threshold == other.status.threshold and a.state.seen.counts.sum() == 20
+    assert one.status.threshold == other.status.threshold and a.ledger.seen.counts.sum() == 20
 
 
 # ---- stopping without a certificate
@@ -504,7 +504,7 @@ def test_a_heuristic_confidence_is_called_so(threshold, proved):
 def test_a_deadline_ends_the_asking(monkeypatch):
     study = cg.Study(PROBLEM, deadline="2999-01-01T00:00")
     todo = study.ask()
-    monkeypatch.setattr("combgame.study.looking.now", lambda: 4e10)
+    monkeypatch.setattr("combgame.study.queries.now", lambda: 4e10)
     monkeypatch.setattr("combgame.study.session.now", lambda: 4e10)
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
@@ -516,7 +516,7 @@ def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), deadline="2999-01-01T00:00")
     one, two = study.ask(2)
     study.tell(one, {0: 0.0})
-    monkeypatch.setattr("combgame.study.looking.now", lambda: 4e10)
+    monkeypatch.setattr("combgame.study.queries.now", lambda: 4e10)
     assert study.decision.why == "deadline" and "may yet certify" in study.decision.sentence
     assert "1 value was still out when it stopped" in str(study.decision)
     study.tell(two, {1: 50.0})
@@ -558,7 +558,7 @@ def test_a_budget_can_be_extended_before_and_after_it_is_spent():
 
 def test_a_deadline_can_be_extended_and_lifted(monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("combgame.study.looking.now", lambda: clock[0])
+    monkeypatch.setattr("combgame.study.queries.now", lambda: clock[0])
     monkeypatch.setattr("combgame.study.session.now", lambda: clock[0])
     study = cg.Study(PROBLEM, deadline=200.0, max_rounds=7)
     clock[0] = 300.0
@@ -588,16 +588,16 @@ def test_a_deadline_can_be_extended_and_lifted(monkeypatch):
             study.extend(**bad, reason="more")
     with pytest.raises(cg.InputError, match="reason"):
         study.extend(10, reason=" ")
-    study.close("enough")
+    study.stop("enough")
     with pytest.raises(cg.StudyError, match=r"has ended \(by hand\)"):
         study.extend(deadline=math.inf, reason="more")
 
 
-def test_a_study_that_was_closed_by_hand_stays_closed():
+def test_a_study_that_was_stopped_by_hand_stays_so():
     study = cg.Study(PROBLEM)
     todo = study.ask()
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
-    study.close("out of money")
+    study.stop("out of money")
     assert "may yet" not in study.decision.sentence
     study.retract(todo, "wrong plate")
     assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
@@ -614,7 +614,7 @@ def test_the_status_of_a_study_that_has_stopped_is_of_then():
     assert (after.leader, after.evidence, after.late) == (before.leader, before.evidence, 2)
     assert after.rivals == before.rivals[:1] and "later        2 results: stored, but not part of this" in str(after)
     assert after.rivals[0].evidence == after.evidence and "against c" in study.decision.sentence and before.late == 0
-    study.close_storage()
+    study.close()
 
 
 def test_rounds_that_are_told_together_are_judged_together():
@@ -625,7 +625,7 @@ def test_rounds_that_are_told_together_are_judged_together():
         assert [one.arms for one in study.ask(4)] == [(0,), (1,), (0,), (1,)]
     for number, said in values.items():
         apart.tell(number, said)
-    assert (apart.decision.rounds, fold_of(apart).late) == (2, 2)
+    assert (apart.decision.rounds, advisor_of(apart).late) == (2, 2)
     called = []
     whole._calls = (None, called.append, called.append)
     whole.tell_many({**values, 4: {}}, final=False)
@@ -635,15 +635,15 @@ def test_rounds_that_are_told_together_are_judged_together():
     study.ask(4)
     study.tell_many(values)
     decision = study.decision
-    assert decision.certified and (decision.rounds, decision.values, fold_of(study).late) == (4, 4, 0)
+    assert decision.certified and (decision.rounds, decision.values, advisor_of(study).late) == (4, 4, 0)
     assert "still out" not in str(decision) and "came after" not in str(decision)
     assert [one.data.get("more", False) for one in study.events() if one.kind == "told"] == [True, True, True, False]
     assert [one["rounds"] for one in study.history()] == [4] and study.replay().same
-    again = Fold(study._setting, "auto")
+    again = Advisor(study._setting, "auto")
     for k, event in enumerate(study.events()):
         again.apply(event, lambda k=k: study.events()[:k])
-    again.state.seal = fold_of(study).state.seal
-    assert dump(again) == dump(fold_of(study)) and decide(again, again.ended) == decision
+    again.ledger.seal = advisor_of(study).ledger.seal
+    assert dump(again) == dump(advisor_of(study)) and decide(again, again.ended) == decision
 
 
 def test_rounds_may_be_told_as_pairs():
@@ -665,17 +665,17 @@ def test_the_status_has_the_settings():
     assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
 
 
-def test_a_certified_study_cannot_be_closed():
+def test_a_certified_study_cannot_be_stopped():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
     number = study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
     events = len(study.events())
-    with pytest.raises(cg.StudyError, match=r"close: study 'study' is certified; there is nothing to close\."):
-        study.close("the end of the year")
+    with pytest.raises(cg.StudyError, match=r"stop: study 'study' is certified; there is nothing to stop\."):
+        study.stop("the end of the year")
     assert len(study.events()) == events
     study.retract(number, "mistyped")
     assert study.state == "running"
-    study.close("enough")
-    study.close("really")
+    study.stop("enough")
+    study.stop("really")
     assert study.state == "by hand"
 
 
@@ -687,7 +687,7 @@ def test_an_arm_told_anew_is_noted_like_any_other():
     study.tell(todo, {0: (1.0, 4)})
     study.retract(arm=1, reason="contaminated")
     study.tell(todo, {1: None})
-    study.close("enough")
+    study.stop("enough")
     assert "1 entry was told as means" in str(study.decision) and "1 value is missing" in str(study.decision)
     assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
 
@@ -702,7 +702,7 @@ def test_which_rounds_are_spent():
     study.retract(spoilt, "spoilt")
     study.fail(spoilt, "spoilt", retry=False)
     assert study.status.rounds == 3 and "spent        3 rounds, 2 values" in str(study.status)
-    study.close("enough")
+    study.stop("enough")
     assert study.decision.rounds == 3
 
 
@@ -711,7 +711,7 @@ def test_min_pulls_come_first():
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: 5.0 if a == 2 else 0.0 for a in todo.arms})
-    assert study.decision.answer == (2,) and fold_of(study).state.seen.counts.tolist() == [4, 4, 4]
+    assert study.decision.answer == (2,) and advisor_of(study).ledger.seen.counts.tolist() == [4, 4, 4]
 
 
 def test_the_forecast_is_hidden_until_there_is_something_to_say_and_then_about_right():
@@ -794,7 +794,7 @@ def test_threads_share_a_study():
         one.start()
     for one in threads:
         one.join()
-    assert sorted(given) == list(range(1, 81)) and fold_of(study).state.seen.counts.sum() == 160
+    assert sorted(given) == list(range(1, 81)) and advisor_of(study).ledger.seen.counts.sum() == 160
     assert study.replay().same
 
 
@@ -828,7 +828,7 @@ def test_what_could_not_be_stored_has_not_happened(name, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr("combgame.storage.memory.Memory.append", full)
-        for act in (lambda: study.ask(3), lambda: study.observe({0: 1.0}), lambda: study.close("enough")):
+        for act in (lambda: study.ask(3), lambda: study.observe({0: 1.0}), lambda: study.stop("enough")):
             with pytest.raises(cg.StoreError, match="full"):
                 act()
     assert not study.done and len(study.events()) == 9
@@ -845,10 +845,10 @@ def test_a_snapshot_is_the_fold(name):
         todo = study.ask()
         study.tell(todo, measure(todo, rng, np.zeros(6), 1.0))
     study.ask(3)
-    fold = fold_of(study)
-    other = load(study._setting, "auto", (fold.state.seq, dump(fold)))
-    assert dump(other) == dump(fold)
-    assert [other.choose() for _ in range(5)] == [fold.choose() for _ in range(5)]
+    advisor = advisor_of(study)
+    other = load(study._setting, "auto", (advisor.ledger.seq, dump(advisor)))
+    assert dump(other) == dump(advisor)
+    assert [other.choose() for _ in range(5)] == [advisor.choose() for _ in range(5)]
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
@@ -857,12 +857,12 @@ def test_a_snapshot_keeps_the_end(by_hand):
     study.ask(3)
     study.tell(1, {0: 0.0})
     if by_hand:
-        study.close("enough")
+        study.stop("enough")
     study.tell(2, {1: 50.0})
     study.observe({0: 1.0})
-    fold = fold_of(study)
-    other = load(study._setting, "auto", (fold.state.seq, dump(fold)))
-    assert fold.ended is not None and other.ended == fold.ended and other.late == fold.late == 1 + by_hand
+    advisor = advisor_of(study)
+    other = load(study._setting, "auto", (advisor.ledger.seq, dump(advisor)))
+    assert advisor.ended is not None and other.ended == advisor.ended and other.late == advisor.late == 1 + by_hand
     assert decide(other, other.ended) == study.decision
 
 
@@ -874,7 +874,7 @@ def test_the_clocks():
     level = study._setting.stopping.threshold.level
     assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
     study.ask(6)
-    assert fold_of(study).plan.seen.clock[0] == 6  # before the last of them
+    assert advisor_of(study).plan.seen.clock[0] == 6  # before the last of them
 
 
 # ---- any order of anything, against a naive model
@@ -1051,29 +1051,29 @@ class Machine(RuleBasedStateMachine):
     def everything_told_is_there(self):
         if not hasattr(self, "study"):
             return
-        state = fold_of(self.study).state
+        ledger = advisor_of(self.study).ledger
         for arm in range(6):
             xs = self.naive.mean(arm)
-            assert state.seen.counts[arm] == len(xs) and state.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
+            assert ledger.seen.counts[arm] == len(xs) and ledger.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
             for k, end in enumerate((min(xs, default=math.inf), max(xs, default=-math.inf))):
-                assert state.far[k, 0, arm] == end
-                assert not xs or (int(state.far[k, 2, arm]), arm) in {(n, a) for n, a, told in self.naive.told if end in told}
-        assert list(state.open) == sorted(self.those("open", "waiting"))
-        assert state.waiting == len(self.those("waiting"))
-        assert sorted(n for n, one in state.open.items() if one.waiting) == sorted(self.those("waiting"))
+                assert ledger.far[k, 0, arm] == end
+                assert not xs or (int(ledger.far[k, 2, arm]), arm) in {(n, a) for n, a, told in self.naive.told if end in told}
+        assert list(ledger.open) == sorted(self.those("open", "waiting"))
+        assert ledger.waiting == len(self.those("waiting"))
+        assert sorted(n for n, one in ledger.open.items() if one.waiting) == sorted(self.those("waiting"))
         open_rounds = {n: self.naive.rounds[n].arms for n in self.those("open")}
         pending = [sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items()) for a in range(6)]
-        assert state.pending.tolist() == pending
+        assert ledger.pending.tolist() == pending
 
     @precondition(lambda self: hasattr(self, "study"))
     @rule()
     def replaying_changes_nothing(self):
         assert self.study.replay().same
-        assert fold_of(self.study).changes == naive.changes(self.study.events())
+        assert advisor_of(self.study).changes == naive.changes(self.study.events())
 
     def teardown(self):
         if hasattr(self, "study"):
-            self.study.close_storage()
+            self.study.close()
 
 
 def test_any_order_of_anything_agrees_with_a_naive_model():

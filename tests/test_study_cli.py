@@ -67,7 +67,7 @@ def test_more_rounds_and_more_time_on_the_command_line(lab):
     code, told = lab("status")
     assert code == 4 and "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
     assert lab("extend", "--max-rounds", "1", "--reason", "less") == (
-        2, "extend: --max-rounds 1 is not more than 2, which it has; give more, or `combgame study close` it.",
+        2, "extend: --max-rounds 1 is not more than 2, which it has; give more, or `combgame study stop` it.",
     )  # fmt: skip
     assert lab("extend", "--max-rounds", "many", "--reason", "more")[0] == 2
     code, told = lab("extend", "--max-rounds", "4", "--deadline", "none", "--reason", "a grant", "--json")
@@ -133,7 +133,7 @@ def test_a_head_that_was_noted_is_checked_on_the_command_line(lab):
     assert f"last event   {head}\n" in lab("status")[1] and head.startswith("4:")
     code, text = lab("replay", "--head", head)
     assert code == 0 and text.endswith(f"Event {head} is there.\n") and json.loads(lab("replay", "--json")[1])["head"] == head
-    code, text = lab("close", "-r", "enough")
+    code, text = lab("stop", "-r", "enough")
     assert "note it; `combgame study replay --head ...` says whether the record still has it" in text
     code, text = lab("replay", "--head", "nonsense")
     assert code == 2 and text.startswith("--head nonsense must be a number and a seal")
@@ -283,7 +283,7 @@ def test_other_commands(lab):
     assert lab("export", "--level", "arm", "--out", "arms.csv")[0] == 0 and "ann,2,0.55" in Path("arms.csv").read_text()
     assert lab("export", "--out", "all.json")[0] == 0 and json.loads(Path("all.json").read_text())["name"] == "study"
     assert json.loads(lab("export", "--json")[1])["events"][0]["kind"] == "created"
-    code, text = lab("close", "-r", "out of plates")
+    code, text = lab("stop", "-r", "out of plates")
     assert code == 0 and "Not certified" in text and lab("ask")[0] == 4 and lab("status")[0] == 4
 
 
@@ -390,7 +390,7 @@ def test_sentences_name_commands_not_python(lab):
     assert "extend: give --max-rounds ..., or --deadline ..., or both." in lab("extend", "-r", "why")[1]
     assert "has no --max-rounds, so" in lab("extend", "-r", "why", "--max-rounds", 9)[1]
     assert json.loads(lab("replay", "--json")[1])["sentence"].startswith("3 events, 1 round: every")
-    assert "it was closed by hand (the project ended) after 1 round and" in lab("close", "-r", "the project ended")[1]
+    assert "it was stopped by hand (the project ended) after 1 round and" in lab("stop", "-r", "the project ended")[1]
     assert "`combgame study status` says" in lab("ask")[1] and "below is how sure it is" in lab("status")[1]
 
 

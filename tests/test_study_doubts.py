@@ -118,7 +118,7 @@ def test_data_from_outside_are_observed_anew():
     assert one.outside and str(one).startswith(f"Data from outside, number {bad}, arm 0: 1000")
     assert str(one).endswith(f"retract({bad}, reason), and observe it anew.")
     study.retract(bad, "a point was lost")
-    study.close("enough")
+    study.stop("enough")
     assert "3 values were measured outside the study" in str(study.decision)
     study.retract(arm=0, reason="contaminated")
     assert "measured outside" not in str(study.decision)

@@ -19,7 +19,7 @@ from combgame.storage import connections, tables
 from combgame.storage.events import Event, compact, seal
 from combgame.study import session
 
-from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, fold_of, measure
+from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, advisor_of, measure
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +64,7 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
         def study():
             if reopen or not kept:
                 if kept:
-                    kept.pop().close_storage()
+                    kept.pop().close()
                 kept.append(cg.Study(HARD, 0.1, rule, seed=5, if_exists="resume", client="me", max_rounds=7, **where))
             return kept[-1]
 
@@ -84,7 +84,7 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
     one, other = run(False), run(True, storage=url)
     assert asked(one) == asked(other) and len(asked(one)) > 20
     assert other.replay().same and other.status.evidence == one.status.evidence
-    other.close_storage()
+    other.close()
 
 
 def test_a_resumed_study_must_be_the_same(url):
@@ -156,7 +156,7 @@ def test_what_is_accepted_can_be_read_again(url):
 
 def test_a_study_that_is_opened_calls_back_too(url):
     heard = []
-    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close_storage()
+    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close()
     with cg.Study.open(url, on_asked=heard.append, on_told=heard.append, on_certified=heard.append) as study:
         one, two = study.ask(2)
         study.tell_many({one: {0: 0.0}, two: {1: 50.0}})
@@ -175,7 +175,7 @@ def test_a_snapshot_that_does_not_fit_is_not_used(url, often, monkeypatch):
     with cg.Study(HARD, storage=url) as study:
         for one in study.ask(8):
             study.tell(one, dict.fromkeys(one.arms, 0.5))
-        expected, loaded = fold_of(study).choose(), []
+        expected, loaded = advisor_of(study).choose(), []
     usual = session.load
     monkeypatch.setattr(session, "load", lambda setting, engine, kept: loaded.append(kept) or usual(setting, engine, kept))
     with cg.Study.open(url) as study:
@@ -196,7 +196,7 @@ def test_any_order_of_anything_with_reopening(url, often):
             return cg.Study(HARD, **self.settings)
 
         def reopen_study(self):
-            self.study.close_storage()
+            self.study.close()
             return cg.Study(HARD, if_exists="resume", **self.settings)
 
     run_state_machine_as_test(Stored, settings=settings(max_examples=8, stateful_step_count=25, report_multiple_bugs=False))
@@ -299,7 +299,7 @@ def check(study, heard):
     for one in told.values():
         for arm in one.data["values"]:
             counts[int(arm)] += 1
-    assert fold_of(study).state.seen.counts.tolist() == counts.tolist()
+    assert advisor_of(study).ledger.seen.counts.tolist() == counts.tolist()
     assert sorted(one.id for one in study.pending) == sorted(set(asked) - set(told))
     return asked, told
 
@@ -384,7 +384,7 @@ def eight_rounds(url):
 def test_a_snapshot_of_other_events_is_not_used(url, often):
     """The events are what counts: a snapshot that is ahead of them, or beside them, is passed over."""
     with eight_rounds(url) as study:
-        assert fold_of(study).state.seq == 17
+        assert advisor_of(study).ledger.seq == 17
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
     with cg.Study.open(url) as study:
         assert study.status.rounds == 1 and study.ask().id == 9 and study.replay().same
@@ -472,7 +472,7 @@ def test_what_is_told_is_on_disk_before_it_is_acknowledged(tmp_path):
     with study._session.storage._connect().connect() as connection:
         pragmas = [connection.exec_driver_sql(f"PRAGMA {word}").scalar() for word in ("journal_mode", "synchronous")]
     assert pragmas == ["wal", 2]
-    study.close_storage()
+    study.close()
 
 
 # ---- another history under the same name
@@ -546,7 +546,7 @@ def test_a_study_without_a_first_event_is_said(url):
 def test_a_head_that_was_noted_shows_whether_events_were_removed(url, often):
     with eight_rounds(url) as study:
         before = study.status.head
-        study.close("enough")
+        study.stop("enough")
         head = study.status.head
         number, last = head.split(":")
         assert (before.split(":")[0], number, len(last)) == ("17", "18", 16)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import CombGameError
-from .study import DIFFERS, AsJson, Name, Where, app, in_shell, leave, names_in, opened, put
+from .study import DIFFERS, AsJson, Name, Where, app, in_shell, leave, looked, names_in, opened, put
 
 __all__ = ["app"]
 
@@ -24,7 +24,7 @@ def status(
     with opened(storage, name) as study:
         before = None
         while True:
-            now, decision = study.status, study.decision
+            now, decision = looked(study)
             if now != before:
                 told = {**now.to_dict(), "decision": None if decision is None else decision.to_dict()}
                 text = str(now).replace("`decision` says", "below is")
@@ -48,14 +48,12 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """The study as a table (CSV), or all of it (JSON)."""
-    from ..study import export as exporting
-
-    with opened(storage, name) as study:
+    with opened(storage, name) as study, study.moment(history=True) as now:
         if out is not None:
-            exporting.export(study, out, level, form)
+            now.export(out, level, form)
             put({"out": str(out)}, f"wrote {out}.", as_json)
         else:
-            typer.echo(exporting.export(study, None, level, form or ("json" if as_json else "csv")).rstrip("\n"))
+            typer.echo(now.export(None, level, form or ("json" if as_json else "csv")).rstrip("\n"))
 
 
 @app.command()

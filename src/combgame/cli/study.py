@@ -1,4 +1,4 @@
-"""combgame study create | ask | tell | observe | fail | retract | extend | close | status | export | plot | replay | copy | list."""
+"""combgame study create | ask | tell | observe | fail | retract | extend | stop | status | export | plot | replay | copy | list."""
 
 import json
 import math
@@ -13,9 +13,9 @@ import typer
 
 from ..errors import CombGameError, InputError, StoreError
 from ..report.words import count
+from ..study.entries import pulls
 from ..study.retractions import judged
 from ..study.sheet import read_sheet, write_sheet
-from ..study.values import pulls
 
 app = typer.Typer(
     help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as told, 2 refused (the sentence says why), "
@@ -62,7 +62,7 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"\bobserve\(\)", "`combgame study observe`"),
     (r"\bextend\(max_rounds=\.\.\., reason\)", "`combgame study extend --max-rounds ... --reason ...`"),
     (r"\bextend\(deadline=\.\.\., reason\)", "`combgame study extend --deadline ... --reason ...`"),
-    (r"\b(extend|close)\(\)", r"`combgame study \1`"),
+    (r"\b(extend|stop)\(\)", r"`combgame study \1`"),
     (r"\bif_exists='(\w+)'", r"--if-exists \1"),
     (r"\bthreshold='(\w+)'", r"--threshold \1"),
     (r"\barm=\.\.\.", "--arm"),
@@ -172,7 +172,7 @@ def create(
 ) -> None:
     """Make a study of a problem file."""
     from ..data import read_problem
-    from ..study.setting import now, read_time
+    from ..study.settings import now, read_time
     from ..study.study import Study
 
     end = read_time(deadline)
@@ -206,7 +206,6 @@ def ask(
             spare(out, study)
         before = {one.id for one in study.pending if one.client == study.client}
         found = study.ask(n, lease=lease)
-        state = study.state
         told = [{**vars(one), "had": one.id in before} for one in found]
         had = sum(one.id in before for one in found)
         again = f" ({f'{had} of them you had' if len(found) > 1 else 'you had it'} already)" if had else ""
@@ -223,10 +222,10 @@ def ask(
             if again and not as_json:
                 typer.echo(f"combgame: {count(len(found), 'round')}{again}.", err=True)
         if not found:
-            status = study.status
-            for line in (status.next, *(warnings(study, status) if state == "certified" else ())):
+            status, decision = looked(study)
+            for line in (status.next, *(warnings(status, decision) if status.state == "certified" else ())):
                 typer.echo(f"combgame: {shell(line)}", err=True)
-            leave(state)
+            leave(status.state)
             raise typer.Exit(NOTHING)
 
 
@@ -277,7 +276,7 @@ def tell(
         if partial:
             told = {number: {arm: x for arm, x in values.items() if x is not None} for number, values in told.items()}
         new = study.tell_many(told, final=not partial)
-        status = study.status
+        status, decision = looked(study)
         present = [sum(n for _, n in pulls(entry)) for entries in new.values() for entry in entries.values()]
         done: dict[str, Any] = {
             "stored": list(new), "already": [number for number in told if number not in new],
@@ -292,17 +291,23 @@ def tell(
                 "next": status.next,
                 "doubts": [one._asdict() for one in status.doubts],
             },
-            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *warnings(study, status)]),
+            "\n".join([f"{summary(**done, blank=blank)} {status.next}", *warnings(status, decision)]),
             as_json,
         )
 
 
-def warnings(study: Any, status: Any) -> list[str]:
+def looked(study: Any) -> tuple[Any, Any]:
+    """Its status and its decision at one moment."""
+    with study.moment() as now:
+        return now.status, now.decision
+
+
+def warnings(status: Any, decision: Any) -> list[str]:
     """What to look at before relying on the answer, whoever told it."""
     from ..study.decision import RESTS
 
-    decision = study.decision if status.state == "certified" else None
-    single = [] if decision is None else [one for one in decision.assumptions if one.startswith(RESTS)]
+    certified = decision is not None and decision.certified
+    single = [one for one in decision.assumptions if one.startswith(RESTS)] if certified else []
     return [*map(str, status.doubts), *single]
 
 
@@ -353,10 +358,10 @@ def observe(
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
         number = study.observe(read_sheet(file, study.problem, study.name, rounds=False)[0], reason)
-        status = study.status
+        status, decision = looked(study)
         put(
             {"number": number, "state": status.state, "next": status.next, "doubts": [one._asdict() for one in status.doubts]},
-            "\n".join([f"stored as number {number}, by which it can be retracted. {status.next}", *warnings(study, status)]),
+            "\n".join([f"stored as number {number}, by which it can be retracted. {status.next}", *warnings(status, decision)]),
             as_json,
         )
 
@@ -427,17 +432,18 @@ def extend(
         most = math.inf if max_rounds == "none" else int(max_rounds)
     with opened(storage, name, client) as study:
         study.extend(most, math.inf if deadline == "none" else deadline, reason=reason)
-        state, status = study.state, study.status
+        status = study.status
         put(
-            {"max_rounds": max_rounds, "deadline": deadline, "state": state, "next": status.next},
+            {"max_rounds": max_rounds, "deadline": deadline, "state": status.state, "next": status.next},
             f"extended: {status.next}",
             as_json,
         )
 
 
 @app.command()
-def close(storage: Where, reason: Reason, name: Name = None, client: Client = None, as_json: AsJson = False) -> None:
+def stop(storage: Where, reason: Reason, name: Name = None, client: Client = None, as_json: AsJson = False) -> None:
     """End the study by hand."""
     with opened(storage, name, client) as study:
-        study.close(reason)
-        put(study.decision.to_dict(), str(study.decision), as_json)
+        study.stop(reason)
+        decision = study.decision
+        put(decision.to_dict(), str(decision), as_json)

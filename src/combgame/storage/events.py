@@ -1,4 +1,4 @@
-"""What can happen to a study. Events are only ever added; everything else is computed from them."""
+"""What happens to a study, line by line. Events are only ever added; everything else is computed from them."""
 
 import hashlib
 import json
@@ -8,17 +8,10 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError, StoreError
 
-KINDS = ("created", "asked", "told", "failed", "retracted", "observed", "extended", "closed")
-
 
 class Event(NamedTuple):
-    """One line of a study's history.
-
-    data: created: everything that determines the study; asked: `arms`, `until` (the end of the lease) and `again` (the round was given
-    before); told and observed: `values`, and for told `final` and `more` (the next event was told together with it, and is judged with
-    it); failed: `retry`; retracted: `arm`, if it is not a round that is retracted; extended: `max_rounds` and `deadline`, whichever was
-    changed, as they are from now on.
-    """
+    """One line of a study's history: created, asked, told, failed, retracted, observed, extended or closed. What its `data` have, and what
+    it does, is said in one place: `study.ledger`."""
 
     seq: int  # 1, 2, 3, ...
     kind: str

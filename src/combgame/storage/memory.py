@@ -13,7 +13,7 @@ class Log(Protocol):
     """A study's events inside one transaction."""
 
     def events(self, after: int = 0, before: int | None = None, round: int | None = None) -> list[Sealed]:
-        """Those with after < seq < before, in their order; `round`: only those of one round, and retractions of arms."""
+        """Those with after < seq < before, in their order; `round`: only those of one round, and those of no round."""
 
     def append(self, events: Sequence[Sealed]) -> None:
         """Add events: all of them or none, on disk when the transaction has ended."""
@@ -82,11 +82,7 @@ class Memory:
 
     def events(self, after: int = 0, before: int | None = None, round: int | None = None) -> list[Sealed]:
         found = self._events[after : None if before is None else before - 1]
-        return (
-            found
-            if round is None
-            else [(e, s) for e, s in found if e.round == round or (e.round is None and e.kind == "retracted")]
-        )
+        return found if round is None else [(e, s) for e, s in found if e.round == round or e.round is None]
 
     def append(self, events: Sequence[Sealed]) -> None:
         self._events += events

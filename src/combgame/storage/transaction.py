@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, or_, select
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select
 
 from ..errors import StoreError
 from .events import Event, Sealed, compact
@@ -24,7 +24,7 @@ EVENTS = (
 )
 
 
-OF_ROUND = EVENTS.where(or_(events.c.round == bindparam("round"), and_(events.c.round.is_(None), events.c.kind == "retracted")))
+OF_ROUND = EVENTS.where(or_(events.c.round == bindparam("round"), events.c.round.is_(None)))
 
 
 ADD = insert(events)

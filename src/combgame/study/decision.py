@@ -5,8 +5,8 @@ from typing import Any
 
 from ..problem import Problem
 from ..report.words import count
+from .advisor import Advisor
 from .doubts import Doubt
-from .fold import Fold
 from .retractions import conditions, judged
 
 
@@ -47,12 +47,12 @@ class Decision:
         return "\n".join([self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts, *record))])
 
 
-REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was closed by hand"}
+REASONS = {"budget": "max_rounds was reached", "deadline": "the deadline passed", "by hand": "it was stopped by hand"}
 
 
-def decide(fold: Fold, facts: dict[str, Any], head: str = "") -> Decision:
+def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
     """The decision that the facts of a study's end make."""
-    setting, why = fold.setting, facts["why"]
+    setting, why = advisor.setting, facts["why"]
     problem, answer, rival = setting.problem, facts["answer"], facts["rival"]
     sure = facts["confidence"]
     best, other = problem.label(answer), problem.label(rival) or "none"
@@ -70,14 +70,14 @@ def decide(fold: Fold, facts: dict[str, Any], head: str = "") -> Decision:
         reached = f"the confidence reached is {100 * sure:.3g}%" if sure > 0.0 else "the evidence is too weak for any confidence"
         if not proved:
             reached += f" by {heuristic}, which is not proved,"
-        told = f" ({fold.state.closed})" if why == "by hand" else ""
+        told = f" ({advisor.ledger.stopped})" if why == "by hand" else ""
         asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
         sentence = f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} and {asked} ({numbers})."
         if why != "by hand":
             sentence += " Results that still come are counted and may yet certify it."
     names = tuple(problem.label([a]) for a in answer)
     return Decision(tuple(answer), names, why, sentence, sure, facts["evidence"], facts["threshold"], tuple(rival), facts["rounds"],
-                    facts["values"], tuple(assumptions(fold, facts)), proved, fold.doubts(), *changes, head)  # fmt: skip
+                    facts["values"], tuple(assumptions(advisor, facts)), proved, advisor.doubts(), *changes, head)  # fmt: skip
 
 
 RESTS = "The answer rests on a single value"
@@ -99,11 +99,11 @@ def rests_on(problem: Problem, single: list[Any], most: int = 5) -> str:
 LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is."
 
 
-def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
+def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[str]:
     """What the answer rests on, in plain sentences: first the threshold's own, then what happened in this study."""
-    setting, notes, pending = fold.setting, fold.state.notes, facts["pending"]
+    setting, notes, pending = advisor.setting, advisor.ledger.notes, facts["pending"]
     single = {arm for arm, _, _, _ in facts["single"]}
-    lone = [a for a in (fold.needed & (fold.state.seen.counts == 1.0)).nonzero()[0] if a not in single]
+    lone = [a for a in (advisor.needed & (advisor.ledger.seen.counts == 1.0)).nonzero()[0] if a not in single]
 
     def some(what: str, one: str, many: str) -> str:
         return f"1 {one}" if notes[what] == 1 else f"{notes[what]:,} {many}"
@@ -150,6 +150,6 @@ def assumptions(fold: Fold, facts: dict[str, Any]) -> list[str]:
         found.append(
             f"{who} a single value{' each' * (len(lone) > 1)}, so a mistake in it would not show; min_pulls=2 asks for two."
         )
-    if fold.late:
-        found.append(f"{fold.late:,} result{'s' * (fold.late > 1)} came after the decision: stored, but not part of it.")
+    if advisor.late:
+        found.append(f"{advisor.late:,} result{'s' * (advisor.late > 1)} came after the decision: stored, but not part of it.")
     return found

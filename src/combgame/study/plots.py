@@ -13,21 +13,22 @@ KINDS = ("evidence", "estimates", "pulls")
 BLUE, GREY, RED = "#1f77b4", "#7f7f7f", "#d62728"
 
 
-def plot(study: Any, kind: str) -> Any:
+def plot(moment: Any, kind: str) -> Any:
+    """Of a study at one moment, with its events."""
     if kind not in KINDS:
         raise UnknownNameError(f"plot: kind = {kind!r} is not known; use one of {', '.join(map(repr, KINDS))}.")
-    arms = study.rows("arm")
+    arms = moment.rows("arm")
     if not any(one["n"] for one in arms):
-        raise StudyError(f"study {study.name!r} has no values yet, so there is nothing to plot; tell something first.")
+        raise StudyError(f"study {moment.name!r} has no values yet, so there is nothing to plot; tell something first.")
     made, axis = figure()
     if kind == "evidence":
-        _evidence(axis, study.history())
+        _evidence(axis, moment.history())
     else:
         wide = len(arms) <= 40  # more arms than that have no room for their names
         axis.set_xticks(range(len(arms)) if wide else [], [one["arm"] for one in arms] if wide else [], rotation=45, ha="right")
         draw = _estimates if kind == "estimates" else _pulls
-        draw(axis, arms, study)
-    axis.set_title(f"{study.name}: {study.state}", fontsize=10)
+        draw(axis, arms, moment)
+    axis.set_title(f"{moment.name}: {moment.state}", fontsize=10)
     if kind == "pulls":
         made.legend(fontsize=8, frameon=False, loc="outside lower center", ncols=2)  # off the bars
     else:
@@ -53,7 +54,7 @@ def _range(points: list[dict[str, Any]]) -> tuple[float, float]:
     return low - 0.05 * (high - low), high + 0.1 * (high - low)
 
 
-def _estimates(axis: Any, arms: list[dict[str, Any]], study: Any) -> None:
+def _estimates(axis: Any, arms: list[dict[str, Any]], moment: Any) -> None:
     for leads, colour, label in ((True, RED, "leading answer"), (False, BLUE, "other arms")):
         found = [(k, one) for k, one in enumerate(arms) if one["leads"] == leads and one["n"]]
         means = [one["mean"] for _, one in found]
@@ -62,16 +63,16 @@ def _estimates(axis: Any, arms: list[dict[str, Any]], study: Any) -> None:
     axis.set_ylabel("estimate, 95% interval of the arm alone")
 
 
-def _pulls(axis: Any, arms: list[dict[str, Any]], study: Any) -> None:
+def _pulls(axis: Any, arms: list[dict[str, Any]], moment: Any) -> None:
     places, total = range(len(arms)), sum(one["n"] for one in arms)
     axis.bar(places, [one["n"] for one in arms], color=BLUE, alpha=0.7, label="values told")
     if all(one["n"] for one in arms):
         best = complexity(
-            study.problem, [_inside(study, k, one["mean"]) for k, one in enumerate(arms)], tolerance=1e-2, steps=200
+            moment.problem, [_inside(moment, k, one["mean"]) for k, one in enumerate(arms)], tolerance=1e-2, steps=200
         ).allocation
         axis.plot(places, best * total / best.sum(), "_", color=RED, markersize=14, label="as many, optimally for the estimates")
     axis.set_ylabel("values")
 
 
-def _inside(study: Any, arm: int, mean: float) -> float:
-    return float(min(max(mean, study.problem.low[arm]), study.problem.high[arm]))
+def _inside(moment: Any, arm: int, mean: float) -> float:
+    return float(min(max(mean, moment.problem.low[arm]), moment.problem.high[arm]))

@@ -5,9 +5,9 @@ from typing import Any
 
 from ..report.words import count
 from ..storage.events import Event, head_of
-from .fold import Fold
+from .advisor import Advisor
 from .retractions import judged
-from .setting import Setting
+from .settings import Setting
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class Replay:
 
 def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
     """Fold all events anew, choosing every round again."""
-    fold = Fold(setting, engine)
-    for k, event in enumerate(events):
-        fold.apply(event, lambda k=k: events[:k])  # type: ignore[misc]
-    made, found = events[0].data["version"], fold.differences
-    told = f"{count(len(events), 'event')}, {count(fold.state.asked, 'round')}"
+    advisor = Advisor(setting, engine, whole=True)
+    for event in events:
+        advisor.apply(event)
+    made, found = events[0].data["version"], advisor.differences
+    told = f"{count(len(events), 'event')}, {count(advisor.ledger.asked, 'round')}"
     if found:
         first = ", ".join(str(one["round"]) for one in found[:5])
         sentence = f"{told}: {len(found):,} of the rounds would be chosen otherwise now, the first ones {first} (made with version {made})."
     else:
         sentence = f"{told}: every round is chosen again as it was asked."
-    if fold.changes:
-        sentence += f" {judged(fold.state.retractions, fold.state.corrections, fold.delta).capitalize()}."
-    return Replay(len(events), fold.state.asked, tuple(found), sentence, head_of(events))
+    if advisor.changes:
+        sentence += f" {judged(advisor.ledger.retractions, advisor.ledger.corrections, advisor.delta).capitalize()}."
+    return Replay(len(events), advisor.ledger.asked, tuple(found), sentence, head_of(events))

@@ -1,9 +1,92 @@
-"""A round as whoever measures it sees it."""
+"""A round: as the ledger keeps it, and as whoever measures it sees it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from ..problem import Problem
-from .state import Open
+from .entries import Entry
+
+
+class Told(NamedTuple):
+    """What was told of an arm in a round."""
+
+    entry: Entry  # None: it is missing
+    seq: int  # the event that says so
+    at: float | None  # when; None: nobody said so, but the round ended without it
+
+
+@dataclass
+class Record:
+    """A round, or data from outside under the number of a round, and what stands in it."""
+
+    number: int
+    arms: list[int]
+    asker: str | None  # who asked for it last, or observed it
+    asked: float  # when
+    until: float | None = None  # the end of its lease; None: it has none
+    outside: bool = False  # data from outside
+    told: dict[int, Told] = field(default_factory=dict)
+    entered: set[int] = field(default_factory=set)  # arms of which something was ever told, even if it was retracted
+    gone: dict[int, int] = field(default_factory=dict)  # arms that were retracted since they were told, and by which event
+    again: set[int] = field(default_factory=set)  # if it has ended: arms retracted since, which may be told anew
+    waiting: bool = False  # it failed, and is to be asked again
+    touched: bool = False  # something was told of it, even if it was retracted
+    over: bool = False  # it has ended
+    rest: str = "open"  # how the arms stand that nobody told: "open", "failed" or "missing"
+    since: int = 0  # the event that says so
+
+    @property
+    def left(self) -> list[int]:
+        return [a for a in self.arms if a not in self.told]
+
+    @property
+    def client(self) -> str | None:
+        """Who has it."""
+        return None if self.waiting else self.asker
+
+    @property
+    def state(self) -> str:
+        """ "open", "told", "given up", or "observed": data from outside."""
+        if self.outside:
+            return "observed"
+        return "open" if not self.over else "told" if self.told else "given up"
+
+    def expired(self, now: float) -> bool:
+        return self.until is not None and self.until <= now
+
+    def stands(self, arm: int) -> str:
+        """How an arm stands: "told", "observed", "missing", "retracted", or as the rest does."""
+        told = self.told.get(arm)
+        if arm in self.again or (told is None and self.gone.get(arm, 0) > self.since):
+            return "retracted"
+        if told is None or told.at is None:
+            return self.rest
+        return "missing" if told.entry is None else "observed" if self.outside else "told"
+
+    def tell(self, arm: int, told: Told) -> None:
+        self.told[arm] = told
+        self.again.discard(arm)
+        if told.entry is not None:
+            self.gone.pop(arm, None)
+        if told.at is not None:
+            self.entered.add(arm)
+
+    def untell(self, arm: int, seq: int) -> None:
+        del self.told[arm]
+        self.gone[arm] = seq
+
+    def plain(self) -> dict[str, Any]:
+        """Its fields, as JSON can carry them."""
+        return {**vars(self), "entered": sorted(self.entered), "again": sorted(self.again)}
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> "Record":
+        """From its fields, as JSON gives them back."""
+        made = cls(**plain)
+        made.entered, made.again = set(made.entered), set(made.again)
+        made.told = {int(arm): Told(*told) for arm, told in made.told.items()}
+        made.gone = {int(arm): seq for arm, seq in made.gone.items()}
+        return made
 
 
 @dataclass(frozen=True)
@@ -18,6 +101,6 @@ class Round:
     until: float | None = None  # the end of the lease, in seconds since 1970
 
 
-def as_round(problem: Problem, number: int, known: Open) -> Round:
-    names = tuple(problem.names[a] if problem.names else str(a) for a in known.arms)
-    return Round(number, tuple(known.arms), names, tuple(known.left), known.client, known.until)
+def as_round(problem: Problem, record: Record) -> Round:
+    names = tuple(problem.names[a] if problem.names else str(a) for a in record.arms)
+    return Round(record.number, tuple(record.arms), names, tuple(record.left), record.client, record.until)

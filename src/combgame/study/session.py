@@ -1,4 +1,4 @@
-"""A study as one process has it: the fold, brought up to date and written to in transactions."""
+"""A study as one process has it: the advisor, brought up to date and written to in transactions."""
 
 import threading
 from collections.abc import Iterator
@@ -10,40 +10,45 @@ from ..game.sources import digest
 from ..storage.events import Event, Sealed, check_seal, checked, seal
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
-from .fold import Fold
-from .setting import Setting, now
+from .advisor import Advisor
+from .round import Record
+from .settings import Setting, now
 from .snapshot import EVERY, dump, load
 
 
 class Batch:
     """The events of one transaction."""
 
-    def __init__(self, fold: Fold, log: Log, name: str, client: str | None) -> None:
-        self.fold, self.log, self.name, self.client = fold, log, name, client
-        self.at, self.before = now(), fold.state.seq
+    def __init__(self, advisor: Advisor, log: Log, name: str, client: str | None) -> None:
+        self.advisor, self.log, self.name, self.client = advisor, log, name, client
+        self.at, self.before = now(), advisor.ledger.seq
         self.events: list[Sealed] = []
-        self.clean = True  # the fold is still that of what is stored
-        self._was = fold.ended
+        self.clean = True  # the advisor is still that of what is stored
+        self._was = advisor.ended
 
     @property
     def certified(self) -> bool:
         """By this very transaction."""
-        ended = self.fold.ended
+        ended = self.advisor.ended
         return ended is not None and ended is not self._was and ended["why"] == "certified"
+
+    def look_up(self, number: int, what: str) -> Record:
+        """A round, also one that has ended."""
+        return self.advisor.ledger.look_up(number, lambda: (one for one, _ in self.log.events(after=1, round=number)), what)
 
     def choose(self) -> list[int]:
         self.clean = False
-        return list(self.fold.choose())
+        return list(self.advisor.choose())
 
     def add(self, kind: str, round: int | None = None, reason: str | None = None, chosen: bool = False, **data: Any) -> None:
         for what, value, kind_of in (("round", round, int), ("client", self.client, str), ("reason", reason, str)):
             if value is not None and type(value) is not kind_of:  # a database would give back another value than was sealed
                 raise InputError(f"{what} = {value!r} must be of the type {kind_of.__name__}, or None.")
         self.clean = False
-        event = Event(self.fold.state.seq + 1, kind, self.at, round, self.client, reason, data)
-        sealed = seal(self.fold.state.seal, event)
+        event = Event(self.advisor.ledger.seq + 1, kind, self.at, round, self.client, reason, data)
+        sealed = seal(self.advisor.ledger.seal, event)
         self.events.append((event, sealed))
-        go_on(self.fold, event, sealed, self.log, self.name, chosen)
+        go_on(self.advisor, event, sealed, self.log, self.name, chosen)
 
 
 class Session:
@@ -52,7 +57,7 @@ class Session:
     def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
         self.lock = threading.RLock()
-        self._fold: Fold | None = None
+        self._advisor: Advisor | None = None
         self._lost: str | None = None  # why it cannot go on
 
     @contextmanager
@@ -62,64 +67,69 @@ class Session:
             batch = None
             try:
                 with self.storage.writing() as log:
-                    fold, behind = self._catch_up(log)
-                    batch = Batch(fold, log, self.name, client)
+                    advisor, found = self._catch_up(log)
+                    batch = Batch(advisor, log, self.name, client)
                     yield batch
                     if batch.events:
                         log.append(batch.events)
-                    if behind or fold.state.seq // EVERY > batch.before // EVERY:
-                        self._keep(log, fold)
+                    if len(found) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
+                        self._keep(log, advisor)
             except BaseException:
                 if batch is None or not batch.clean:
-                    self._fold = None  # it may be ahead of what is stored: to be made again
+                    self._advisor = None  # it may be ahead of what is stored: to be made again
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[Fold]:
+    def reading(self, history: bool = False) -> Iterator[tuple[Advisor, list[Event]]]:
+        """Catch up, and look: at one moment, which others do not change; history: with all events up to that moment."""
         with self.lock:
             with deferred():
                 try:
                     with self.storage.reading() as log:
-                        fold, _ = self._catch_up(log)
+                        advisor, stored = self._catch_up(log, history)
                 except BaseException:
-                    self._fold = None
+                    self._advisor = None
                     raise
-            yield fold
+            yield advisor, checked(stored, self.name) if history else []
 
     def events(self) -> list[Event]:
+        """All of them, whatever becomes of the advisor."""
         with self.lock, self.storage.reading() as log:
             return checked(log.events(), self.name)
 
-    def head(self, fold: Fold) -> str:
+    def head(self, advisor: Advisor) -> str:
         """The number and the seal of the last event; "" where nothing outlives the process, so that there is nothing to compare."""
-        return f"{fold.state.seq}:{fold.state.seal}" if self.storage.url else ""
+        return f"{advisor.ledger.seq}:{advisor.ledger.seal}" if self.storage.url else ""
 
-    def _catch_up(self, log: Log) -> tuple[Fold, bool]:
-        """Fold what others have stored; whether that was so much that a snapshot is due."""
+    def _catch_up(self, log: Log, history: bool = False) -> tuple[Advisor, list[Sealed]]:
+        """Fold what others have stored. The events that were read for it come along: from the first one on, if `history` is asked for."""
         if self._lost is not None:
             raise StoreError(self._lost)
-        fold = self._fold or load(self.setting, self.engine, log.snapshot(digest()))
-        found = log.events(after=max(fold.state.seq - 1, 0))  # the last one that it knows must be there, as it knows it
-        if fold.state.seq and (not found or (found[0][0].seq, found[0][1]) != (fold.state.seq, fold.state.seal)):
-            if self._fold is not None:
+        advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
+        seq, known = advisor.ledger.seq, advisor.ledger.seal
+        stored = log.events(after=0 if history else max(seq - 1, 0))  # in one read, which is of one moment in any database
+        found = [one for one in stored if one[0].seq >= seq]
+        if seq and (not found or (found[0][0].seq, found[0][1]) != (seq, known)):  # the last one must be there, as it knows it
+            if self._advisor is not None:
                 self._lost = (  # for good: a worker that tries again must not go on with other data unawares
-                    f"study {self.name!r}: event {fold.state.seq} is not what was stored, because the file was changed or put back; "
+                    f"study {self.name!r}: event {seq} is not what was stored, because the file was changed or put back; "
                     "open it again to go on with what it has now."
                 )
                 raise StoreError(self._lost)
-            fold, found = load(self.setting, self.engine, None), log.events()  # a snapshot of other events
-        self._fold, before = fold, fold.state.seq
-        for event, sealed in found[1:] if before else found:
-            check_seal(fold.state.seal, event, sealed, self.name)
-            go_on(fold, event, sealed, log, self.name)
-        return fold, fold.state.seq - before > EVERY
+            advisor, seq = load(self.setting, self.engine, None), 0  # that was a snapshot of other events
+            found = stored = stored if history else log.events()
+        self._advisor = advisor
+        for event, sealed in found[1:] if seq else found:
+            check_seal(advisor.ledger.seal, event, sealed, self.name)
+            go_on(advisor, event, sealed, log, self.name)
+        return advisor, stored
 
-    def _keep(self, log: Log, fold: Fold) -> None:
-        body = dump(fold) if self.storage.url else None
+    def _keep(self, log: Log, advisor: Advisor) -> None:
+        body = dump(advisor) if self.storage.url else None
         if body is not None:
-            log.keep(fold.state.seq, digest(), body)
+            log.keep(advisor.ledger.seq, digest(), body)
 
 
-def go_on(fold: Fold, event: Event, sealed: str, log: Log, name: str, chosen: bool = False) -> None:
-    fold.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
-    fold.state.seal = sealed
+def go_on(advisor: Advisor, event: Event, sealed: str, log: Log, name: str, chosen: bool = False) -> None:
+    advisor.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
+    advisor.ledger.seal = sealed

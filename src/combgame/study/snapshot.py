@@ -1,4 +1,4 @@
-"""A fold in bytes, so that opening a study need not decide everything again. It is only a copy: the events are what counts."""
+"""An advisor in bytes, so that opening a study need not decide everything again. It is only a copy: the events are what counts."""
 
 import json
 import zlib
@@ -9,29 +9,22 @@ import numpy as np
 
 from ..game.callback import SIGNATURE
 from ..game.records import Floats
-from .fold import Fold
-from .setting import Setting
-from .state import Open
+from .advisor import Advisor
+from .settings import Setting
 
 EVERY = 500  # events
 
 
-PLAIN = ("seq", "seal", "waiting", "last", "asked", "dropped", "told", "closed", "limits", "outside", "notes",
-         "withdrawn", "anew")  # fmt: skip
-
-
-def dump(fold: Fold) -> bytes | None:
-    """All that a fold has become; None if its rule is an object of a kind that cannot be written down."""
-    rule = leaves(fold.rule)
+def dump(advisor: Advisor) -> bytes | None:
+    """All that an advisor has become; None if its rule is an object of a kind that cannot be written down."""
+    rule = leaves(advisor.rule)
     if not all(isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE) for leaf in rule):
         return None
-    state = fold.state
     facts = {
-        "state": {name: getattr(state, name) for name in PLAIN},
-        "open": [[number, list(vars(one).items())] for number, one in state.open.items()],
-        "rng": fold.rng.bit_generator.state, "ended": fold.ended, "late": fold.late, "differences": fold.differences,
+        "ledger": advisor.ledger.plain(),
+        "rng": advisor.rng.bit_generator.state, "ended": advisor.ended, "late": advisor.late, "differences": advisor.differences,
     }  # fmt: skip
-    return pack(facts, [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(fold))
+    return pack(facts, [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor))
 
 
 def pack(facts: Any, arrays: Sequence[Any]) -> bytes:
@@ -60,34 +53,34 @@ def unpack(packed: bytes) -> tuple[Any, list[Any]]:
     return facts, [np.frombuffer(bodies[k], dtype).reshape(shape).copy() for dtype, shape, k in shapes]
 
 
-def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Fold:
-    """A fold as it was when it was dumped; a new one if there is nothing that fits."""
-    fold = Fold(setting, engine)
+def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advisor:
+    """An advisor as it was when it was dumped; a new one if there is nothing that fits."""
+    advisor = Advisor(setting, engine)
     if kept is None:
-        return fold
+        return advisor
     facts, found = unpack(kept[1])
     arrays = iter(found)
-    for name, value in facts["state"].items():
-        setattr(fold.state, name, value)
-    fold.rule = rebuilt(fold.rule, arrays)
-    if fold.changes:
-        fold.charge()
-    for old, new in zip(beside(fold), arrays, strict=True):
+    advisor.ledger.restore(facts["ledger"])
+    advisor.rule = rebuilt(advisor.rule, arrays)
+    if advisor.changes:
+        advisor.charge()
+    for old, new in zip(beside(advisor), arrays, strict=True):
         old[...] = new
-    for number, fields in facts["open"]:
-        known = fold.state.open[number] = Open(**dict(fields))
-        known.told = {int(arm): entry for arm, entry in known.told.items()}
-    fold.rng.bit_generator.state = facts["rng"]
-    fold.ended, fold.late, fold.differences = facts["ended"], facts["late"], facts["differences"]
-    return fold
+    advisor.rng.bit_generator.state = facts["rng"]
+    advisor.ended, advisor.late, advisor.differences = facts["ended"], facts["late"], facts["differences"]
+    return advisor
 
 
-def beside(fold: Fold) -> list[Floats]:
-    """The arrays of a fold that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
-    judges: list[Any] = [side.game.judge for side in (fold.told, fold.plan)]  # but not what `pairs` keeps at hand
-    parts = (fold.state.seen, fold.told.view, *(one._replace(pairs=None) if hasattr(one, "pairs") else one for one in judges))
+def beside(advisor: Advisor) -> list[Floats]:
+    """The arrays of an advisor that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
+    judges: list[Any] = [side.game.judge for side in (advisor.told, advisor.plan)]  # but not what `pairs` keeps at hand
+    parts = (
+        advisor.ledger.seen,
+        advisor.told.view,
+        *(one._replace(pairs=None) if hasattr(one, "pairs") else one for one in judges),
+    )
     kept = [leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray)]
-    return [fold.state.pending, fold.state.far, *kept]
+    return [advisor.ledger.pending, advisor.ledger.far, *kept]
 
 
 def leaves(part: Any) -> list[Any]:

@@ -13,8 +13,8 @@ from ..game.records import arms_of
 from ..report.words import count
 from ..theory.complexity import complexity
 from ..theory.limit import limit
+from .advisor import Advisor
 from .doubts import Doubt
-from .fold import Fold
 from .retractions import judged
 
 MANY = 300  # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
@@ -97,13 +97,13 @@ class Status:
         return (": " + ", ".join(said) + ", ..." * (len(pairs) > most)) if said else ""
 
 
-def settings(fold: Fold) -> dict[str, Any]:
+def settings(advisor: Advisor) -> dict[str, Any]:
     """What the study was made with, as plain data; max_rounds and deadline as they are now."""
-    setting, end = fold.setting, fold.deadline
+    setting, end = advisor.setting, advisor.deadline
     rule = setting.rule if isinstance(setting.rule, str) else repr(setting.rule)
     return {
         "delta": setting.delta, "rule": rule, "threshold": setting.threshold, "seed": setting.seed, "epsilon": setting.epsilon,
-        "min_pulls": setting.min_pulls, "max_rounds": fold.max_rounds, "deadline": None if end is None else local(end),
+        "min_pulls": setting.min_pulls, "max_rounds": advisor.max_rounds, "deadline": None if end is None else local(end),
     }  # fmt: skip
 
 
@@ -134,16 +134,16 @@ def said(settings: dict[str, Any]) -> str:
     return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
 
 
-def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
+def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
     """The closest rivals. Another answer lacks an arm of the leader or has one more, so forcing each arm in turn meets them."""
-    problem, side = fold.setting.problem, fold.told
-    seen, best, game, trial = fold.state.seen, side.view.best, side.game, np.zeros(problem.d)
-    least, nearest = fold.weakest()
+    problem, side = advisor.setting.problem, advisor.told
+    seen, best, game, trial = advisor.ledger.seen, side.view.best, side.game, np.zeros(problem.d)
+    least, nearest = advisor.weakest()
     found = {nearest: least}
     if problem.d <= MANY:
         force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
         with own_errors():
-            for arm in np.flatnonzero(fold.needed):
+            for arm in np.flatnonzero(advisor.needed):
                 score = seen.feasible.copy()
                 score[arm] = -force if best[arm] > 0.5 else force
                 game.answers.argmax(score, trial)
@@ -153,12 +153,12 @@ def rivals(fold: Fold, most: int = 5) -> tuple[Rival, ...]:
     return tuple(Rival(answer, problem.label(answer), value) for answer, value in order)
 
 
-def forecast(fold: Fold) -> tuple[int, int] | None:
+def forecast(advisor: Advisor) -> tuple[int, int] | None:
     """Rounds still to come: where a run stops that plays optimally for the estimates, if the lead is 1.3 standard errors more or less.
 
     The likelihood ratio is the square of the lead in standard errors, halved; and rounds go with 1 / lead^2.
     """
-    setting, seen, side = fold.setting, fold.state.seen, fold.told
+    setting, seen, side = advisor.setting, advisor.ledger.seen, advisor.told
     with own_errors():
         ratio = side.game.answers.nearest(
             side.game.rewards, seen.mean, seen.counts, side.view.best, np.zeros(setting.problem.d), np.zeros(setting.problem.d)
@@ -172,42 +172,42 @@ def forecast(fold: Fold) -> tuple[int, int] | None:
             found = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
         except CombGameError:
             return None
-        end = limit(fold.stopping, setting.problem, seen.feasible, found)
+        end = limit(advisor.stopping, setting.problem, seen.feasible, found)
     ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
     low = max(int(ends[0]), 1)
     return low, max(math.ceil(ends[1]), low + 1)
 
 
-def standing(fold: Fold, name: str, state: str, now: float, head: str) -> Status:
+def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> Status:
     """The status of a study at a moment."""
-    problem, facts = fold.setting.problem, fold.facts(state)
-    known = fold.state.open
+    problem, facts = advisor.setting.problem, advisor.facts(state)
+    known = advisor.ledger.open
     out = tuple(number for number, one in known.items() if not one.waiting)
     overdue = tuple(number for number in out if known[number].expired(now))
     waiting = tuple(number for number, one in known.items() if one.waiting)
-    left = forecast(fold) if state == "running" else None
+    left = forecast(advisor) if state == "running" else None
     if state != "running":
-        facts = fold.ended or facts
+        facts = advisor.ended or facts
     leader = tuple(facts["answer"])
-    close = rivals(fold) if facts["values"] else ()
-    if fold.late and close:  # what is known now is not what it stopped with
+    close = rivals(advisor) if facts["values"] else ()
+    if advisor.late and close:  # what is known now is not what it stopped with
         close = (Rival(tuple(facts["rival"]), problem.label(facts["rival"]), facts["evidence"]),)
     return Status(
         name, state, leader, problem.label(leader) if facts["values"] else "nobody yet", facts["evidence"], facts["threshold"],
         close, facts["rounds"], facts["values"], out, overdue, waiting, left,
-        advice(fold, state, out, overdue, left, fold.max_rounds), tuple(known[number].client for number in out),
-        fold.doubts(), settings(fold), fold.late, facts["retractions"], facts["corrections"], facts["delta"], head,
+        advice(advisor, state, out, overdue, left, advisor.max_rounds), tuple(known[number].client for number in out),
+        advisor.doubts(), settings(advisor), advisor.late, facts["retractions"], facts["corrections"], facts["delta"], head,
     )  # fmt: skip
 
 
 def advice(
-    fold: Fold, state: str, out: tuple[int, ...], overdue: tuple[int, ...], left: tuple[int, int] | None, most: int | None
+    advisor: Advisor, state: str, out: tuple[int, ...], overdue: tuple[int, ...], left: tuple[int, int] | None, most: int | None
 ) -> str:
     """One sentence."""
     these = "pending round" if len(out) == 1 else count(len(out), "pending round")
-    problem, counts = fold.setting.problem, fold.state.seen.counts
+    problem, counts = advisor.setting.problem, advisor.ledger.seen.counts
     if state == "certified":
-        doubtful = len(fold.doubts())
+        doubtful = len(advisor.doubts())
         but = f", but {count(doubtful, 'value')} {'is' if doubtful == 1 else 'are'} hard to believe: look there first"
         return f"Stop: the answer is certified{but * (doubtful > 0)}; `decision` says why." + (
             f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
@@ -218,17 +218,17 @@ def advice(
             "deadline": " extend(deadline=..., reason) gives it more time.",
         }
         return "It has stopped without a certified answer; `decision` says how sure it is." + more.get(state, "")
-    silent = np.flatnonzero(fold.needed & (counts == 0.0))
-    if silent.size and fold.state.told >= 2 * len(fold.start):
+    silent = np.flatnonzero(advisor.needed & (counts == 0.0))
+    if silent.size and advisor.ledger.told >= 2 * len(advisor.start):
         arm = problem.label([int(silent[0])])
         return f"Look at arm {arm}: no value of it counts (they are missing, or were retracted); without one nothing can be certified."
     if overdue:
         which, them = ("Round {} is", "it") if len(overdue) == 1 else ("Rounds {} are", "them")
         said = ", ".join(map(str, overdue[:5])) + ", ..." * (len(overdue) > 5)
         return f"{which.format(said)} overdue: ask again to give {them} to somebody else, or tell {them}."
-    if most is not None and fold.state.plays >= most and out:
+    if most is not None and advisor.ledger.plays >= most and out:
         return f"The budget of {most:,} rounds is out: tell the {these}."
-    if left is not None and most is not None and fold.state.told + left[0] > most:
+    if left is not None and most is not None and advisor.ledger.told + left[0] > most:
         return f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to {left[1]:,} more; extend() can change it."
     if out:
         return f"Measure and tell the {these}; ask for more if you have capacity."

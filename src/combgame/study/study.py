@@ -9,20 +9,18 @@ from ..problem import Problem
 from ..rules import RuleBase
 from ..storage.events import Event, seal
 from ..storage.opening import open_storage
+from .advisor import Advisor
 from .decision import Decision, decide
-from .fold import Fold
-from .looking import Looking
-from .round import Round, as_round
-from .rounds import look_up
+from .entries import Entry, read_values
+from .queries import Queries
+from .round import Record, Round, as_round
 from .session import Batch, Session
-from .setting import Setting, check_same, check_setting, now, read_time, setting_from
-from .state import Open
-from .values import Entry, read_values
+from .settings import Setting, check_same, check_setting, now, read_time, setting_from
 
 IF_EXISTS = ("error", "resume", "replace")
 
 
-class Study(Looking):
+class Study(Queries):
     """A durable ask/tell experiment.
 
     storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it there, under its `name`. if_exists: what
@@ -71,7 +69,7 @@ class Study(Looking):
         if not isinstance(name, str) or not name.strip():
             raise InputError(f"Study: name = {name!r} must be a text, such as 'plate-7'.")
         described = setting.described()
-        Fold(setting, engine)  # whatever does not fit is said before anything is stored
+        Advisor(setting, engine)  # whatever does not fit is said before anything is stored
         event = Event(1, "created", now(), client=_client(client), data=described)
         storing = open_storage(storage, name, timeout)
         try:
@@ -112,15 +110,15 @@ class Study(Looking):
         self._setting, self._session = setting, Session(setting, storing, name, engine)
         self._calls = calls
 
-    def close_storage(self) -> None:
-        """Let go of the file or the connection; what SQLite keeps beside a file goes into it. (Nothing is lost without.)"""
+    def close(self) -> None:
+        """Let go of the file or the connection; what SQLite keeps beside a file goes into it. (Nothing is lost without.) `stop` ends it."""
         self._session.storage.close()
 
     def __enter__(self) -> "Study":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close_storage()
+        self.close()
 
     # ---- asking and telling
 
@@ -141,39 +139,41 @@ class Study(Looking):
         if lease is not None and (isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10):
             raise InputError(f"ask: lease = {lease!r} must be a positive number of seconds, or None.")
         with self._session.writing(_client(client) or self.client) as batch:
-            found = self._give(batch, most, lease)
+            found, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
         self._call(asked=found)
         if n is not None:
             return found
         if not found:
-            why = f"it has stopped ({self.state})" if self.done else "its whole budget is out: tell the rounds that are pending"
+            why = (
+                f"it has stopped ({state})" if state != "running" else "its whole budget is out: tell the rounds that are pending"
+            )
             raise StudyError(f"study {self.name!r} asks for nothing: {why}; look at `done` before you ask, or use ask(n).")
         return found[0]
 
     def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
-        fold, state = batch.fold, batch.fold.state
-        if self._state(fold, batch.at) != "running":
+        advisor, ledger = batch.advisor, batch.advisor.ledger
+        if advisor.state(batch.at) != "running":
             return []
         given: list[int] = []
         until = None if lease is None else batch.at + lease
 
         def again(number: int) -> None:
-            batch.add("asked", number, arms=state.open[number].arms, until=until, again=True)
+            batch.add("asked", number, arms=ledger.open[number].arms, until=until, again=True)
 
-        for number, one in sorted(state.open.items()):
+        for number, one in sorted(ledger.open.items()):
             if len(given) < most and batch.client is not None and one.client == batch.client:
                 if one.expired(batch.at) or lease is not None:
                     again(number)
                 given.append(number)
-        left = [(number, one) for number, one in sorted(state.open.items()) if number not in given]
+        left = [(number, one) for number, one in sorted(ledger.open.items()) if number not in given]
         for number, one in sorted(left, key=lambda pair: not pair[1].waiting):
-            if len(given) < most and ((one.waiting and self._affordable(fold)) or one.expired(batch.at)):
+            if len(given) < most and ((one.waiting and advisor.affordable) or one.expired(batch.at)):
                 again(number)
                 given.append(number)
-        while len(given) < most and self._affordable(fold):
-            given.append(state.last + 1)
+        while len(given) < most and advisor.affordable:
+            given.append(ledger.last + 1)
             batch.add("asked", given[-1], arms=batch.choose(), until=until, chosen=True)
-        return [as_round(self.problem, number, state.open[number]) for number in given]
+        return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(self, round: Round | int, values: Any, final: bool = True, client: str | None = None) -> None:
         """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or NaN) where it is missing.
@@ -208,7 +208,7 @@ class Study(Looking):
             fresh = {number: new for number, new in found.items() if new is not None}
             for k, (number, new) in enumerate(fresh.items(), start=1):
                 more: dict[str, Any] = {"more": True} if k < len(fresh) else {}  # judged after the last of them
-                last = bool(final) and number in batch.fold.state.open
+                last = bool(final) and number in batch.advisor.ledger.open
                 batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=last, **more)
             decision = self._certified(batch)
         self._call(told=list(fresh), certified=decision)
@@ -216,19 +216,19 @@ class Study(Looking):
 
     def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
         """What is new of a round; None if nothing is."""
-        known, how = look_up(batch, number, "tell")
-        if how == "given up":
+        known = batch.look_up(number, "tell")
+        if known.state == "given up":
             raise StudyError(f"tell: round {number} was given up; what was measured nevertheless can be told with observe().")
-        if how == "observed":
+        if known.state == "observed":
             raise StudyError(f"tell: number {number} is data from outside, not a round; it can only be retracted.")
         new = self._news(number, known, read_values(self.problem, values, known.arms, f"tell: round {number}"))
         return new if new or (final and known.left) else None
 
-    def _news(self, number: int, known: Open, given: dict[int, Entry]) -> dict[int, Entry]:
+    def _news(self, number: int, known: Record, given: dict[int, Entry]) -> dict[int, Entry]:
         """What was not told before."""
         for arm, entry in given.items():
-            if arm in known.told and known.told[arm] != entry and arm not in known.again:
-                old = "missing" if known.told[arm] is None else known.told[arm]
+            if arm in known.told and known.told[arm].entry != entry and arm not in known.again:
+                old = "missing" if known.told[arm].entry is None else known.told[arm].entry
                 raise StudyError(
                     f"tell: round {number}: arm {self.problem.label([arm])} was told to be {old}, and now {entry}; nothing was changed: "
                     f"retract({number}, reason) first if it was wrong; if the round was measured twice, observe() adds the second."
@@ -239,10 +239,10 @@ class Study(Looking):
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         number, reason = _number(round, "fail"), _reason(reason, "fail")
         with self._session.writing(_client(client) or self.client) as batch:
-            known, how = look_up(batch, number, "fail")
-            if how == "given up" or (how == "open" and known.waiting and retry):
+            known = batch.look_up(number, "fail")
+            if known.state == "given up" or (known.waiting and retry):
                 return
-            if how != "open":
+            if known.state != "open":
                 raise StudyError(f"fail: round {number} has been told; retract({number}, reason) takes that back.")
             batch.add("failed", number, reason, retry=bool(retry))
 
@@ -262,15 +262,14 @@ class Study(Looking):
         with self._session.writing(_client(client) or self.client) as batch:
             if round is None:
                 which = self.problem.arm(arm)  # type: ignore[arg-type]
-                if batch.fold.state.seen.counts[which] == 0.0:
+                if batch.advisor.ledger.seen.counts[which] == 0.0:
                     raise StudyError(
                         f"retract: no value of arm {self.problem.label([which])} was told, so there is nothing to retract."
                     )
                 batch.add("retracted", None, reason, arm=which)
             else:
                 number = _number(round, "retract")
-                known, _ = look_up(batch, number, "retract")
-                if not known.told:
+                if not batch.look_up(number, "retract").told:
                     raise StudyError(f"retract: nothing that was told of round {number} is left, so there is nothing to retract.")
                 batch.add("retracted", number, reason)
             decision = self._certified(batch)
@@ -283,7 +282,7 @@ class Study(Looking):
         if not given:
             raise InputError(f"observe: values = {values!r} has no value; give at least one arm with one.")
         with self._session.writing(_client(client) or self.client) as batch:
-            number = batch.fold.state.last + 1
+            number = batch.advisor.ledger.last + 1
             batch.add("observed", number, reason, values={str(arm): entry for arm, entry in given.items()})
             decision = self._certified(batch)
         self._call(certified=decision)
@@ -304,38 +303,36 @@ class Study(Looking):
             endless = isinstance(deadline, float) and deadline == math.inf
             given["deadline"] = None if endless else read_time(deadline, "extend")
         with self._session.writing(_client(client) or self.client) as batch:
-            fold = batch.fold
-            if fold.ended is not None:
-                raise StudyError(f"extend: study {self.name!r} has ended ({fold.ended['why']}), so there is nothing to extend.")
+            advisor = batch.advisor
+            if advisor.ended is not None:
+                raise StudyError(
+                    f"extend: study {self.name!r} has ended ({advisor.ended['why']}), so there is nothing to extend."
+                )
             for what, new in given.items():
-                old = getattr(fold, what)
+                old = getattr(advisor, what)
                 if old is None:
-                    raise StudyError(
-                        f"extend: study {self.name!r} has no {what}, so there is nothing to extend; close() ends it."
-                    )
+                    raise StudyError(f"extend: study {self.name!r} has no {what}, so there is nothing to extend; stop() ends it.")
                 if new is not None and new <= old:
-                    raise StudyError(
-                        f"extend: {what} = {new!r} is not more than {old!r}, which it has; give more, or close() it."
-                    )
+                    raise StudyError(f"extend: {what} = {new!r} is not more than {old!r}, which it has; give more, or stop() it.")
             if (given.get("deadline") or math.inf) <= batch.at:
                 raise StudyError(
                     f"extend: deadline = {deadline!r} is in the past, so nothing would be asked; give a time to come."
                 )
             batch.add("extended", None, reason, **given)
 
-    def close(self, reason: str, client: str | None = None) -> None:
-        """End the study by hand, if it is not certified; closing it twice is harmless."""
-        reason = _reason(reason, "close")
+    def stop(self, reason: str, client: str | None = None) -> None:
+        """End the study by hand, if it is not certified; stopping it twice is harmless."""
+        reason = _reason(reason, "stop")
         with self._session.writing(_client(client) or self.client) as batch:
-            if batch.fold.ended is not None and batch.fold.ended["why"] == "certified":
-                raise StudyError(f"close: study {self.name!r} is certified; there is nothing to close.")
-            if batch.fold.state.closed is None:
+            if batch.advisor.ended is not None and batch.advisor.ended["why"] == "certified":
+                raise StudyError(f"stop: study {self.name!r} is certified; there is nothing to stop.")
+            if batch.advisor.ledger.stopped is None:
                 batch.add("closed", None, reason)
 
     def _certified(self, batch: Batch) -> Decision | None:
         """The decision that this transaction has made, if it has; taken before anybody else can write."""
-        ended = batch.fold.ended
-        return decide(batch.fold, ended, self._session.head(batch.fold)) if batch.certified and ended else None
+        ended = batch.advisor.ended
+        return decide(batch.advisor, ended, self._session.head(batch.advisor)) if batch.certified and ended else None
 
     def _call(self, asked: Sequence[Round] = (), told: Sequence[int] = (), certified: Decision | None = None) -> None:
         """Call back, after it is stored. An error in one keeps no other from being called; the first is raised at the end."""

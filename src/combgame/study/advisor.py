@@ -1,4 +1,4 @@
-"""The fold with the rule and the stopping rule on top: what to play next, and whether it is enough, after every event.
+"""The advisor: the rule and the stopping rule on top of the ledger. What to play next, and whether it is enough, after every event.
 
 What is chosen is a function of the events before it, so every process that folds the same events has the same rule in the same state.
 """
@@ -19,9 +19,9 @@ from ..rules import Stopping
 from ..simulate.numbering import own_numbers
 from ..storage.events import Event
 from .doubts import Doubt, doubts
+from .ledger import Effect, Ledger, Past, new_round
 from .retractions import spent
-from .setting import Setting
-from .state import Past, State
+from .settings import Setting
 
 COMPILED_FROM = 500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler
 
@@ -40,12 +40,12 @@ class Side:
         self._recommend(self.game, self.seen, self.view)
 
 
-class Fold:
-    """State, rule and stopping rule after some events."""
+class Advisor:
+    """Ledger, rule and stopping rule after some events. whole: the ledger keeps the rounds that have ended."""
 
-    def __init__(self, setting: Setting, engine: str = "auto") -> None:
+    def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
         problem, self.setting = setting.problem, setting
-        self.state = State(problem.d)
+        self.ledger = Ledger(problem.d, whole)
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(setting.seed, spawn_key=(0,)))  # run 0 of `simulate`
         self.numbers = own_numbers(problem, setting.chosen, setting.seed, 0)  # rounds are chosen under these
         mine = self.numbers.problem
@@ -56,9 +56,9 @@ class Fold:
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
-        self.ended: dict[str, Any] | None = None  # what was known when it was certified, or closed by hand
+        self.ended: dict[str, Any] | None = None  # what was known when it was certified, or stopped by hand
         self.late = 0  # results that came after that
-        self.differences: list[dict[str, Any]] = []  # asked rounds that this fold would not have chosen
+        self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
         self.charge()
 
     def charge(self) -> None:
@@ -66,7 +66,7 @@ class Fold:
         problem, changes = self.setting.problem, self.changes
         self.delta = spent(self.setting.delta, changes)
         self.stopping = self.setting.stopping_at(self.delta) if changes else self.setting.stopping
-        self.told = Side(problem, self.stopping, self.state.seen, self.engine)
+        self.told = Side(problem, self.stopping, self.ledger.seen, self.engine)
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
         self.plan = Side(mine, stopping, blank(problem.d), self.engine)
@@ -74,52 +74,69 @@ class Fold:
 
     @property
     def changes(self) -> int:
-        return self.state.retractions + self.state.corrections
+        return self.ledger.retractions + self.ledger.corrections
 
-    def apply(self, event: Event, past: Past, chosen: bool = False) -> None:
+    def apply(self, event: Event, past: Past = tuple, chosen: bool = False) -> Effect:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
-        if event.kind == "asked" and not event.data.get("again") and not chosen:
+        asked = None if chosen else new_round(event)
+        if asked is not None:
             mine = self.choose()
-            if list(mine) != event.data["arms"]:
-                self.differences.append({"round": event.round, "asked": tuple(event.data["arms"]), "now": mine})
+            if list(mine) != asked:
+                self.differences.append({"round": event.round, "asked": tuple(asked), "now": mine})
         before = self.changes
-        self.state.apply(event, past)
+        effect = self.ledger.apply(event, past)
         if self.changes != before:
             self.charge()
-        self.late += self.ended is not None and event.kind in ("told", "observed")
-        if event.kind in ("created", "told", "observed", "retracted", "closed") and not event.data.get("more"):
-            self.judge(event)
+        self.late += self.ended is not None and effect is Effect.VALUES
+        if effect is not Effect.NOTHING and not event.data.get("more"):
+            self.judge(event, effect)
+        return effect
+
+    # ---- where it stands
+
+    def state(self, at: float) -> str:
+        """ "running", "certified", "budget", "deadline" or "by hand", at a moment."""
+        if self.ended is not None:
+            return str(self.ended["why"])
+        if not self.affordable and not self.ledger.open:
+            return "budget"
+        return "deadline" if self.deadline is not None and at >= self.deadline else "running"
+
+    @property
+    def affordable(self) -> bool:
+        """Whether one more round may be played."""
+        return self.max_rounds is None or self.ledger.plays < self.max_rounds
 
     @property
     def max_rounds(self) -> int | None:
         """As it is now: it may have been extended."""
-        found: int | None = self.state.limits.get("max_rounds", self.setting.max_rounds)
+        found: int | None = self.ledger.limits.get("max_rounds", self.setting.max_rounds)
         return found
 
     @property
     def deadline(self) -> float | None:
-        found: float | None = self.state.limits.get("deadline", self.setting.deadline)
+        found: float | None = self.ledger.limits.get("deadline", self.setting.deadline)
         return found
 
     # ---- choosing
 
     def choose(self) -> tuple[int, ...]:
         """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
-        state, side, order = self.state, self.plan, self.numbers.order
-        seen, counts, pending, needed = side.seen, state.seen.counts[order], state.pending[order], self.needed[order]
-        seen.counts[:], seen.sums[:], seen.rest[:] = counts, state.seen.sums[order], state.seen.rest[order]
-        seen.squares[:] = state.seen.squares[order]
+        ledger, side, order = self.ledger, self.plan, self.numbers.order
+        seen, counts, pending, needed = side.seen, ledger.seen.counts[order], ledger.pending[order], self.needed[order]
+        seen.counts[:], seen.sums[:], seen.rest[:] = counts, ledger.seen.sums[order], ledger.seen.rest[order]
+        seen.squares[:] = ledger.seen.squares[order]
         if pending.any():
             seen.counts[:] += pending
             waiting = (pending > 0.0) & (counts > 0.0)
             for now in (seen.sums, seen.rest, seen.squares):
                 now[waiting] *= seen.counts[waiting] / counts[waiting]
-        seen.clock[0] = state.plays
+        seen.clock[0] = ledger.plays
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
-            if state.asked < len(self.start):
+            if ledger.asked < len(self.start):
                 side.recommend()  # a judge may remember the last rival
-                return tuple(sorted(int(order[a]) for a in self.start[state.asked] if a >= 0))  # line 1: INIT
+                return tuple(sorted(int(order[a]) for a in self.start[ledger.asked] if a >= 0))  # line 1: INIT
             if not lack.any() and (counts[needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
                 lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
@@ -131,23 +148,23 @@ class Fold:
 
     # ---- stopping
 
-    def judge(self, event: Event) -> None:
+    def judge(self, event: Event, effect: Effect) -> None:
         """The evidence of what was told; the first time that it is enough is when the study stops."""
-        state, side = self.state, self.told
-        if event.kind == "retracted":
+        ledger, side = self.ledger, self.told
+        if effect is Effect.CHANGE:
             self.ended, self.late = None, 0
-        t = max(state.told, math.ceil(float(state.seen.counts.sum()) / self.largest))  # t K bounds the number of values
+        t = max(ledger.told, math.ceil(float(ledger.seen.counts.sum()) / self.largest))  # t K bounds the number of values
         with own_errors(), own_bounds():
-            for state.seen.clock[0] in (t,) if side.view.best.any() else (t - 1, t):  # a new judge may want to know a rival
+            for ledger.seen.clock[0] in (t,) if side.view.best.any() else (t - 1, t):  # a new judge may want to know a rival
                 side.recommend()
         if self.ended is None:
-            if state.closed is not None:
+            if ledger.stopped is not None:
                 self.ended = self.facts("by hand", event)
-            elif event.kind != "created" and self.enough(t):
+            elif effect is not Effect.LOOK and self.enough(t):
                 self.ended = self.facts("certified", event)
 
     def enough(self, t: int) -> bool:
-        if self.setting.min_pulls and (self.state.seen.counts[self.needed] < self.setting.min_pulls).any():
+        if self.setting.min_pulls and (self.ledger.seen.counts[self.needed] < self.setting.min_pulls).any():
             return False
         stops: Ints = np.full(1, -1, np.int64)
         winners: Floats = np.zeros((1, self.setting.problem.d))
@@ -155,11 +172,11 @@ class Fold:
 
     def reached(self) -> float:
         """1 - the smallest delta at which the evidence would be enough now; 0 if it would not be at any."""
-        setting, clock = self.setting, int(self.state.seen.clock[0])
+        setting, clock = self.setting, int(self.ledger.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
             stopping = setting.stopping_at(spent(math.exp(log_delta), self.changes))
-            side = Side(setting.problem, stopping, copied(self.state.seen), self.engine)
+            side = Side(setting.problem, stopping, copied(self.ledger.seen), self.engine)
             for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
                 side.recommend()
             return bool(side.view.evidence[0] > side.game.judge.level(clock, 0))
@@ -175,8 +192,8 @@ class Fold:
 
     def doubts(self) -> tuple[Doubt, ...]:
         """Values that are hard to believe; nothing depends on them."""
-        outside = {number for number, _, _ in self.state.outside}
-        found = doubts(self.setting.problem, self.state.seen, self.state.far)
+        outside = {number for number, _, _ in self.ledger.outside}
+        found = doubts(self.setting.problem, self.ledger.seen, self.ledger.far)
         return tuple(one._replace(outside=one.round in outside) for one in found)
 
     def weakest(self) -> tuple[float, tuple[int, ...]]:
@@ -192,21 +209,21 @@ class Fold:
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is data from outside."""
-        one = [a for a in sorted(arms) if self.state.seen.counts[a] == 1.0]
-        outside = {number for number, _, _ in self.state.outside} if one else set()
-        found = [(a, float(self.state.far[0, 0, a]), int(self.state.far[0, 2, a])) for a in one]
+        one = [a for a in sorted(arms) if self.ledger.seen.counts[a] == 1.0]
+        outside = {number for number, _, _ in self.ledger.outside} if one else set()
+        found = [(a, float(self.ledger.far[0, 0, a]), int(self.ledger.far[0, 2, a])) for a in one]
         return [[a, value, number, number in outside] for a, value, number in found]
 
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""
-        side, t = self.told, int(self.state.seen.clock[0])
+        side, t = self.told, int(self.ledger.seen.clock[0])
         level, (evidence, rival) = float(side.game.judge.level(t, 0)), self.weakest()
         return {
             "why": why, "answer": list(arms_of(side.view.best)), "rival": list(rival),
-            "evidence": evidence, "threshold": level, "rounds": self.state.told,
-            "values": int(self.state.seen.counts.sum()), "clock": t, "pending": int(self.state.pending.sum()),
-            "seq": self.state.seq if event is None else event.seq,
-            "outside": sum(n for _, _, n in self.state.outside), "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
-            "retractions": self.state.retractions, "corrections": self.state.corrections, "delta": self.delta,
+            "evidence": evidence, "threshold": level, "rounds": self.ledger.told,
+            "values": int(self.ledger.seen.counts.sum()), "clock": t, "pending": int(self.ledger.pending.sum()),
+            "seq": self.ledger.seq if event is None else event.seq,
+            "outside": sum(n for _, _, n in self.ledger.outside), "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
+            "retractions": self.ledger.retractions, "corrections": self.ledger.corrections, "delta": self.delta,
             "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
         }  # fmt: skip

@@ -1,0 +1,350 @@
+"""The ledger: the one fold of a study's history. Events -> what happened; nothing is stored or decided here.
+
+`Record`s say who has which round and what stands in it; totals over them, what was seen, what is still to come, what touches the
+guarantee. Whatever else is said of the history is read off these: the state and the status, a round that has ended (`look_up`), the
+values that still count (`counting`), the rows of an export, a replay.
+
+A study may have any number of rounds, so the ledger that goes on with one keeps those that are open. A *whole* ledger keeps all: it is
+folded anew, by the same methods, for whoever asks for rounds that have ended, and for a retraction, after which everything is added up
+again (taking a value off a sum would leave its rounding).
+
+A new kind of event is one method here, `on_<kind>`, which says with its `Effect` what the event asks of the stopping rule, and the verb of
+`Study` that writes it. Storage, seals, snapshots, replays and exports do not look at kinds.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from ..errors import StoreError, UnknownNameError
+from ..game.records import Floats, Seen, blank
+from ..game.round import add, note
+from ..storage.events import Event
+from .doubts import nothing_far, reach
+from .entries import Entry, pulls
+from .round import Record, Told
+
+Past = Callable[[], Iterable[Event]]  # the events before the one at hand
+
+
+class Effect(Enum):
+    """What an event asks of the stopping rule."""
+
+    NOTHING = 0  # the same values count
+    LOOK = 1  # they do, and are to be looked at
+    VALUES = 2  # more values count
+    CHANGE = 3  # other values count: to be judged as if it had not stopped
+
+
+class Ledger:
+    """What the events say. `seen` has what was told, and only that; `pending` the values that are still to come."""
+
+    def __init__(self, d: int, whole: bool = False) -> None:
+        self.seq, self.seal = 0, ""
+        self.open: dict[int, Record] = {}  # by their numbers, ascending
+        self.shut: dict[int, Record] | None = {} if whole else None  # those that have ended, and data from outside
+        self.waiting = 0  # of the open ones, those that failed and are to be asked again
+        self.last = 0  # the number of the last round
+        self.asked = 0  # rounds chosen
+        self.dropped = 0  # of them, given up without a value
+        self.told = 0  # rounds of which something was told, even if it was retracted
+        self.stopped: str | None = None  # by hand, and why
+        self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
+        self.outside: list[list[int]] = []  # data from outside: number, arm, values
+        self.notes: dict[str, int] = {}  # what touches the guarantee, counted
+        self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
+        self.anew = False  # what is being told stands in the place of values that were retracted
+        self.seen: Seen = blank(d)
+        self.pending: Floats = np.zeros(d)
+        self.far: Floats = nothing_far(d)
+        self._adding = True  # values are added up as they come
+
+    @classmethod
+    def of(cls, d: int, events: Iterable[Event]) -> "Ledger":
+        """A whole ledger, for its records: values are not added up (`seen` and `far` stay empty), as `counting` says which to add."""
+        made = cls(d, whole=True)
+        made._adding = False
+        for event in events:
+            made.apply(event)
+        return made
+
+    # ---- what it says
+
+    @property
+    def plays(self) -> int:
+        """Rounds asked and not failed."""
+        return self.asked - self.dropped - self.waiting
+
+    @property
+    def retractions(self) -> int:
+        return self.notes.get("retracted", 0)
+
+    @property
+    def corrections(self) -> int:
+        """How often values were told anew in the place of some that were retracted; what was told together counts once."""
+        return self.notes.get("anew", 0)
+
+    @property
+    def records(self) -> dict[int, Record]:
+        """All rounds that it keeps, by their numbers."""
+        return dict(sorted({**(self.shut or {}), **self.open}.items()))
+
+    def look_up(self, number: int, past: Past, what: str) -> Record:
+        """A round as it stands; past: its own events, and those of no round, if it has ended."""
+        if number in self.open:
+            return self.open[number]
+        shut = self.shut if self.shut is not None else type(self).of(self.pending.size, past()).records
+        found = shut.get(number)
+        if found is None:
+            last = f"the last one is {self.last}" if self.last else "none was asked yet"
+            raise UnknownNameError(f"{what}: round {number} is not known; {last}.")
+        return found
+
+    def counting(self, arms: Iterable[int]) -> list[tuple[int, int, Entry]]:
+        """The values of some arms that count, with their rounds, in the order in which they came. (Of a whole ledger.)"""
+        wanted = set(arms)
+        found = [
+            (told.seq, number, arm, told.entry)
+            for number, one in self.records.items()
+            for arm, told in one.told.items()
+            if arm in wanted and arm not in one.again and told.entry is not None
+        ]
+        return [rest for _, *rest in sorted(found, key=lambda one: one[0])]  # type: ignore[misc]
+
+    # ---- one more event
+
+    def apply(self, event: Event, past: Past = tuple) -> Effect:
+        """past: the events before it, which only a retraction wants to know, and no whole ledger."""
+        act = getattr(self, f"on_{event.kind}", None)
+        if act is None:
+            raise StoreError(
+                f"event {event.seq} is of the kind {event.kind!r}, which this version of combgame does not know; open the study with the "
+                "version that wrote it."
+            )
+        effect: Effect = act(event, past)
+        if self.anew and not event.data.get("more"):
+            self._note("anew")
+            self.anew = False
+        self.seq = event.seq
+        return effect
+
+    def on_created(self, event: Event, past: Past) -> Effect:
+        """data: everything that determines the study."""
+        return Effect.LOOK
+
+    def on_asked(self, event: Event, past: Past) -> Effect:
+        """data: `arms`, `until` (the end of the lease), `again` (the round was given before)."""
+        number, arms, until = event.round or 0, event.data["arms"], event.data.get("until")
+        if new_round(event) is not None:
+            self.open[number] = Record(number, list(arms), event.client, event.at, until, since=event.seq)
+            self.last, self.asked = number, self.asked + 1
+            self.pending[arms] += 1.0
+            return Effect.NOTHING
+        record = self.open[number]
+        self._note("overdue", record.expired(event.at))
+        if record.waiting:
+            record.waiting = False
+            self.waiting -= 1
+            self.pending[record.left] += 1.0
+        record.asker, record.asked, record.until = event.client, event.at, until
+        record.rest, record.since = "open", event.seq
+        return Effect.NOTHING
+
+    def on_told(self, event: Event, past: Past) -> Effect:
+        """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was told together with it)."""
+        number, values = event.round or 0, entries(event)
+        present = {arm for arm, entry in values.items() if entry is not None}
+        record = self.open.get(number)
+        if record is None:  # an arm that was retracted after the round had ended
+            self._comes_back(present)
+            for arm, entry in values.items():
+                self._enter(arm, entry, number)
+                if self.shut is not None:
+                    self.shut[number].tell(arm, Told(entry, event.seq, event.at))
+            return Effect.VALUES
+        self._comes_back(present.intersection(record.gone))
+        if not record.touched:
+            earlier = takewhile(lambda other: other < number, self.open)
+            self._note("overtaking", any(not self.open[other].waiting for other in earlier))
+        self.told += not record.touched
+        record.touched = True
+        for arm, entry in values.items():
+            self._arrives(record, arm, Told(entry, event.seq, event.at))
+        if event.data.get("final", True):
+            record.rest, record.since = "missing", event.seq
+            for arm in record.left:
+                self._arrives(record, arm, Told(None, event.seq, None))
+        if not record.left:
+            self._end(record)
+        return Effect.VALUES
+
+    def on_failed(self, event: Event, past: Past) -> Effect:
+        """data: `retry`; otherwise the round is given up."""
+        record = self.open[event.round or 0]
+        self._note("failed")
+        if not record.waiting:
+            self.pending[record.left] -= 1.0
+            self.waiting += 1
+        record.waiting, record.until, record.rest, record.since = True, None, "failed", event.seq
+        if not event.data.get("retry", True):
+            self._note("missing", bool(record.told), len(record.left))
+            self.dropped += not record.told
+            for arm in record.left if record.told else ():
+                record.tell(arm, Told(None, event.seq, None))
+            self._end(record)
+        return Effect.NOTHING
+
+    def on_observed(self, event: Event, past: Past) -> Effect:
+        """data: `values` by arm."""
+        self.last = event.round or self.last
+        record = Record(self.last, list(entries(event)), event.client, event.at, outside=True, over=True, since=event.seq)
+        for arm, entry in entries(event).items():
+            if arm in self.withdrawn:  # perhaps other data; nobody can tell
+                self.withdrawn.remove(arm)
+                self.anew = True
+            self.outside.append([self.last, arm, sum(n for _, n in pulls(entry))])
+            self._enter(arm, entry, self.last)
+            record.tell(arm, Told(entry, event.seq, event.at))
+        if self.shut is not None:
+            self.shut[self.last] = record
+        return Effect.VALUES
+
+    def on_retracted(self, event: Event, past: Past) -> Effect:
+        """data: `arm`, if it is not a round that is retracted."""
+        if self.shut is None:
+            self._become(type(self).of(self.pending.size, [*past(), event]), event)
+            return Effect.CHANGE
+        self._note("retracted")
+        number, arms = event.round, self._named(event)
+        if number is None:
+            for record in self.open.values():
+                self._untell(record, [arm for arm in arms if arm in record.told], event.seq)
+            for record in self.shut.values():
+                record.again |= {arm for arm in arms if arm in record.told and record.told[arm].entry is not None}
+        else:
+            record = self.open.get(number) or self.shut[number]
+            if record.over and not record.outside:
+                self._reopen(record)
+            self._untell(record, list(record.told), event.seq)
+        theirs = [arm for other, arm, _ in self.outside if (other == number if number is not None else arm == arms[0])]
+        self.withdrawn += theirs + [arm for arm in arms if arm not in theirs]
+        self.outside = [one for one in self.outside if (one[0] != number if number is not None else one[1] != arms[0])]
+        self._add_up(arms, self)
+        return Effect.CHANGE
+
+    def on_extended(self, event: Event, past: Past) -> Effect:
+        """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
+        self._note("extended")
+        self.limits.update(event.data)
+        return Effect.NOTHING
+
+    def on_closed(self, event: Event, past: Past) -> Effect:
+        """It was stopped by hand."""
+        self.stopped = event.reason or "stopped by hand"
+        return Effect.LOOK
+
+    # ---- rounds
+
+    def _comes_back(self, arms: set[int]) -> None:
+        """Values in the place of some that were retracted."""
+        self.anew |= bool(arms)
+        for arm in arms.intersection(self.withdrawn):
+            self.withdrawn.remove(arm)
+
+    def _arrives(self, record: Record, arm: int, told: Told) -> None:
+        record.tell(arm, told)
+        if not record.waiting:
+            self.pending[arm] -= 1.0
+        self._enter(arm, told.entry, record.number)
+
+    def _end(self, record: Record) -> None:
+        self.waiting -= record.waiting
+        record.waiting, record.over = False, True
+        del self.open[record.number]
+        if self.shut is not None:
+            self.shut[record.number] = record
+
+    def _named(self, retraction: Event) -> list[int]:
+        """The arms that a retraction is about: of a round, those of which something was ever told. (Of a whole ledger.)"""
+        if retraction.round is None:
+            return [int(retraction.data["arm"])]
+        known = self.open.get(retraction.round) or (self.shut or {})[retraction.round]
+        return sorted(known.entered)
+
+    def _reopen(self, record: Record) -> None:
+        assert self.shut is not None
+        del self.shut[record.number]
+        record.over, record.until, record.rest, record.again = False, None, "open", set()
+        self.open = dict(sorted({**self.open, record.number: record}.items()))
+
+    def _untell(self, record: Record, arms: list[int], seq: int) -> None:
+        for arm in arms:
+            record.untell(arm, seq)
+            self.pending[arm] += not (record.waiting or record.outside)
+
+    # ---- totals
+
+    def _enter(self, arm: int, entry: Entry, number: int) -> None:
+        self._note("missing", entry is None)
+        self._note("averaged", isinstance(entry, dict))
+        self._add(arm, entry, number)
+
+    def _add(self, arm: int, entry: Entry, number: int) -> None:
+        """Enter values of an arm."""
+        for mean, n in pulls(entry) if self._adding else ():
+            if n == 1:
+                note(self.seen, arm, mean)
+            else:
+                add(self.seen, arm, mean * n)
+                self.seen.counts[arm] += n
+            reach(self.far, arm, mean, n, number)
+
+    def _add_up(self, arms: list[int], whole: "Ledger") -> None:
+        """Add up some arms anew."""
+        if self._adding:
+            for total in totals(self.seen):
+                total[arms] = 0.0
+            self.far[:, :, arms] = nothing_far(len(arms))
+            for number, arm, entry in whole.counting(arms):
+                self._add(arm, entry, number)
+
+    def _note(self, what: str, happened: bool = True, times: int = 1) -> None:
+        if happened and times:
+            self.notes[what] = self.notes.get(what, 0) + times
+
+    # ---- as plain data
+
+    def plain(self) -> dict[str, Any]:
+        """All but its arrays, as JSON can carry it."""
+        beside = ("open", "shut", "seen", "pending", "far", "_adding")
+        kept = {name: value for name, value in vars(self).items() if name not in beside}
+        return {**kept, "open": [one.plain() for one in self.open.values()]}
+
+    def restore(self, plain: dict[str, Any]) -> None:
+        """What `plain` said."""
+        self.__dict__.update(plain)
+        self.open = {one["number"]: Record.of(one) for one in plain["open"]}
+
+    def _become(self, whole: "Ledger", retraction: Event) -> None:
+        """Go on as a whole ledger of the same events; arrays stay where they are, because others look at them."""
+        self.__dict__.update({**whole.plain(), "seal": self.seal, "open": whole.open})
+        self.pending[:] = whole.pending
+        self._add_up(whole._named(retraction), whole)
+
+
+def totals(seen: Seen) -> tuple[Floats, ...]:
+    """What is added up; the rest of `seen` is computed from it."""
+    return seen.sums, seen.rest, seen.counts, seen.squares
+
+
+def new_round(event: Event) -> list[int] | None:
+    """The arms of a round that is asked for the first time, which a rule has chosen."""
+    return list(event.data["arms"]) if event.kind == "asked" and not event.data.get("again") else None
+
+
+def entries(event: Event) -> dict[int, Entry]:
+    """The values of an event by arm."""
+    return {int(arm): entry for arm, entry in event.data.get("values", {}).items()}

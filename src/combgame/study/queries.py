@@ -1,0 +1,186 @@
+"""Everything that can be seen of a study without changing it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import InputError
+from ..problem import Problem
+from ..storage.copying import path_of
+from ..storage.events import Event, check_head, head_of
+from .advisor import Advisor
+from .decision import Decision, decide
+from .export import as_csv, form_of, history, rows, save
+from .replay import Replay, replay
+from .round import Round, as_round
+from .session import Session
+from .settings import Setting, now
+from .status import Status, standing
+
+
+class Moment:
+    """A study at one moment: whatever is read off it fits together, however others go on meanwhile."""
+
+    def __init__(self, name: str, advisor: Advisor, at: float, head: str, events: list[Event] | None) -> None:
+        self.name, self.problem = name, advisor.setting.problem
+        self._advisor, self._at, self._head, self._events = advisor, at, head, events
+
+    @property
+    def events(self) -> list[Event]:
+        """All up to then."""
+        if self._events is None:
+            raise InputError("the events were not read with this moment; moment(history=True) has them.")
+        return self._events
+
+    @property
+    def state(self) -> str:
+        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        return self._advisor.state(self._at)
+
+    @property
+    def pending(self) -> list[Round]:
+        """The rounds that are out, or failed and to be asked again."""
+        return [as_round(self.problem, one) for one in self._advisor.ledger.open.values()]
+
+    @property
+    def status(self) -> Status:
+        """Where it stands, and what to do next; print it."""
+        return standing(self._advisor, self.name, self.state, self._at, self._head)
+
+    @property
+    def decision(self) -> Decision | None:
+        """Why it stopped, and how sure it is; None while it runs."""
+        advisor, why = self._advisor, self.state
+        return None if why == "running" else decide(advisor, advisor.ended or advisor.facts(why), self._head)
+
+    def rows(self, level: str = "round") -> list[dict[str, Any]]:
+        """One row per "round", "arm" or "event"."""
+        return rows(self._advisor, [] if level == "arm" else self.events, level)
+
+    def history(self) -> list[dict[str, Any]]:
+        """The evidence and the threshold after everything that was told, and the delta at which it was judged."""
+        return history(self._advisor.setting, self._advisor.engine, self.events)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as plain data."""
+        decision = self.decision
+        return {
+            "name": self.name, "status": self.status.to_dict(), "decision": None if decision is None else decision.to_dict(),
+            "arms": self.rows("arm"), "rounds": self.rows("round"), "head": head_of(self.events),
+            "events": [one._asdict() for one in self.events],
+        }  # fmt: skip
+
+    def export(self, path: Any = None, level: str = "event", form: str | None = None) -> str:
+        """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends; also written to `path`."""
+        text = as_csv(self.rows(level)) if form_of(path, form) == "csv" else json.dumps(self.to_dict(), indent=1)
+        if path is not None:
+            save(path, text)
+        return text
+
+
+class Queries:
+    """The part of `Study` that only reads. Every look begins with what others have stored meanwhile, and is of one moment."""
+
+    name: str
+    _setting: Setting
+    _session: Session
+
+    @property
+    def problem(self) -> Problem:
+        return self._setting.problem
+
+    @contextmanager
+    def moment(self, history: bool = False) -> Iterator[Moment]:
+        """The study as it is now, for several looks that fit together; use it inside the `with`, while other threads wait.
+
+        history: with all events, which `rows`, `history` and `export` need.
+
+        >>> import combgame as cg
+        >>> study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+        >>> with study.moment() as now:
+        ...     now.status.state, now.decision
+        ('running', None)
+        """
+        with self._session.reading(history) as (advisor, events):
+            yield Moment(self.name, advisor, now(), self._session.head(advisor), events if history else None)
+
+    @property
+    def state(self) -> str:
+        """ "running", "certified", "budget", "deadline" or "by hand"."""
+        with self.moment() as this:
+            return this.state
+
+    @property
+    def done(self) -> bool:
+        """Whether it has stopped, for whatever reason."""
+        return self.state != "running"
+
+    @property
+    def pending(self) -> list[Round]:
+        """The rounds that are out, or failed and to be asked again."""
+        with self.moment() as this:
+            return this.pending
+
+    @property
+    def status(self) -> Status:
+        """Where it stands, and what to do next; print it."""
+        with self.moment() as this:
+            return this.status
+
+    @property
+    def decision(self) -> Decision | None:
+        """Why it stopped, and how sure it is; None while it runs."""
+        with self.moment() as this:
+            return this.decision
+
+    def events(self) -> list[Event]:
+        """All that has happened."""
+        return self._session.events()
+
+    def rows(self, level: str = "round") -> list[dict[str, Any]]:
+        """One row per "round", "arm" or "event"."""
+        with self.moment(history=level != "arm") as this:
+            return this.rows(level)
+
+    def to_frame(self, level: str = "round") -> Any:
+        """The rows as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
+        return pandas.DataFrame(self.rows(level))
+
+    def export(self, path: Any = None, level: str = "event") -> str:
+        """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text, which is also written to `path`."""
+        with self.moment(history=True) as this:
+            return this.export(path, level)
+
+    def copy(self, destination: Any) -> None:
+        """A copy of the SQLite file, with all the studies in it, while others go on; nothing is overwritten."""
+        with self._session.lock:
+            self._session.storage.copy(path_of(destination))
+
+    def history(self) -> list[dict[str, Any]]:
+        """The evidence and the threshold after everything that was told, and the delta at which it was judged."""
+        return history(self._setting, self._session.engine, self.events())
+
+    def plot(self, kind: str = "evidence") -> Any:
+        """A matplotlib figure: "evidence" and threshold over the rounds, "estimates" with intervals, "pulls" against the optimal ones."""
+        from .plots import plot
+
+        with self.moment(history=True) as this:
+            return plot(this, kind)
+
+    def replay(self, head: str | None = None) -> Replay:
+        """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere.
+
+        head: as `status` or `decision` had it at some time; it is an error if events up to there were removed or changed since.
+        """
+        events = self.events()
+        if head is not None:
+            check_head(events, head, self.name)
+        return replay(self._setting, self._session.engine, events)
+
+    def __repr__(self) -> str:
+        return f"<study {self.name!r}: {self.state}; print its status>"
