@@ -17,11 +17,9 @@ from numba import config, njit, typeof, types
 from numba.extending import overload_method, register_jitable
 
 from ..marks import FUNCTIONS, PARTS
-from ..sources import digest
 from .borrow import Borrowing, plain
 from .lazy import lazily
 
-COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")  # where marked functions and parts live
 TRIED = ("0.68.",)  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
 
 
@@ -55,13 +53,12 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     """
     teach()
     body = register_jitable(**INNER)(function)
-    sources = f"{digest(*COMPILED)} {bool(plain)}"  # numba itself only looks at the file of the entry point
 
-    @njit(nogil=True, error_model="numpy", cache=ours, **INNER)
-    def entry(*args):  # type: ignore[no-untyped-def]
-        sources  # noqa: B018  (a closure variable is part of numba's key; other files are not)
+    def called(*args):  # type: ignore[no-untyped-def]
         return body(*args)
 
+    called.kept = function if ours else None  # type: ignore[attr-defined]
+    entry = njit(nogil=True, error_model="numpy", **INNER)(called)
     known: dict[Any, Callable[..., Any]] = {}  # by what numba's own dispatcher looks at, in twenty times the time
 
     def call(*args):  # type: ignore[no-untyped-def]

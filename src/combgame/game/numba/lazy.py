@@ -5,11 +5,14 @@ numba makes machine code of every function that it compiles, with all that it ca
 optimised once, and made machine code once. This leans on private parts of numba: `numba/__init__.py` says for which versions.
 """
 
+import itertools
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba.core import codegen
+from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
@@ -52,6 +55,30 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
                 if env is not None:
                     self._codegen.set_env(variable.name, env)
 
+    def with_needs(self) -> tuple[Any, set[Any]]:
+        """Its LLVM code with that of everything that it needs, and what has to be run before it is."""
+        own = codegen.JITCodeLibrary._get_module_for_linking
+        module, start = own(self).clone(), set(self._reload_init)
+        for library in self._needs({}):
+            start |= library._reload_init
+            module.link_in(own(library), preserve=True)
+        return module, start
+
+    @classmethod
+    def read(cls, generator: Any, name: str, code: bytes, start: Any) -> "LazyLibrary":
+        """From LLVM code with everything that it needs."""
+        self = cls(generator, name)
+        self._final_module = codegen.ll.parse_bitcode(code)
+        self._reload_init.update(start)
+        self.inner = self._finalized = True
+        return self
+
+    @staticmethod
+    def environments(module: Any) -> tuple[Any, ...]:
+        """What the LLVM code looks at through names."""
+        found = [lookup_environment(v.name) for v in module.global_variables if v.name.startswith("_ZN08NumbaEnv")]
+        return tuple(env for env in found if env is not None and env.can_cache())
+
     def _get_module_for_linking(self) -> Any:
         """For a library that is not lazy: as numba makes it."""
         self._ensure_finalized()
@@ -70,10 +97,15 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
 @contextmanager
 def lazily() -> Iterator[None]:
-    """While lazy libraries are made: what an environment is for is told when there is machine code that looks at it."""
+    """While lazy libraries are made: what an environment is for is told when there is machine code that looks at it.
+
+    Functions have numbers in their names, 1, 2, ... in every process; LLVM code that is kept on disk may meet that of another process,
+    so names must not be used twice anywhere.
+    """
     generator = cpu_target.target_context.codegen()
     with global_compiler_lock:
-        plain = generator.set_env
+        plain, numbers = generator.set_env, FunctionIdentity._unique_ids
+        FunctionIdentity._unique_ids = itertools.count(secrets.randbits(62))
 
         def set_env(name: str, env: Any) -> None:
             if generator._engine.is_symbol_defined(name):
@@ -84,3 +116,4 @@ def lazily() -> Iterator[None]:
             yield
         finally:
             del generator.set_env
+            FunctionIdentity._unique_ids = numbers
