@@ -13,6 +13,7 @@ from .campaign import app as campaign
 from .paper import app as paper
 from .plan import plan
 from .study import app as study
+from .warm import warm
 
 app = typer.Typer(
     help="Find the best answer by playing sets of arms, in few plays, with a guarantee.",
@@ -31,6 +32,9 @@ app.add_typer(study, name="study")
 
 
 app.command()(plan)
+
+
+app.command()(warm)
 
 
 @app.callback(invoke_without_command=True)

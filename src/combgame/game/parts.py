@@ -16,7 +16,7 @@ def copied(part: Part) -> Part:
         return part.copy()
     if isinstance(part, tuple) and hasattr(part, "_fields"):
         return type(part)(*(copied(field) for field in part))
-    return part if isinstance(part, SIGNATURE) else copy.deepcopy(part)
+    return part if isinstance(part, bool | int | float | SIGNATURE) else copy.deepcopy(part)
 
 
 def grown(old: Part, new: Part) -> Part:

@@ -10,7 +10,7 @@ from ..game.engines import choose_engine, own_bounds
 from ..game.parts import copied
 from ..game.protocols import Game, Rule, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View, blank
-from ..game.round import FULL
+from ..game.round import FULL, play
 from ..problem import Problem
 from ..rules import Setup
 
@@ -35,6 +35,10 @@ class Run:
         self.stops: Ints = np.full(deltas, -1, np.int64)
         self.winners: Floats = np.zeros((deltas, d))
         self._play: Callable[..., int] = choose_engine(engine, (self.game, self.rule, self.threshold))
+
+    @property
+    def compiled(self) -> bool:
+        return self._play is not play
 
     def advance(self, last: int) -> int:
         """Play until every delta has stopped or `last` rounds have been played; how it ended (`round.STOPPED`, ...)."""

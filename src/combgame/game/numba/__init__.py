@@ -1,7 +1,8 @@
 """Everything this package asks of numba, in one place; imported when something is first compiled.
 
 COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried; otherwise functions borrow what they are
-given (`borrow.py`), and machine code is made once for a whole call (`lazy.py`). The results are the same, to the last bit.
+given (`borrow.py`), machine code is made once for a whole call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not
+only entry points. The results are the same, to the last bit.
 """
 
 import inspect
@@ -17,6 +18,7 @@ from numba import config, njit, typeof, types
 from numba.extending import overload_method, register_jitable
 
 from ..marks import FUNCTIONS, PARTS
+from ..telling import telling
 from .borrow import Borrowing, plain
 from .lazy import lazily
 
@@ -68,7 +70,8 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
             key = None
         run = known.get(key) if key is not None else None
         if run is None:
-            run = _made(entry, typeof(args), ours)
+            with telling(function, args):
+                run = _made(entry, typeof(args), ours)
             if key is not None:
                 known[key] = run
         return run(args)

@@ -12,6 +12,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.typed_passes import IRLegalization
 
+from ..telling import COUNT
 from . import disk
 from .lazy import LazyLibrary
 
@@ -19,9 +20,6 @@ types: Any = kinds  # whose stubs lack most of it
 
 
 plain: set[bool] = set()  # not empty: compile as numba does
-
-
-LOADED = [0, 0]  # functions that were compiled, and taken from the disk, by this process
 
 
 def _counted(context: Any, kind: Any) -> bool:
@@ -92,10 +90,10 @@ class Borrowing(CompilerBase):  # type: ignore[misc]
     def compile_extra(self, func: Any) -> Any:
         context, file = self.state.targetctx, disk.file_of(func, self.state, bool(plain))
         found = disk.load(file, context) if file is not None else None
-        LOADED[found is not None] += 1
         if found is not None:
             context.insert_user_function(found.entry_point, found.fndesc, [found.library])
             return found
+        COUNT[0] += 1
         found = super().compile_extra(func)
         if file is not None:
             disk.save(file, found)

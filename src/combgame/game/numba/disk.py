@@ -1,9 +1,10 @@
 """What is compiled is kept on disk, one function at a time, so that another rule on a structure does not compile the structure again.
 
-A function that Python calls is kept as machine code; one that only compiled code calls as LLVM code, with all that it calls. Its file is named by
-everything that it depends on: the sources in the folders that are compiled, the versions, the processor, the function, the types and the options. A file
-is written aside and then renamed, and begins with the hash of the rest, so that any number of processes may share a folder; what cannot be read is
-compiled anew. Only functions of this package are kept, for arguments whose classes are of this package.
+A function that Python calls is kept as machine code; one that only compiled code calls as LLVM code, with all that it calls. Its file
+is named by everything that it depends on: the sources in the folders that are compiled, the versions, the processor, the function, the
+types and the options. A file is written aside and then renamed, and begins with the hash of the rest, so that any number of processes may
+share a folder; what cannot be read is compiled anew. Only functions of this package are kept, for arguments whose classes are of this
+package: the key knows nothing of other sources.
 """
 
 import contextlib
@@ -49,7 +50,7 @@ _ALIVE: list[Any] = []  # machine code has the address of these, which counts fo
 
 def root() -> Path | None:
     """NUMBA_CACHE_DIR, the package's own __pycache__, or the user's cache; None: none of them can be written."""
-    own, home = Path(__file__).parent / "__pycache__", Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    own, home = Path(__file__).parent / "__pycache__", Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     for folder in [Path(config.CACHE_DIR)] if config.CACHE_DIR else [own, home]:
         with contextlib.suppress(OSError):
             (folder / "combgame").mkdir(parents=True, exist_ok=True)
@@ -99,13 +100,14 @@ def ours(module: str) -> bool:
 def file_of(function: Any, state: Any, plain: bool) -> Path | None:
     """Where a function is kept for the types and options of `state`; None: it is not."""
     kept = getattr(function, "kept", function)  # an entry point says whose it is
-    if kept is None or kept.__closure__ or not ours(kept.__module__) or (plain and kept is function) or state.return_type is not None:
+    if kept is None or kept.__closure__ or not ours(kept.__module__) or (plain and kept is function):
         return None
     written = spelled(types.Tuple(state.args))
-    base = root() if written is not None else None
+    base = root() if written is not None and state.return_type is None else None
     if base is None:
         return None
-    what = (kept.__module__, kept.__qualname__, kept.__code__.co_firstlineno, kept is function, written, state.flags.summary(), config.BOUNDSCHECK)
+    name = (kept.__module__, kept.__qualname__, kept.__code__.co_firstlineno)
+    what = (name, kept is function, written, state.flags.summary(), config.BOUNDSCHECK)
     return _folder(base, plain) / hashlib.sha256(repr(what).encode()).hexdigest()
 
 
@@ -115,18 +117,11 @@ def load(file: Path, context: Any) -> Any:
         data = file.read_bytes()
         if hashlib.sha256(data[32:]).digest() != data[:32]:
             return None
-        library, *rest = pickle.loads(zlib.decompress(data[32:]))
-        _, description, environment, signature, _, _, note, start, environments = [library, *rest]
-        if library[1] != "inner":
-            found = CompileResult._rebuild(context, library, *rest)
-        else:
-            for begin in start:
-                begin()
-            kept = LazyLibrary.read(context.codegen(), library[0], library[2], start)
-            found = CompileResult(typing_context=context.typing_context, target_context=context, entry_point=context.get_executable(kept, description, environment), typing_error=None, type_annotation=note, signature=signature, objectmode=False, lifted=(), fndesc=description, library=kept, call_helper=None, environment=environment, metadata=None, reload_init=start, referenced_envs=environments)  # fmt: skip
+        state = pickle.loads(zlib.decompress(data[32:]))
+        found = CompileResult._rebuild(context, *state)
     except Exception:  # whatever is wrong with it: it is compiled anew, and written over
         return None
-    _ALIVE.append((environment, environments))
+    _ALIVE.append(state)
     with contextlib.suppress(OSError):
         os.utime(file)
     return found
@@ -134,29 +129,19 @@ def load(file: Path, context: Any) -> Any:
 
 def save(file: Path, result: Any) -> None:
     """Keep a compiled function, if it can be; a full disk is no reason to stop."""
-    if result.objectmode or result.lifted:
+    library, about = result.library, result.fndesc
+    inner = isinstance(library, LazyLibrary) and library.inner
+    if result.objectmode or result.lifted or library.has_dynamic_globals:  # addresses of this process
         return
-    library = result.library
-    if isinstance(library, LazyLibrary) and library.inner:
-        module, start = library.with_needs()
-        if any(variable.name.startswith("numba.dynamic.globals") for variable in module.global_variables):
-            return  # addresses of this process
-        written = (library.name, "inner", module.as_bitcode())
-        environments = LazyLibrary.environments(module)
-        state = (written, result.fndesc, result.environment, result.signature, False, (), str(result.type_annotation), tuple(start), environments)
-    else:
-        if library.has_dynamic_globals:
-            return
-        state = result._reduce()
-    with contextlib.suppress(OSError, pickle.PicklingError, TypeError):
-        description, before = result.fndesc, (result.fndesc.typemap, result.fndesc.calltypes)
-        description.typemap = description.calltypes = None
+    before = about.typemap, about.calltypes  # not to be kept
+    with contextlib.suppress(Exception):
         try:
+            state = (*result._reduce()[:-1], library.environments()) if inner else result._reduce()
             data = zlib.compress(serialize.dumps(state), 1)
         finally:
-            description.typemap, description.calltypes = before
+            about.typemap, about.calltypes = before
         _write(file, hashlib.sha256(data).digest() + data)
-        if not isinstance(library, LazyLibrary) or not library.inner:
+        if not inner:
             _bound(file.parent)
 
 

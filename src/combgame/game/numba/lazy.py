@@ -5,6 +5,7 @@ numba makes machine code of every function that it compiles, with all that it ca
 optimised once, and made machine code once. This leans on private parts of numba: `numba/__init__.py` says for which versions.
 """
 
+import functools
 import itertools
 import secrets
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
+
+ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of global variables begin that have the address of one
 
 
 class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -50,33 +53,35 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         self._final_module.verify()
         self._finalize_final_module()
         for variable in self._final_module.global_variables:
-            if variable.name.startswith("_ZN08NumbaEnv"):
+            if variable.name.startswith(ENVIRONMENT):
                 env = lookup_environment(variable.name)
                 if env is not None:
                     self._codegen.set_env(variable.name, env)
 
-    def with_needs(self) -> tuple[Any, set[Any]]:
-        """Its LLVM code with that of everything that it needs, and what has to be run before it is."""
+    def _with_needs(self) -> Any:
+        """Its LLVM code with that of everything that it needs."""
         own = codegen.JITCodeLibrary._get_module_for_linking
-        module, start = own(self).clone(), set(self._reload_init)
+        module = own(self).clone()
         for library in self._needs({}):
-            start |= library._reload_init
             module.link_in(own(library), preserve=True)
-        return module, start
+        return module
 
-    @classmethod
-    def read(cls, generator: Any, name: str, code: bytes, start: Any) -> "LazyLibrary":
-        """From LLVM code with everything that it needs."""
-        self = cls(generator, name)
-        self._final_module = codegen.ll.parse_bitcode(code)
-        self._reload_init.update(start)
-        self.inner = self._finalized = True
-        return self
+    @property
+    def has_dynamic_globals(self) -> bool:
+        return super().has_dynamic_globals or (self.inner and any(library.has_dynamic_globals for library in self._needs({})))
 
-    @staticmethod
-    def environments(module: Any) -> tuple[Any, ...]:
-        """What the LLVM code looks at through names."""
-        found = [lookup_environment(v.name) for v in module.global_variables if v.name.startswith("_ZN08NumbaEnv")]
+    def serialize_using_object_code(self) -> Any:
+        """What `unserialized` takes."""
+        if not self.inner:
+            return super().serialize_using_object_code()
+        start = {begin for library in (self, *self._needs({})) for begin in library._reload_init}
+        return self.name, "inner", (self._with_needs().as_bitcode(), start)
+
+    def environments(self) -> tuple[Any, ...]:
+        """What its LLVM code, and that of everything it needs, looks at through names."""
+        modules = [codegen.JITCodeLibrary._get_module_for_linking(library) for library in (self, *self._needs({}))]
+        names = {v.name for module in modules for v in module.global_variables if v.name.startswith(ENVIRONMENT)}
+        found = [lookup_environment(name) for name in sorted(names)]
         return tuple(env for env in found if env is not None and env.can_cache())
 
     def _get_module_for_linking(self) -> Any:
@@ -93,6 +98,18 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
                 return 0
             self._whole()
         return int(super().get_pointer_to_function(name))
+
+
+def unserialized(generator: Any, state: Any) -> Any:
+    """A library as it was kept."""
+    name, kind, data = state
+    if kind != "inner":
+        return codegen.JITCodeLibrary._unserialize(generator, state)
+    library = LazyLibrary(generator, name)
+    library._final_module = codegen.ll.parse_bitcode(data[0])
+    library._reload_init.update(data[1])
+    library.inner = library._finalized = True
+    return library
 
 
 @contextmanager
@@ -112,8 +129,9 @@ def lazily() -> Iterator[None]:
                 plain(name, env)
 
         generator.set_env = set_env
+        generator.unserialize_library = functools.partial(unserialized, generator)
         try:
             yield
         finally:
-            del generator.set_env
+            del generator.set_env, generator.unserialize_library
             FunctionIdentity._unique_ids = numbers
