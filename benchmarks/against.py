@@ -48,6 +48,7 @@ def interleaved(
         for name, path in checkouts.items():
             for what, value in once(name, path, repeat).items():
                 best[name][what] = min(value, best[name].get(what, float("inf")))
+                print(f"{repeat + 1}/{repeats} {name}: {what}: {value:.6f} s", file=sys.stderr, flush=True)
     return best
 
 
