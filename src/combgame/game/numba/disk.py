@@ -16,10 +16,10 @@ import shutil
 import sys
 import tempfile
 import zlib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 from numba.core import config, serialize
@@ -63,7 +63,7 @@ def root() -> Path | None:
 def _folder(base: Path, plain: bool) -> Path:
     """That of these sources, versions and processor; those of older sources are removed."""
     machine = cpu_target.target_context.codegen().magic_tuple()
-    versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+    versions = (sys.version, numba.__version__, version("llvmlite"), np.__version__)
     text = repr((digest(*COMPILED), versions, machine, plain))
     mine = base / hashlib.sha256(text.encode()).hexdigest()[:24]
     with contextlib.suppress(OSError):
@@ -121,7 +121,7 @@ def load(file: Path, context: Any) -> Any:
         found = CompileResult._rebuild(context, *state)
     except Exception:  # whatever is wrong with it: it is compiled anew, and written over
         return None
-    _ALIVE.append(state)
+    _ALIVE.append((state[2], state[-1]))  # its environment, and those of all that it calls
     with contextlib.suppress(OSError):
         os.utime(file)
     return found

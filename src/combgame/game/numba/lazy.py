@@ -60,10 +60,9 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     def _with_needs(self) -> Any:
         """Its LLVM code with that of everything that it needs."""
-        own = codegen.JITCodeLibrary._get_module_for_linking
-        module = own(self).clone()
+        module = self._final_module.clone()
         for library in self._needs({}):
-            module.link_in(own(library), preserve=True)
+            module.link_in(codegen.JITCodeLibrary._get_module_for_linking(library), preserve=True)
         return module
 
     @property
