@@ -3,15 +3,18 @@
 k = 3, the paper's means. Compiled: rounds 20,000 to 24,000 of a run that does not stop (the end of a doubling epoch, when LLOO's
 support is largest), in windows interleaved between the learners; the best one counts. Interpreted: the next rounds of the same run.
 The learners on the simplex start with a covering here, so that no time goes into their full initialisation. Timings on shared machines
-are noisy: look at ratios.
+are noisy: look at ratios. With --against ANOTHER_CHECKOUT: both take turns, 20,000 rounds of a run through `simulate`, the best counts.
 """
 
 import argparse
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from against import checkouts, interleaved, table
+from against import measure as in_checkout
 from made import PYTHON, save
 from tqdm import tqdm
 
@@ -71,11 +74,34 @@ def measure(d: int, warm: int, windows: int, bar: tqdm) -> list[dict[str, object
     return rows
 
 
+def compare(
+    against: Path, sizes: list[int], repeats: int, names: tuple[str, ...] = ("uniform", "ofw", "lloo", "frank-wolfe")
+) -> str:
+    """This checkout and another, interleaved."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def once(name: str, checkout: Path, repeat: int) -> dict[str, float]:
+            return {
+                f"{rule}, d = {d}": in_checkout(checkout, Path(folder) / name, rule, d, rounds=20_000)["round"]
+                for rule in names
+                for d in sizes
+            }
+
+        return table(interleaved(checkouts(against), repeats, once), {"": ("us/round", 1e6)})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10, 20, 50])
     parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
+    parser.add_argument("--against", type=Path, default=None, help="another checkout of combgame, to be compared with")
+    parser.add_argument("--repeats", type=int, default=3, help="with --against")
     options = parser.parse_args()
+    if options.against is not None:
+        text = compare(options.against, options.sizes, options.repeats)
+        print(text)
+        save(options.out, text, PYTHON + ", two cores")
+        return
     rows: list[dict[str, object]] = []
     with tqdm(total=len(options.sizes) * (2 * len(RULES) + 2), desc="rounds", file=sys.stderr) as bar:
         for d in options.sizes:

@@ -1,9 +1,12 @@
 """One source, two engines: the same run, bit for bit. And what is compiled is kept on disk, and only as long as it is right."""
 
+import io
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,12 +124,10 @@ def test_conformance_checks_pass_for_our_own_parts():
 
 SCRIPT = """
 import combgame as cg
-from combgame.game.engines import compiled_entry
-from combgame.game.round import play
+from combgame.game.telling import MADE
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
 sim = cg.simulate(problem, [0.3, 0.25, 0.2], rule="ofw", runs=2, threshold="stylised", engine="compiled")
-stats = compiled_entry(play, True).entry.stats
-print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), sim.rounds.tolist())
+print(sum(not one.compiled for one in MADE), sum(one.compiled > 0 for one in MADE), sim.rounds.tolist())
 """
 
 
@@ -247,3 +248,201 @@ def test_what_cannot_be_compiled_our_way_is_compiled_in_numbas(monkeypatch):
     with pytest.warns(UserWarning, match="numba's own way"):
         assert compiled(double, False)(2.0) == 4.0
     assert _borrow.plain == {True}
+
+
+# ---- kept on disk, one by one
+
+SMALL = """
+import sys
+import numpy as np
+import combgame as cg
+from combgame.game.engines import choose_engine
+from combgame.game.records import View, blank
+from combgame.game.round import advise, recommend
+from combgame.game.telling import MADE
+problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.5))
+seen, view, rng = blank(4), View(*np.zeros((3, 4)), np.zeros(1), np.zeros(4)), np.random.default_rng(0)
+seen.counts[:] = 3.0
+seen.sums[:] = 1.0, 4.0, 2.0, 3.5
+rule, _ = cg.Uniform().setup(problem).fresh(rng)
+if "recommend" in sys.argv:
+    choose_engine("compiled", (problem.game(),), recommend)(problem.game(), seen, view)
+if "advise" in sys.argv:
+    choose_engine("compiled", (problem.game(), rule), advise)(problem.game(), rule, seen, view, rng)
+print([one.compiled for one in MADE], [part.tolist() for part in view])
+"""
+
+
+def small(cache, *what):
+    return subprocess.Popen(
+        [sys.executable, "-c", SMALL, *what],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def outcome(process):
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    compiled, view = out.split("] ", 1)
+    return eval(compiled + "]"), view
+
+
+def kept(cache):
+    return sorted(path for path in cache.rglob("*") if path.is_file())
+
+
+def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_path):
+    first, view = outcome(small(tmp_path, "recommend"))
+    assert first[0] > 3
+    files = kept(tmp_path)
+    assert len(files) == first[0]
+    assert outcome(small(tmp_path, "recommend")) == ([0], view)
+    alone, advised = outcome(small(tmp_path / "another", "advise"))
+    shared = outcome(small(tmp_path, "advise"))
+    assert shared == (
+        [alone[0] - first[0] + 1],
+        advised,
+    )  # what is new to it, which is called by it: the entry of the other does not count
+    for i, path in enumerate(files):
+        data = path.read_bytes()
+        path.write_bytes([b"", data[: len(data) // 2], data[:-1] + bytes([data[-1] ^ 1]), b"\0" * len(data)][i % 4])
+    assert outcome(small(tmp_path, "recommend")) == (first, view)
+    assert outcome(small(tmp_path, "recommend")) == ([0], view)
+
+
+def test_processes_that_compile_the_same_at_the_same_time_leave_whole_files(tmp_path):
+    found = [outcome(process) for process in [small(tmp_path, "recommend"), small(tmp_path, "recommend", "advise")]]
+    again = outcome(small(tmp_path, "recommend"))
+    assert again == ([0], found[0][1])
+    assert not [path for path in kept(tmp_path) if path.name.startswith("new-")]
+
+
+def test_the_key_of_a_kept_function_knows_classes_by_their_modules_and_users_are_not_kept():
+    from numba import typeof
+
+    from combgame.game.numba import disk
+
+    class Bonus(NamedTuple):
+        x: np.ndarray
+
+    def like(module, qualname="Bonus"):
+        return type("Bonus", (Bonus,), {"__module__": module, "__qualname__": qualname})(np.zeros(2))
+
+    ours = [disk.spelled(typeof(like(module))) for module in ("combgame.rules.bonuses", "combgame.learners.base")]
+    assert None not in ours and len(set(ours)) == 2
+    for stranger in ("__main__", "combgame_extra.rules", "combgame.testing", "combgame.theory.limit"):
+        assert disk.spelled(typeof(like(stranger))) is None
+        assert disk.spelled(typeof((1, (like("combgame.rules.bonuses"), like(stranger))))) is None
+    assert disk.spelled(typeof("text")) is None
+    given = [np.zeros(2), np.zeros(2, np.float32), np.zeros((2, 2)), np.zeros((2, 2))[:, 0], 1, 1.0, True, (1, 1), (1.0, 1)]
+    assert len({disk.spelled(typeof(one)) for one in given}) == len(given)
+
+
+def test_what_is_kept_is_bounded(tmp_path):
+    from combgame.game.numba import disk
+
+    for i in range(6):
+        (tmp_path / f"old{i}").mkdir()
+        os.utime(tmp_path / f"old{i}", (i, i))
+    mine = disk._folder.__wrapped__(tmp_path, False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([mine.name, "old5", "old4"])
+    assert disk._folder.__wrapped__(tmp_path, True) != mine
+    for i in range(6):
+        (mine / f"f{i}").write_bytes(b"1234")
+        os.utime(mine / f"f{i}", (i, i))
+    disk._bound(mine, 12)
+    assert sorted(path.name for path in mine.iterdir()) == ["f3", "f4", "f5"]
+
+
+def test_compiled_functions_have_names_that_no_other_process_uses():
+    from numba.core.bytecode import FunctionIdentity
+
+    from combgame.game.numba.lazy import lazily
+
+    before, numbers = FunctionIdentity._unique_ids, []
+    for _ in range(2):
+        with lazily():
+            numbers.append(next(FunctionIdentity._unique_ids))
+    assert FunctionIdentity._unique_ids is before and abs(numbers[0] - numbers[1]) > 10**6
+
+
+# ---- what is said
+
+
+class Screen(io.StringIO):
+    def __init__(self, terminal):
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self):
+        return self.terminal
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_line_says_what_is_being_compiled_on_a_terminal_only(terminal, monkeypatch, caplog):
+    from combgame.game import telling
+    from combgame.game.round import recommend
+
+    screen, game = Screen(terminal), subsets(5)[0].game()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(telling, "MADE", [])
+    with telling.telling(recommend, (game,)):
+        pass
+    assert screen.getvalue() == "" and not caplog.records  # a moment
+    monkeypatch.setattr(telling, "MOMENT", 0.0)
+    with caplog.at_level("INFO", "combgame.compile"), telling.telling(recommend, (game,)):
+        time.sleep(0.3)
+    said = "compiling recommend on Subsets with Gaussian rewards, once: about 10 s"
+    assert [record.getMessage().partition(" in ")[0] for record in caplog.records] == [
+        said,
+        said.partition(",")[0].replace("ing", "ed", 1),
+    ]
+    assert screen.getvalue() == (f"\r\x1b[2K{said}\r\x1b[2K" if terminal else "")
+    assert [one.compiled for one in telling.MADE] == [0, 0]
+
+
+PROBLEM = """
+[actions]
+kind = "arms"
+arms = 4
+[rewards]
+kind = "gaussian"
+sigma = 0.5
+"""
+
+
+def test_warm_prepares_what_a_problem_file_needs_and_says_when_it_was_ready(tmp_path):
+    (tmp_path / "p.toml").write_text(PROBLEM)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [
+        sys.executable,
+        "-c",
+        "from combgame.cli.app import main; main()",
+        "warm",
+        "p.toml",
+        "--rule",
+        "uniform",
+        "--threshold",
+        "stylised",
+    ]
+
+    def warm(*more):
+        return subprocess.run([*command, *more], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    first = warm()
+    assert first.stdout.startswith("uniform, stylised: compiled Uniform on Arms with Gaussian rewards in ") and first.stderr == ""
+    assert warm().stdout == "uniform, stylised: was ready.\n"
+    again = json.loads(warm("--json").stdout)
+    assert [(row["rule"], row["threshold"], row["compiled"]) for row in again] == [("uniform", "stylised", 0)]
+
+
+def test_an_engine_is_chosen_once_for_the_same_classes(monkeypatch):
+    from combgame.game import engines
+
+    asked = []
+    plain = engines._choose
+    monkeypatch.setattr(engines, "_CHOSEN", {})
+    monkeypatch.setattr(engines, "_choose", lambda *given: asked.append(given) or plain(*given))
+    for problem in (subsets(5)[0], subsets(6)[0], listed()[0], subsets(5)[0]):
+        engines.choose_engine("auto", (problem.game(),))
+    assert len(asked) == 2

@@ -14,6 +14,7 @@ from .looking import app as study  # with the commands of `study.py`
 from .paper import app as paper
 from .plan import plan
 from .simulate import compare, simulate
+from .warm import warm
 
 app = typer.Typer(
     help="Find the best answer by playing sets of arms, in few plays, with a guarantee.",
@@ -38,6 +39,9 @@ app.command()(simulate)
 
 
 app.command()(compare)
+
+
+app.command()(warm)
 
 
 @app.callback(invoke_without_command=True)

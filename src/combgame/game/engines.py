@@ -11,10 +11,13 @@ import numpy as np
 
 from ..errors import EngineError, UnknownNameError
 from .callback import SIGNATURE
-from .marks import PARTS
+from .marks import FUNCTIONS, PARTS
 from .round import play
 
 ENGINES = ("auto", "compiled", "python")
+
+
+_CHOSEN: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 def choose_engine(engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play) -> Callable[..., Any]:
@@ -26,6 +29,13 @@ def choose_engine(engine: str, parts: tuple[Any, ...], function: Callable[..., A
         raise UnknownNameError(f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}.")
     if engine == "python":
         return function
+    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(parts, []))  # all that the choice depends on
+    if key not in _CHOSEN:
+        _CHOSEN[key] = _choose(engine, parts, function)
+    return _CHOSEN[key]
+
+
+def _choose(engine: str, parts: tuple[Any, ...], function: Callable[..., Any]) -> Callable[..., Any]:
     misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
     if misfit is not None:
         raise EngineError(misfit + ".")
@@ -92,6 +102,16 @@ def _class_misfit(kind: Any, marked: int) -> str | None:
         if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
             return f"the method {kind.__name__}.{name} must have the parameters ({', '.join(words)})"
     return None
+
+
+def _classes(values: tuple[Any, ...], found: list[type]) -> list[type]:
+    """The class of everything in some parts; that of a NamedTuple says how many follow."""
+    for x in values:
+        kind = type(x)
+        found.append(kind)
+        if isinstance(x, tuple) and hasattr(kind, "_fields"):
+            _classes(x, found)
+    return found
 
 
 def _leaves(part: Any) -> list[Any]:

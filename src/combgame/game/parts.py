@@ -10,12 +10,18 @@ from .callback import SIGNATURE
 Part = TypeVar("Part")
 
 
+UNSHARED = (float, int, bool)  # nobody can change them
+
+
 def copied(part: Part) -> Part:
     """A part with arrays of its own."""
+    kind = type(part)
+    if kind in UNSHARED:
+        return part
     if isinstance(part, np.ndarray):
         return part.copy()
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part)(*(copied(field) for field in part))
+    if isinstance(part, tuple) and hasattr(kind, "_fields"):
+        return kind(*[copied(field) for field in part])
     return part if isinstance(part, SIGNATURE) else copy.deepcopy(part)
 
 

@@ -9,7 +9,7 @@ from ..game.callback import own_errors
 from ..game.engines import choose_engine, own_bounds
 from ..game.protocols import Game, Rule
 from ..game.records import Floats, Ints, Random, View, blank
-from ..game.round import FULL
+from ..game.round import FULL, play
 from ..problem import Problem
 from ..rules import Setup
 from ..stopping.base import Stopping
@@ -31,6 +31,10 @@ class Run:
         self.stops: Ints = np.full(deltas, -1, np.int64)
         self.winners: Floats = np.zeros((deltas, d))
         self._play: Callable[..., int] = choose_engine(engine, (self.game, self.rule))
+
+    @property
+    def compiled(self) -> bool:
+        return self._play is not play
 
     def advance(self, last: int) -> int:
         """Play until every delta has stopped or `last` rounds have been played; how it ended (`round.STOPPED`, ...)."""

@@ -1,7 +1,8 @@
 """Everything this package asks of numba, in one place; imported when something is first compiled.
 
 COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried; otherwise functions borrow what they are
-given (`borrow.py`), and machine code is made once for a whole call (`lazy.py`). The results are the same, to the last bit.
+given (`borrow.py`), machine code is made once for a whole call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not
+only entry points. The results are the same, to the last bit.
 """
 
 import inspect
@@ -17,11 +18,10 @@ from numba import config, njit, typeof, types
 from numba.extending import overload_method, register_jitable
 
 from ..marks import FUNCTIONS, PARTS
-from ..sources import digest
+from ..telling import telling
 from .borrow import Borrowing, plain
 from .lazy import lazily
 
-COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")  # where marked functions and parts live
 TRIED = ("0.68.",)  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
 
 
@@ -55,13 +55,12 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     """
     teach()
     body = register_jitable(**INNER)(function)
-    sources = f"{digest(*COMPILED)} {bool(plain)}"  # numba itself only looks at the file of the entry point
 
-    @njit(nogil=True, error_model="numpy", cache=ours, **INNER)
-    def entry(*args):  # type: ignore[no-untyped-def]
-        sources  # noqa: B018  (a closure variable is part of numba's key; other files are not)
+    def called(*args):  # type: ignore[no-untyped-def]
         return body(*args)
 
+    called.kept = function if ours else None  # type: ignore[attr-defined]
+    entry = njit(nogil=True, error_model="numpy", **INNER)(called)
     known: dict[Any, Callable[..., Any]] = {}  # by what numba's own dispatcher looks at, in twenty times the time
 
     def call(*args):  # type: ignore[no-untyped-def]
@@ -71,7 +70,8 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
             key = None
         run = known.get(key) if key is not None else None
         if run is None:
-            run = _made(entry, typeof(args), ours)
+            with telling(function, args):
+                run = _made(entry, typeof(args), ours)
             if key is not None:
                 known[key] = run
         return run(args)

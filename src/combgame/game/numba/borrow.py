@@ -12,6 +12,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.typed_passes import IRLegalization
 
+from ..telling import COUNT
+from . import disk
 from .lazy import LazyLibrary
 
 types: Any = kinds  # whose stubs lack most of it
@@ -83,7 +85,19 @@ class Borrow(LoweringPass):  # type: ignore[misc]
 
 
 class Borrowing(CompilerBase):  # type: ignore[misc]
-    """numba's pipeline, and that."""
+    """numba's pipeline, and that; what has been compiled before is taken from the disk."""
+
+    def compile_extra(self, func: Any) -> Any:
+        context, file = self.state.targetctx, disk.file_of(func, self.state, bool(plain))
+        found = disk.load(file, context) if file is not None else None
+        if found is not None:
+            context.insert_user_function(found.entry_point, found.fndesc, [found.library])
+            return found
+        COUNT[0] += 1
+        found = super().compile_extra(func)
+        if file is not None:
+            disk.save(file, found)
+        return found
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)

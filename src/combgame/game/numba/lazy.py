@@ -5,14 +5,20 @@ numba makes machine code of every function that it compiles, with all that it ca
 optimised once, and made machine code once. This leans on private parts of numba: `numba/__init__.py` says for which versions.
 """
 
+import functools
+import itertools
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba.core import codegen
+from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
+
+ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of global variables begin that have the address of one
 
 
 class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -47,10 +53,35 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         self._final_module.verify()
         self._finalize_final_module()
         for variable in self._final_module.global_variables:
-            if variable.name.startswith("_ZN08NumbaEnv"):
+            if variable.name.startswith(ENVIRONMENT):
                 env = lookup_environment(variable.name)
                 if env is not None:
                     self._codegen.set_env(variable.name, env)
+
+    def _with_needs(self) -> Any:
+        """Its LLVM code with that of everything that it needs."""
+        module = self._final_module.clone()
+        for library in self._needs({}):
+            module.link_in(codegen.JITCodeLibrary._get_module_for_linking(library), preserve=True)
+        return module
+
+    @property
+    def has_dynamic_globals(self) -> bool:
+        return super().has_dynamic_globals or (self.inner and any(library.has_dynamic_globals for library in self._needs({})))
+
+    def serialize_using_object_code(self) -> Any:
+        """What `unserialized` takes."""
+        if not self.inner:
+            return super().serialize_using_object_code()
+        start = {begin for library in (self, *self._needs({})) for begin in library._reload_init}
+        return self.name, "inner", (self._with_needs().as_bitcode(), start)
+
+    def environments(self) -> tuple[Any, ...]:
+        """What its LLVM code, and that of everything it needs, looks at through names."""
+        modules = [codegen.JITCodeLibrary._get_module_for_linking(library) for library in (self, *self._needs({}))]
+        names = {v.name for module in modules for v in module.global_variables if v.name.startswith(ENVIRONMENT)}
+        found = [lookup_environment(name) for name in sorted(names)]
+        return tuple(env for env in found if env is not None and env.can_cache())
 
     def _get_module_for_linking(self) -> Any:
         """For a library that is not lazy: as numba makes it."""
@@ -68,19 +99,38 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         return int(super().get_pointer_to_function(name))
 
 
+def unserialized(generator: Any, state: Any) -> Any:
+    """A library as it was kept."""
+    name, kind, data = state
+    if kind != "inner":
+        return codegen.JITCodeLibrary._unserialize(generator, state)
+    library = LazyLibrary(generator, name)
+    library._final_module = codegen.ll.parse_bitcode(data[0])
+    library._reload_init.update(data[1])
+    library.inner = library._finalized = True
+    return library
+
+
 @contextmanager
 def lazily() -> Iterator[None]:
-    """While lazy libraries are made: what an environment is for is told when there is machine code that looks at it."""
+    """While lazy libraries are made: what an environment is for is told when there is machine code that looks at it.
+
+    Functions have numbers in their names, 1, 2, ... in every process; LLVM code that is kept on disk may meet that of another process,
+    so names must not be used twice anywhere.
+    """
     generator = cpu_target.target_context.codegen()
     with global_compiler_lock:
-        plain = generator.set_env
+        plain, numbers = generator.set_env, FunctionIdentity._unique_ids
+        FunctionIdentity._unique_ids = itertools.count(secrets.randbits(62))
 
         def set_env(name: str, env: Any) -> None:
             if generator._engine.is_symbol_defined(name):
                 plain(name, env)
 
         generator.set_env = set_env
+        generator.unserialize_library = functools.partial(unserialized, generator)
         try:
             yield
         finally:
-            del generator.set_env
+            del generator.set_env, generator.unserialize_library
+            FunctionIdentity._unique_ids = numbers
