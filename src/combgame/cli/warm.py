@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .campaign import AsJson
+from .options import AsJson
 
 
 def warm(
