@@ -122,7 +122,7 @@ def hard() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
 def retracted(delta: float, seed: int) -> int | None:
     """The stage of the first wrong certificate of a study of two arms that are almost tied; None if there is none."""
     rng = np.random.default_rng(seed)
-    study = cg.Study(cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), delta, "uniform", seed=seed)
+    study = cg.Study(cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), delta=delta, rule="uniform", seed=seed)
     for stage in range(21):
         for _ in range(10):
             if study.done:

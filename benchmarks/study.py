@@ -38,7 +38,7 @@ def sync_times(folder: Path, times: int = 100) -> list[float]:
 
 def ours(url: str | None, name: str, engine: str = "auto") -> Callable[[], None]:
     instance = matroid(20)
-    study, rng = cg.Study(instance.problem, NEVER, storage=url, name=name, engine=engine), np.random.default_rng(0)
+    study, rng = cg.Study(instance.problem, delta=NEVER, storage=url, name=name, engine=engine), np.random.default_rng(0)
 
     def once() -> None:
         todo = study.ask()
@@ -102,7 +102,7 @@ def speed(folder: Path, seconds: float, turns: int) -> str:
 def opening(folder: Path, rounds: int) -> str:
     instance, rng = matroid(20), np.random.default_rng(0)
     url = f"sqlite:///{folder}/long.db"
-    with cg.Study(instance.problem, NEVER, storage=url, name="long") as study:
+    with cg.Study(instance.problem, delta=NEVER, storage=url, name="long") as study:
         began = time.perf_counter()
         for _ in range(rounds // 200):
             todo = study.ask(200)
@@ -128,7 +128,7 @@ def batches(runs: int, pending: int = 8) -> str:
         instance.problem, instance.means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=10 * runs, seed=1, relabel=True
     ).rounds
     for run in range(runs):
-        study, rng = cg.Study(instance.problem, 0.1, seed=run, engine="compiled"), np.random.default_rng(run)
+        study, rng = cg.Study(instance.problem, delta=0.1, seed=run, engine="compiled"), np.random.default_rng(run)
         queue = study.ask(pending)
         while not study.done:
             one = queue.pop(int(rng.integers(len(queue))))  # whichever comes back first

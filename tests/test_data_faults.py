@@ -199,7 +199,7 @@ def test_who_interrupts_again_after_a_while_is_heard_at_once(handlers, monkeypat
 def lab(tmp_path):
     """A running study of eight rounds, its file, and an older copy of that with three."""
     path = tmp_path / "lab.db"
-    study = cg.Study(HARD, 1e-12, storage=f"sqlite:///{path}", client="me")
+    study = cg.Study(HARD, delta=1e-12, storage=f"sqlite:///{path}", client="me")
     rounds(study, 3)
     study.copy(tmp_path / "older.db")
     rounds(study, 5)
@@ -321,12 +321,12 @@ def test_another_folder_does_not_matter(tmp_path, monkeypatch):
 def test_a_worker_does_not_go_on_with_another_study_in_a_new_file(tmp_path):
     """It had lost its connection, as after any error: the new study has the same name and number, another problem and another delta."""
     url = f"sqlite:///{tmp_path}/lab.db"
-    with cg.Study(HARD, 0.5, storage=url, client="me") as worker:
+    with cg.Study(HARD, delta=0.5, storage=url, client="me") as worker:
         rounds(worker, 1)
         worker._session.storage._drop()
         for file in tmp_path.glob("lab.db*"):
             file.unlink()
-        with cg.Study(PROBLEM, 1e-9, storage=url) as study:
+        with cg.Study(PROBLEM, delta=1e-9, storage=url) as study:
             study.ask(3)
             for _ in range(3):
                 for act in (lambda: worker.tell(2, {0: 50.0}), worker.ask, lambda: worker.decision):

@@ -186,7 +186,7 @@ def test_rewards_that_no_proof_is_about_are_heuristic(rewards, threshold):
 
 
 def test_a_study_of_unknown_rewards_says_that_its_answer_is_heuristic():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=Cauchy()), 0.05)
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=Cauchy()), delta=0.05)
     study.observe({0: (5.0, 100), 1: (0.0, 100)})
     assert study.decision.certified and not study.decision.proved
     assert "by the heuristic threshold mixture at delta = 0.05" in study.decision.sentence
@@ -214,7 +214,7 @@ def test_the_condition_is_in_every_report(tmp_path):
     assert f"gaussian is {said}: Theorem 2 (b)" in str(compared)
     plan = cg.plan(problem, MEANS, delta=0.1, rules=None, shrink=1.0)
     assert {row["label"] for row in plan.rows()} == {said} and f"the mixture ({said}) threshold" in plan.sentence
-    study = cg.Study(problem, 0.1)
+    study = cg.Study(problem, delta=0.1)
     study.observe(dict(enumerate([(x, 4000) for x in MEANS])))
     assert f"The threshold is {said}: " in str(study.decision)
     assert said in json.dumps(json.loads(study.export())["decision"])

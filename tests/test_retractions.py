@@ -67,7 +67,7 @@ def test_certificates_of_tied_arms_err_no_more_than_is_said_however_often_all_is
 
 
 def test_after_retractions_the_level_is_said_wherever_one_looks():
-    study = cg.Study(TWO, 0.05)
+    study = cg.Study(TWO, delta=0.05)
     slips = [study.observe({"old": 30.0}), study.observe({"new": -30.0})]
     assert "judged at" not in str(study.status) + str(study.decision) and study.status.delta == 0.05
     for number in slips:
@@ -87,7 +87,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks():
 
 
 def test_a_heuristic_threshold_promises_nothing_after_a_retraction_either():
-    study = cg.Study(TWO, 0.05, threshold="stylised")
+    study = cg.Study(TWO, delta=0.05, threshold="stylised")
     study.retract(study.observe({"old": 3.0}), "mistyped")
     study.stop("enough")
     assert "judged at delta = 0.0083" in study.decision.sentence and "with probability at most" not in str(study.decision)
@@ -95,7 +95,7 @@ def test_a_heuristic_threshold_promises_nothing_after_a_retraction_either():
 
 def test_values_in_the_place_of_retracted_ones_are_a_change_too():
     """What is told anew may depend on what was retracted, so a bound for the time in between says nothing of it."""
-    study = cg.Study(HARD, 0.05)
+    study = cg.Study(HARD, delta=0.05)
 
     def changes():
         return study.status.retractions, study.status.corrections
@@ -134,14 +134,14 @@ def test_values_in_the_place_of_retracted_ones_are_a_change_too():
 
 @pytest.mark.parametrize(("problem", "threshold"), [(HARD, "mixture"), (HARD, "proved"), (UNKNOWN, "mixture")])
 def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(problem, threshold):
-    rng, study = np.random.default_rng(1), cg.Study(problem, 0.1, threshold=threshold)
+    rng, study = np.random.default_rng(1), cg.Study(problem, delta=0.1, threshold=threshold)
     for _ in range(12):
         todo = study.ask()
         study.tell(todo, {a: float(rng.normal(0.0 if a else 3.0)) for a in todo.arms})
     for number in (1, 2, 3):
         study.retract(number, "wrong plate")
     advisor = advisor_of(study)
-    other = cg.Study(problem, 0.1 / 20, threshold=threshold)
+    other = cg.Study(problem, delta=0.1 / 20, threshold=threshold)
     for event in study.events()[1:]:
         if event.kind == "told" and event.round > 3:
             other.observe(event.data["values"] and {int(a): x for a, x in event.data["values"].items()})
@@ -155,7 +155,7 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
 
 def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
     """Judged at delta', the evidence would have been enough for a study of 1 - delta with delta' = delta/6."""
-    study = cg.Study(PAIR, 1e-9)
+    study = cg.Study(PAIR, delta=1e-9)
     slip = study.observe({0: 30.0})
     study.retract(slip, "typed the date")
     todo = study.ask()
@@ -167,7 +167,7 @@ def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
 
 @pytest.mark.parametrize("problem", [HARD, UNKNOWN])
 def test_a_snapshot_and_a_replay_are_judged_as_the_study_was(problem):
-    rng, study = np.random.default_rng(2), cg.Study(problem, 1e-3, seed=4)
+    rng, study = np.random.default_rng(2), cg.Study(problem, delta=1e-3, seed=4)
     for step in range(25):
         todo = study.ask()
         study.tell(todo, {a: float(rng.normal(0.1 * a)) for a in todo.arms})

@@ -63,7 +63,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     """Rewards come from the study's own generator, as in a simulation, so that rules that draw numbers draw the same."""
     means = [0.9, 0.5, 0.3, 0.3, 0.2, 0.1][: problem.d]
     bench = make_bench(problem, means, name, 0.2, threshold, 7, 150, "python")
-    study, game = cg.Study(problem, 0.2, name, threshold, seed=7, max_rounds=150), problem.game()
+    study, game = cg.Study(problem, delta=0.2, rule=name, threshold=threshold, seed=7, max_rounds=150), problem.game()
     rng, path = advisor_of(study).rng, []
 
     numbers = advisor_of(study).numbers  # the run draws in the order of its own numbers
@@ -467,7 +467,7 @@ def test_only_what_was_told_counts_for_stopping(threshold):
 
 
 def test_a_budget_stop_reports_the_confidence_that_was_reached():
-    study, rng = cg.Study(PROBLEM, 1e-9, max_rounds=40), np.random.default_rng(0)
+    study, rng = cg.Study(PROBLEM, delta=1e-9, max_rounds=40), np.random.default_rng(0)
     for _ in range(35):
         todo = study.ask()
         study.tell(todo, measure(todo, rng))
@@ -492,7 +492,7 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
 
 @pytest.mark.parametrize(("threshold", "proved"), [("mixture", True), ("stylised", False)])
 def test_a_heuristic_confidence_is_called_so(threshold, proved):
-    study, rng = cg.Study(PROBLEM, 1e-30, threshold=threshold, max_rounds=40), np.random.default_rng(0)
+    study, rng = cg.Study(PROBLEM, delta=1e-30, threshold=threshold, max_rounds=40), np.random.default_rng(0)
     while not study.done:
         todo = study.ask()
         study.tell(todo, measure(todo, rng))
@@ -654,7 +654,7 @@ def test_rounds_may_be_told_as_pairs():
 
 
 def test_the_status_has_the_settings():
-    study = cg.Study(PROBLEM, 0.1, max_rounds=3)
+    study = cg.Study(PROBLEM, delta=0.1, max_rounds=3)
     assert "\n  settings     delta 0.1, rule frank-wolfe, threshold mixture, at most 3 rounds\n" in str(study.status)
     study.extend(7, reason="a grant")
     assert "at most 7 rounds" in str(study.status)
@@ -693,7 +693,7 @@ def test_an_arm_told_anew_is_noted_like_any_other():
 
 
 def test_which_rounds_are_spent():
-    study = cg.Study(PROBLEM, 1e-9)
+    study = cg.Study(PROBLEM, delta=1e-9)
     told, taken, dropped, spoilt, _ = study.ask(5)
     for todo in (told, taken, spoilt):
         study.tell(todo, dict.fromkeys(todo.arms, 0.1))
@@ -715,7 +715,7 @@ def test_min_pulls_come_first():
 
 
 def test_the_forecast_is_hidden_until_there_is_something_to_say_and_then_about_right():
-    study, rng, said = cg.Study(HARD, 0.05, seed=3), np.random.default_rng(5), {}
+    study, rng, said = cg.Study(HARD, delta=0.05, seed=3), np.random.default_rng(5), {}
     while not study.done:
         todo = study.ask()
         study.tell(todo, measure(todo, rng, [1.0, 0.0, 0.0, -0.2, -0.3, -0.4], 1.0))

@@ -82,7 +82,7 @@ def test_false_alarms_are_as_rare_as_is_said(rewards):
 @pytest.mark.parametrize("rewards", [cg.Gaussian(0.1), cg.Gaussian(known=False)])
 def test_a_mistyped_value_is_seen_and_changes_nothing(rewards):
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards, names=NAMES)
-    study, rng = cg.Study(problem, 1e-9, max_rounds=40), np.random.default_rng(0)
+    study, rng = cg.Study(problem, delta=1e-9, max_rounds=40), np.random.default_rng(0)
     for todo in study.ask(20):
         study.tell(todo, measure(todo, rng))
     assert study.status.doubts == () and "doubtful" not in str(study.status)
@@ -111,7 +111,7 @@ def test_what_certifies_on_a_mistake_says_so():
 
 
 def test_data_from_outside_are_observed_anew():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), 1e-9, max_rounds=9)
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), delta=1e-9, max_rounds=9)
     study.observe({0: [0.0, 0.1, 0.2]})
     bad = study.observe({0: 1000.0})
     (one,) = study.status.doubts
@@ -125,13 +125,13 @@ def test_data_from_outside_are_observed_anew():
 
 
 def test_of_two_values_that_do_not_fit_either_may_be_wrong():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), 1e-9, max_rounds=9)
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), delta=1e-9, max_rounds=9)
     numbers = [study.observe({0: x}) for x in (1.0, 20.0)]
     assert sorted(one.round for one in study.status.doubts) == numbers and "only other value" in str(study.status.doubts[0])
 
 
 def test_where_sigma_is_not_known_two_values_do_not_show_a_mistake():
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), 1e-9, min_pulls=2)
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=1e-9, min_pulls=2)
     study.observe({0: [1.0, 1.1], 1: [1.0, 1.1], 2: [1.1, 1e6]})
     assert study.status.doubts == ()
     study.observe({0: 1.2, 1: 1.2, 2: 1.2})

@@ -154,7 +154,7 @@ def check_export(text):
 
 def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):  # noqa: F811
     """Another writer stores something after each statement of the reader. The export is whole, and so is all else."""
-    with cg.Study(HARD, 1e-9, storage=url) as writer, cg.Study.open(url) as fresh, cg.Study.open(url) as reader:
+    with cg.Study(HARD, delta=1e-9, storage=url) as writer, cg.Study.open(url) as fresh, cg.Study.open(url) as reader:
         rng = np.random.default_rng(0)
 
         def write():
@@ -206,7 +206,7 @@ def remarked(self, event, past):
 def test_a_new_kind_of_event_is_one_method_of_the_ledger(url, often, monkeypatch):  # noqa: F811
     """Its verb apart, nothing else knows of it: storing, catching up, snapshots, retractions, looking up, replaying, exporting."""
     monkeypatch.setattr(Ledger, "on_remarked", remarked, raising=False)
-    with cg.Study(HARD, 1e-9, storage=url) as study, cg.Study.open(url) as other:
+    with cg.Study(HARD, delta=1e-9, storage=url) as study, cg.Study.open(url) as other:
         for todo in study.ask(5):
             study.tell(todo, dict.fromkeys(todo.arms, 0.5))
             with study._session.writing("me") as batch:

@@ -65,7 +65,7 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
             if reopen or not kept:
                 if kept:
                     kept.pop().close()
-                kept.append(cg.Study(HARD, 0.1, rule, seed=5, if_exists="resume", client="me", max_rounds=7, **where))
+                kept.append(cg.Study(HARD, delta=0.1, rule=rule, seed=5, if_exists="resume", client="me", max_rounds=7, **where))
             return kept[-1]
 
         kept, rng = [], np.random.default_rng(8)
@@ -88,9 +88,9 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
 
 
 def test_a_resumed_study_must_be_the_same(url):
-    with cg.Study(PROBLEM, 0.05, storage=url, name="a", seed=3) as study:
+    with cg.Study(PROBLEM, delta=0.05, storage=url, name="a", seed=3) as study:
         first = study.ask()
-    with cg.Study(PROBLEM, 0.05, cg.FrankWolfe(), storage=url, name="a", seed=3, if_exists="resume") as study:
+    with cg.Study(PROBLEM, delta=0.05, rule=cg.FrankWolfe(), storage=url, name="a", seed=3, if_exists="resume") as study:
         assert [one.id for one in study.pending] == [first.id]
     for change, words in (
         ({"delta": 0.1}, r"delta = 0\.05, not 0\.1"),
@@ -100,9 +100,9 @@ def test_a_resumed_study_must_be_the_same(url):
         with pytest.raises(cg.StudyError, match=words):
             cg.Study(PROBLEM, **{"delta": 0.05, "storage": url, "name": "a", "seed": 3, "if_exists": "resume", **change})
     with pytest.raises(cg.StudyError, match="another problem"):
-        cg.Study(HARD, 0.05, storage=url, name="a", seed=3, if_exists="resume")
+        cg.Study(HARD, delta=0.05, storage=url, name="a", seed=3, if_exists="resume")
     with pytest.raises(cg.StudyError, match="if_exists='resume'"):
-        cg.Study(PROBLEM, 0.05, storage=url, name="a", seed=3)
+        cg.Study(PROBLEM, delta=0.05, storage=url, name="a", seed=3)
     with pytest.raises(cg.UnknownNameError, match="it has 'a'"):
         cg.Study.open(url, "b")
     with cg.Study.open(url, "a") as old, cg.Study(PROBLEM, storage=url, name="a", if_exists="replace") as new:
@@ -307,7 +307,7 @@ def check(study, heard):
 @pytest.mark.own_numbers  # other processes ask
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_eight_processes_ask_and_tell_on_one_study(url, tmp_path):
-    with cg.Study(HARD, 1e-12, storage=url) as study:
+    with cg.Study(HARD, delta=1e-12, storage=url) as study:
         assert nursery(url, "together", tmp_path) == [0] * 8
         asked, told = check(study, acknowledged(tmp_path))
         assert len(asked) == len(told) == 160 and len({e.client for e in asked.values()}) == 8
@@ -316,7 +316,7 @@ def test_eight_processes_ask_and_tell_on_one_study(url, tmp_path):
 @pytest.mark.own_numbers  # other processes ask
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_two_hundred_kills_lose_nothing(url, tmp_path):
-    with cg.Study(HARD, 1e-12, storage=url) as study:
+    with cg.Study(HARD, delta=1e-12, storage=url) as study:
         assert nursery(url, 200, tmp_path) == 200
         heard = acknowledged(tmp_path)
         asked, told = check(study, heard)
@@ -485,7 +485,7 @@ def begin_anew(url, study):
     sql(study, "DELETE FROM combgame_studies")
     if url.startswith("postgresql"):
         sql(study, "ALTER SEQUENCE combgame_studies_id_seq RESTART")
-    return cg.Study(PROBLEM, 1e-9, storage=url)
+    return cg.Study(PROBLEM, delta=1e-9, storage=url)
 
 
 def test_a_worker_does_not_go_on_with_another_study_of_the_same_name(url):
@@ -519,7 +519,7 @@ def edit_first(study, sealed):
 
 @pytest.mark.parametrize("sealed", [False, True])
 def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(url, often, sealed):
-    with cg.Study(HARD, 1e-20, storage=url) as study:
+    with cg.Study(HARD, delta=1e-20, storage=url) as study:
         for one in study.ask(8):
             study.tell(one, {a: 5.0 * (a == 0) for a in one.arms})
         assert study.state == "running"
@@ -530,7 +530,7 @@ def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(url, often, sealed):
     damaged = f"event {2 if sealed else 1} is not what was stored"
     for again in (
         lambda: cg.Study.open(url),
-        lambda: cg.Study(HARD, 0.5, storage=url, if_exists="resume"),
+        lambda: cg.Study(HARD, delta=0.5, storage=url, if_exists="resume"),
     ):
         with pytest.raises(cg.StoreError, match=damaged), again() as study:
             study.state

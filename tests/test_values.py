@@ -503,7 +503,7 @@ def test_a_worker_prepares_a_configuration_once():
     ]
     assert (execute._bench.cache_info().hits, execute._bench.cache_info().misses) == (3, 1)
     assert [stops[0] for stops in rows] == cg.simulate(
-        FIVE, MEANS, "uniform", 0.1, "stylised", runs=4, engine="python"
+        FIVE, MEANS, rule="uniform", threshold="stylised", runs=4, engine="python"
     ).rounds.tolist()
 
 

@@ -42,6 +42,7 @@ class Study(Queries):
     def __init__(
         self,
         problem: Problem,
+        *,
         delta: float = 0.05,
         rule: str | RuleBase = "frank-wolfe",
         threshold: str = "mixture",
@@ -49,7 +50,6 @@ class Study(Queries):
         name: str = "study",
         seed: int = 0,
         if_exists: str = "error",
-        *,
         epsilon: float = 0.0,
         min_pulls: int = 0,
         max_rounds: int | None = None,
