@@ -179,7 +179,7 @@ def create(
     if end is not None and end <= now() and if_exists != "resume":
         raise InputError(f"--deadline {deadline} is in the past, so nothing would ever be asked; give a time to come, or none.")
     with in_shell(), Study(
-        read_problem(file)[0], delta, rule, threshold, storage, name, seed, if_exists,
+        read_problem(file)[0], delta=delta, rule=rule, threshold=threshold, storage=storage, name=name, seed=seed, if_exists=if_exists,
         epsilon=epsilon, min_pulls=min_pulls, max_rounds=max_rounds, deadline=deadline, client=client or whoami(),
     ) as study:  # fmt: skip
         put(
