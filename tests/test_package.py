@@ -131,3 +131,8 @@ def test_no_machine_path_is_in_the_repository():
 
 def test_the_version_is_one():
     assert re.match(r"\d+\.\d+\.\d+", combgame.__version__)
+
+
+def test_the_walks_through_the_house_are_those_of_the_page():
+    done = subprocess.run([sys.executable, "-m", "tests.walk", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
