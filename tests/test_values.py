@@ -9,7 +9,6 @@ from typing import NamedTuple
 import networkx
 import numpy as np
 import pytest
-from combgame.study.setting import check_same, check_setting, setting_from
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -25,6 +24,7 @@ from combgame.presets import PRESETS
 from combgame.rules import RuleBase
 from combgame.rules.bonuses import StylisedBonus, TheoryBonus
 from combgame.structures import StructureBase
+from combgame.study.settings import check_same, check_setting, setting_from
 
 INF = math.inf
 
