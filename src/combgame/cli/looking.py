@@ -9,6 +9,8 @@ import typer
 from ..errors import CombGameError
 from .study import DIFFERS, AsJson, Name, Where, app, in_shell, leave, looked, names_in, opened, put
 
+__all__ = ["app"]
+
 
 @app.command()
 def status(
