@@ -166,4 +166,4 @@ def test_coins_are_not_doubted():
     study = cg.Study(COINS)
     study.observe({0: [0] * 50 + [1]})
     assert study.status.doubts == ()
-    assert PROBLEM.rewards.family == "gaussian"
+    assert isinstance(PROBLEM.rewards, cg.Gaussian)
