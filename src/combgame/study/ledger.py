@@ -112,7 +112,7 @@ class Ledger:
             for arm, told in one.told.items()
             if arm in wanted and arm not in one.again and told.entry is not None
         ]
-        return [rest for _, *rest in sorted(found, key=lambda one: one[0])]  # type: ignore[misc]
+        return [(number, arm, entry) for _, number, arm, entry in sorted(found, key=lambda one: one[0])]
 
     # ---- one more event
 
