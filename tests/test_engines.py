@@ -292,6 +292,10 @@ def kept(cache):
 
 
 def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_path):
+    from combgame.game.numba.borrow import plain
+
+    if plain:
+        pytest.skip("compiled in numba's own way: only entry points are kept")
     first, view = outcome(small(tmp_path, "recommend"))
     assert first[0] > 3
     files = kept(tmp_path)
