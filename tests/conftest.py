@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,3 +19,33 @@ def given_numbers(request, monkeypatch):
     module = request.module.__name__.rpartition(".")[2]
     if "given_numbers" in request.keywords or (module.startswith(NAMING_ARMS) and "own_numbers" not in request.keywords):
         monkeypatch.setattr(numbering, "drawn", lambda d, seed, run, what: np.arange(d))
+
+
+# ---- where studies are kept
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A real PostgreSQL."""
+    pgserver = pytest.importorskip("pgserver")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of where it keeps its locks
+        found = pgserver.get_server(tmp_path_factory.mktemp("pg"))
+    yield found
+    found.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """A database of its own."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/lab.db"
+    server = request.getfixturevalue("server")
+    server.psql("DROP TABLE IF EXISTS combgame_snapshots, combgame_events, combgame_studies, combgame_schema;")
+    return server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """A snapshot every seven events."""
+    monkeypatch.setattr("combgame.study.session.EVERY", 7)

@@ -15,7 +15,6 @@ from combgame.study.snapshot import dump, load
 
 from . import naive
 from .test_study import HARD, PROBLEM, Machine, advisor_of, measure
-from .test_study_storage import often, server, url  # noqa: F401  (fixtures)
 
 
 def moment_of(at):
@@ -152,7 +151,7 @@ def check_export(text):
     return len(events)
 
 
-def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):  # noqa: F811
+def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):
     """Another writer stores something after each statement of the reader. The export is whole, and so is all else."""
     with cg.Study(HARD, delta=1e-9, storage=url) as writer, cg.Study.open(url) as fresh, cg.Study.open(url) as reader:
         rng = np.random.default_rng(0)
@@ -203,7 +202,7 @@ def remarked(self, event, past):
     return Effect.NOTHING
 
 
-def test_a_new_kind_of_event_is_one_method_of_the_ledger(url, often, monkeypatch):  # noqa: F811
+def test_a_new_kind_of_event_is_one_method_of_the_ledger(url, often, monkeypatch):
     """Its verb apart, nothing else knows of it: storing, catching up, snapshots, retractions, looking up, replaying, exporting."""
     monkeypatch.setattr(Ledger, "on_remarked", remarked, raising=False)
     with cg.Study(HARD, delta=1e-9, storage=url) as study, cg.Study.open(url) as other:

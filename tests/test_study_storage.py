@@ -5,7 +5,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import warnings
 from contextlib import closing
 from pathlib import Path
 
@@ -20,33 +19,6 @@ from combgame.storage.events import Event, compact, seal
 from combgame.study import session
 
 from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, advisor_of, measure
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """A real PostgreSQL."""
-    pgserver = pytest.importorskip("pgserver")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of where it keeps its locks
-        found = pgserver.get_server(tmp_path_factory.mktemp("pg"))
-    yield found
-    found.cleanup()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    """A database of its own."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/lab.db"
-    server = request.getfixturevalue("server")
-    server.psql("DROP TABLE IF EXISTS combgame_snapshots, combgame_events, combgame_studies, combgame_schema;")
-    return server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-
-
-@pytest.fixture
-def often(monkeypatch):
-    """A snapshot every seven events."""
-    monkeypatch.setattr(session, "EVERY", 7)
 
 
 def asked(study):
