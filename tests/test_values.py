@@ -134,7 +134,7 @@ def problems(draw, kind):
 def test_a_problem_that_is_written_and_read_is_the_same(kind):
     @given(drawn=problems(kind))
     @settings(
-        max_examples=25 if kind == "integer-program" else 60,
+        max_examples={"integer-program": 10, "grid-network": 15, "line-network": 15}.get(kind, 50),
         suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
     )
     def check(drawn):  # many graphs have a single path, or arms on none: no problem
