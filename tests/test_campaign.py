@@ -313,7 +313,8 @@ from campaign_rules import Gated
 
 if __name__ == "__main__":
     four = cg.Instance("four", cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), (0.5, 0.3, 0.2, 0.1))
-    campaign = cg.Campaign.cross("tiny", [four], {"ofw": "ofw", "gated": Gated(folder=sys.argv[1])}, (0.1, 0.01), "stylised", 20)
+    rules = {"ofw": "ofw", "gated": Gated(folder=sys.argv[1])}
+    campaign = cg.Campaign.cross("tiny", [four], rules, delta=(0.1, 0.01), threshold="stylised", runs=20)
     campaign.run(sys.argv[2], jobs=2, cluster=sys.argv[3] or None, engine="python")
 """
 
