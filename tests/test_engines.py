@@ -211,12 +211,11 @@ import combgame as cg
 from combgame.game.numba import borrow as _borrow
 warnings.simplefilter("error")
 found = []
-for problem, means in (
-    (cg.Problem(cg.Matchings("ab", "xyz"), None, cg.Bernoulli()), [0.9, 0.2, 0.4, 0.3, 0.8, 0.1]),
-    (cg.Problem(cg.Paths(list(map(tuple, ["sa", "sb", "ab", "at", "bt"])), "s", "t"), None, cg.Gaussian(0.3)), [0.9, 0.2, 0.4, 0.3, 0.8]),
-):
-    sim = cg.simulate(problem, means, rule="lloo", delta=[0.2, 0.01], runs=20, max_rounds=2000, engine="compiled")
-    found.append([sim.stops.tolist(), sim.winners.tolist()])
+problem = cg.Problem(cg.Paths(list(map(tuple, ["sa", "sb", "ab", "at", "bt"])), "s", "t"), None, cg.Gaussian(0.3))
+sim = cg.simulate(
+    problem, [0.9, 0.2, 0.4, 0.3, 0.8], rule="ofw", delta=[0.2, 0.01], threshold="stylised", runs=20, max_rounds=2000, engine="compiled"
+)
+found.append([sim.stops.tolist(), sim.winners.tolist()])
 assert bool(_borrow.plain) == PLAIN
 print(found)
 """

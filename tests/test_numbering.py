@@ -289,7 +289,7 @@ def test_relabelling_is_recorded_in_the_rows():
     assert [sorted(row) for row in sim.labels.tolist()] == [[0, 1, 2, 3]] * 3
     assert len({tuple(row) for row in sim.labels.tolist()}) > 1
     assert [row["labels"] for row in sim.rows()] == [" ".join(map(str, sim.labels[i])) for i in (0, 0, 1, 1, 2, 2)]
-    assert sim.answers == [[(0,), (0,)]] * 3
+    assert sim.at(0.1).answers == sim.at(0.01).answers == [(0,)] * 3
     assert "labels" not in cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], **settings).rows()[0]
     both = cg.compare(
         problem,

@@ -274,7 +274,7 @@ def least_mixture(mean, other, sigma, sigma2, n, m, half, low=-math.inf, high=ma
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(kind=st.sampled_from(["arms", "pairs", "groups", "trees"]), seed=st.integers(0, 10**6),
        family=st.sampled_from(["gaussian", "bounded", "boxed", "unequal", "unknown"]),
        epsilon=st.sampled_from([0.0, 0.0, 0.2]))  # fmt: skip
@@ -319,7 +319,7 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
         assert value <= found[rival] + 1e-6 and value == pytest.approx(found[rival], abs=1e-3)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ratio=st.floats(-16, 16), lead=st.floats(0.1, 12), n=st.integers(1, 6), m=st.integers(1, 6))
 def test_widths_may_differ_by_any_factor(ratio, lead, n, m):
     """One arm known 10^16 times as precisely as the other: never more than the mixture, and not much less while x can be told apart."""
