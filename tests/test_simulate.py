@@ -1,5 +1,6 @@
 """simulate and compare: seeds, deltas, caps, frames."""
 
+import json
 import math
 
 import numpy as np
@@ -146,3 +147,46 @@ def test_bounds_of_the_report():
     row = cg.simulate(PROBLEM, MEANS, runs=3, rule="lloo", delta=0.1, threshold="proved").report()[0]
     assert row["bound"] == pytest.approx(math.log(1 / 0.24) * row["time"], rel=1e-4) and row["limit"] > row["bound"]
     assert row["bound"] <= math.log(1 / 0.24) * row["time"]  # the certified end of the gap
+
+
+PROBLEM_FILE = """
+[actions]
+kind = "subsets"
+arms = 4
+size = 2
+[answers]
+kind = "arms"
+[rewards]
+kind = "gaussian"
+sigma = 0.1
+"""
+
+
+def command(*words):
+    from typer.testing import CliRunner
+
+    from combgame.cli.app import app
+
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def test_simulate_and_compare_on_the_command_line(tmp_path):
+    file = tmp_path / "p.toml"
+    file.write_text(PROBLEM_FILE + "[truth]\nmeans = [0.9, 0.5, 0.2, 0.1]\n")
+    problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.9, 0.5, 0.2, 0.1]
+    one = command(
+        "simulate", file, "--runs", 4, "--delta", 0.1, "--delta", 0.01, "--threshold", "stylised", "--rule", "uniform", "--json"
+    )
+    told = cg.simulate(problem, means, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=4)
+    assert one.exit_code == 0 and [row["mean"] for row in json.loads(one.output)] == [row["mean"] for row in told.report()]
+    both = command("compare", file, "--runs", 3, "--threshold", "stylised", "--rule", "uniform", "--rule", "ofw")
+    told = cg.compare(problem, means, rules=["uniform", "ofw"], threshold="stylised", runs=3)
+    assert both.exit_code == 0 and both.output.strip() == str(told).strip()
+
+
+def test_a_file_without_means_cannot_be_simulated(tmp_path):
+    file = tmp_path / "p.toml"
+    file.write_text(PROBLEM_FILE)
+    for verb in ("simulate", "compare", "plan"):
+        with pytest.raises(cg.InputError, match="truth is missing; write the means that you suppose"):
+            raise command(verb, file).exception
