@@ -24,7 +24,7 @@ How the instances follow the paper, and where its text leaves a choice:
 - Grid and line networks: random means, from a published seed (2021), stored in the package; the largest belongs to the link a* of the paper's figure.
 - Hedge and AdaHedge start with every action once, in random order; stopping is tested during the start too.
 - In every run the arms are relabelled at random (`relabel=True`), and the run numbers them for itself: the order in which the paper lists them decides nothing.
-- Every table of rounds was made again for version 0.2.0, but for the lines of Hedge and AdaHedge in Figure 1, which are of 0.1.0, under the numbers as printed: to them the numbers make no difference. Times per round are of 0.1.0; they are about half as long now.
+- Every table of rounds was made again for version 0.2.0, but for the lines of Hedge and AdaHedge in Figure 1, which are of 0.1.0, under the numbers as printed: to them the numbers make no difference. Times per round are of 0.1.0, and about half as long now; those of the learners compared were taken on a busy machine.
 - The marks of the paper's Figure 1 were read off the authors' talk (within 150 rounds); several sit exactly on 20,000 or 30,000, so they may be medians
   or capped means. They are printed beside ours; single points do not agree and need not.
 """
