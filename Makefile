@@ -35,4 +35,4 @@ bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/rounds.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
