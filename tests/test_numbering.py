@@ -138,30 +138,11 @@ def test_nor_with_elimination_or_shares_of_given_actions(own):
     support = [((0, 1), 0.5), ((2, 3, 4), 0.2), ((1, 2, 5), 0.2), ((3, 5, 6), 0.1)]
     moved = [(tuple(sorted(called[list(chosen)].tolist())), share) for chosen, share in support]
     o = np.random.default_rng(9).permutation(7)
+    settings = {"delta": 0.2, "threshold": "stylised", "runs": 2, "max_rounds": 80, "engine": "python", "eliminate": True}
     own(r[o])
-    a = cg.simulate(
-        first,
-        MEANS,
-        rule=cg.Informed(support),
-        delta=0.2,
-        threshold="stylised",
-        runs=2,
-        max_rounds=80,
-        engine="python",
-        eliminate=True,
-    )
+    a = cg.simulate(first, MEANS, rule=cg.Informed(support), **settings)
     own(o)
-    b = cg.simulate(
-        second,
-        MEANS[r],
-        rule=cg.Informed(moved),
-        delta=0.2,
-        threshold="stylised",
-        runs=2,
-        max_rounds=80,
-        engine="python",
-        eliminate=True,
-    )
+    b = cg.simulate(second, MEANS[r], rule=cg.Informed(moved), **settings)
     assert a.stops.tolist() == b.stops.tolist()
     assert a.winners[..., r].tolist() == b.winners.tolist()
 

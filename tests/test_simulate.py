@@ -10,6 +10,8 @@ import combgame as cg
 from combgame.stopping.names import make_stopping
 from combgame.theory.limit import root
 
+from . import test_planning
+
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.2), names=["a", "b", "c", "d", "e"])
 MEANS = [0.5, 0.35, 0.3, 0.2, 0.1]
 
@@ -149,19 +151,6 @@ def test_bounds_of_the_report():
     assert row["bound"] <= math.log(1 / 0.24) * row["time"]  # the certified end of the gap
 
 
-PROBLEM_FILE = """
-[actions]
-kind = "subsets"
-arms = 4
-size = 2
-[answers]
-kind = "arms"
-[rewards]
-kind = "gaussian"
-sigma = 0.1
-"""
-
-
 def command(*words):
     from typer.testing import CliRunner
 
@@ -172,8 +161,8 @@ def command(*words):
 
 def test_simulate_and_compare_on_the_command_line(tmp_path):
     file = tmp_path / "p.toml"
-    file.write_text(PROBLEM_FILE + "[truth]\nmeans = [0.9, 0.5, 0.2, 0.1]\n")
-    problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.9, 0.5, 0.2, 0.1]
+    file.write_text(test_planning.FILE + test_planning.TRUTH)
+    problem, means = test_planning.PROBLEM, test_planning.MEANS
     one = command(
         "simulate", file, "--runs", 4, "--delta", 0.1, "--delta", 0.01, "--threshold", "stylised", "--rule", "uniform", "--json"
     )
@@ -186,7 +175,7 @@ def test_simulate_and_compare_on_the_command_line(tmp_path):
 
 def test_a_file_without_means_cannot_be_simulated(tmp_path):
     file = tmp_path / "p.toml"
-    file.write_text(PROBLEM_FILE)
+    file.write_text(test_planning.FILE)
     for verb in ("simulate", "compare", "plan"):
         with pytest.raises(cg.InputError, match="truth is missing; write the means that you suppose"):
             raise command(verb, file).exception

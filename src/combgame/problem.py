@@ -13,12 +13,10 @@ from .game.descriptions import Description
 from .game.judge import NEVER, ratio
 from .game.protocols import Game
 from .game.records import Floats, Ints
-from .rewards.base import RewardsBase
+from .rewards.base import RewardsBase, spread_of
 from .structures import StructureBase
 
 FINEST = 1e-9  # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its standard error
-
-
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 
@@ -196,18 +194,14 @@ class Problem(Description):
 
     def noise(self) -> Floats:
         """Standard deviations: the spread of the rewards, or 1 where they have none, which no stopping rule looks at then."""
-        try:
-            return self.rewards.spread(self.d)
-        except NotImplementedError:
-            return np.ones(self.d)
+        found = spread_of(self.rewards, self.d)
+        return np.ones(self.d) if found is None else found
 
     @cached_property
     def _sigma(self) -> Floats:
         """Stated standard deviations; infinite where none is stated."""
-        try:
-            return self.rewards.spread(self.d) if self.rewards.known else np.full(self.d, np.inf)
-        except NotImplementedError:  # a family of one's own that has none
-            return np.full(self.d, np.inf)
+        found = spread_of(self.rewards, self.d) if self.rewards.known else None
+        return np.full(self.d, np.inf) if found is None else found
 
     def means(self, values: Iterable[float], what: str = "means") -> Floats:
         """True means: finite, fine enough for sigma, and possible for these rewards and bounds."""

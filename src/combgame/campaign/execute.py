@@ -39,8 +39,6 @@ from .store import Chunk, Row, Store
 from .twins import notes
 
 CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
-
-
 TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
 
 

@@ -168,11 +168,7 @@ def mend(path: Path, name: str, why: str) -> tuple[Store, str]:
 
 
 CONFIGURATION = (str, int, str, float | int | None, str, int, str, str)  # what stands in the columns
-
-
 CHUNK = (int, str, int, int, str, str, float, float, str)
-
-
 RUN = (str, int, str, str, str, int, str, float, int)
 
 

@@ -20,8 +20,6 @@ from ..errors import StoreError
 from .spec import Specification
 
 MARK, SCHEMA = 0x43476D65, 1  # application_id ("CGme") and user_version of the file
-
-
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 
 
@@ -77,8 +75,6 @@ class Chunk(NamedTuple):
 
 
 OPENING = threading.Lock()
-
-
 OPEN: WeakSet["Store"] = WeakSet()  # the files that this process has open
 
 

@@ -21,26 +21,12 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # among them would be URLs with passwords
 )
-
-
 app.add_typer(campaign, name="campaign")
-
-
 app.add_typer(paper, name="paper")
-
-
 app.add_typer(study, name="study")
-
-
 app.command()(plan)
-
-
 app.command()(simulate)
-
-
 app.command()(compare)
-
-
 app.command()(warm)
 
 

@@ -81,8 +81,6 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
 
 
 Form = Annotated[str, typer.Option("--format", "-f", help="text, markdown, csv or json.")]
-
-
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead.")]
 
 

@@ -14,14 +14,8 @@ from ..simulate.compare import simulate
 from ..structures import Arms, Subsets
 
 NAMES = ("wild type", "A12G", "K7R", "L3P", "T9S", "D5N", "F8Y", "S2C", "Q4E", "R6K")
-
-
 MEANS = np.array([0.34, 0.52, 0.40, 0.495, 0.36, 0.485, 0.30, 0.38, 0.28, 0.33])
-
-
 SIGMA, DELTA, RULE = 0.1, 0.05, "frank-wolfe"
-
-
 CAP = 100_000
 
 

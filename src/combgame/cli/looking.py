@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from ..errors import CombGameError
-from .study import DIFFERS, AsJson, Name, Where, app, in_shell, leave, looked, names_in, opened, put
+from .options import AsJson
+from .study import DIFFERS, Name, Where, app, in_shell, leave, looked, names_in, opened, put
 
 __all__ = ["app"]
 

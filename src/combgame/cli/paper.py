@@ -12,14 +12,8 @@ from .options import AsJson, Cluster, Jobs, Seed, say, stopped
 app = typer.Typer(
     help="The paper's experiments: every table and figure, and its findings judged one by one.", no_args_is_help=True
 )
-
-
 Runs = Annotated[int, typer.Option(min=1, help="Runs per configuration; the paper has 750.")]
-
-
 Folder = Annotated[Path, typer.Option("--out", "-o", help="The folder of the tables, figures and campaign files.")]
-
-
 OUT = Path("paper-results")
 
 

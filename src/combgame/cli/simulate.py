@@ -1,12 +1,14 @@
 """combgame simulate, combgame compare: many runs on the means that a problem file supposes."""
 
 import math
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .options import AsJson, Deltas, Epsilon, MaxRounds, ProblemFile, Seed, Threads, put, supposed
 
+RULES = ["frank-wolfe", "lloo", "adahedge", "uniform"]
 Runs = Annotated[int, typer.Option(min=1, help="Runs per rule.")]
 Relabel = Annotated[bool, typer.Option(help="List the arms in a new random order in every run.")]
 Threshold = Annotated[
@@ -28,19 +30,13 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Run one rule many times on the means in the file: rounds, errors, and what no rule can beat."""
-    from ..simulate.compare import simulate as run
-
-    problem, means = supposed(file)
-    found = run(problem, means, rule=rule, delta=_deltas(delta), threshold=threshold, runs=runs, seed=seed, jobs=jobs,
-                max_rounds=max_rounds, epsilon=epsilon, relabel=relabel)  # fmt: skip
-    put(_plain(found), str(found), as_json)
+    _show(file, [rule], as_json, delta=delta or 0.05, threshold=threshold, runs=runs, seed=seed, jobs=jobs,
+          max_rounds=max_rounds, epsilon=epsilon, relabel=relabel)  # fmt: skip
 
 
 def compare(
     file: ProblemFile,
-    rule: Annotated[
-        list[str] | None, typer.Option(help="A rule; may be repeated. [frank-wolfe, lloo, adahedge, uniform]")
-    ] = None,
+    rule: Annotated[list[str] | None, typer.Option(help=f"A rule; may be repeated. [{', '.join(RULES)}]")] = None,
     delta: Deltas = None,
     threshold: Threshold = "mixture",
     runs: Runs = 100,
@@ -52,21 +48,17 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Run several rules with the same settings and seeds, and print them side by side."""
+    _show(file, rule or RULES, as_json, delta=delta or 0.05, threshold=threshold, runs=runs, seed=seed, jobs=jobs,
+          max_rounds=max_rounds, epsilon=epsilon, relabel=relabel)  # fmt: skip
+
+
+def _show(file: Path, rules: list[str], as_json: bool, **settings: Any) -> None:
+    """The report of some rules; JSON cannot say what is not finite."""
     from ..simulate.compare import compare as run
 
     problem, means = supposed(file)
-    rules = rule or ["frank-wolfe", "lloo", "adahedge", "uniform"]
-    found = run(problem, means, rules=rules, delta=_deltas(delta), threshold=threshold, runs=runs, seed=seed, jobs=jobs,
-                max_rounds=max_rounds, epsilon=epsilon, relabel=relabel)  # fmt: skip
-    put(_plain(found), str(found), as_json)
-
-
-def _deltas(delta: list[float] | None) -> Any:
-    return 0.05 if not delta else delta[0] if len(delta) == 1 else delta
-
-
-def _plain(found: Any) -> list[dict[str, Any]]:
-    """The report without what JSON cannot say."""
-    return [
+    found = run(problem, means, rules=rules, **settings)
+    rows = [
         {key: None if isinstance(x, float) and not math.isfinite(x) else x for key, x in row.items()} for row in found.report()
     ]
+    put(rows, str(found), as_json)

@@ -16,6 +16,7 @@ from ..report.words import count
 from ..study.entries import pulls
 from ..study.retractions import judged
 from ..study.sheet import read_sheet, write_sheet
+from .options import AsJson
 
 app = typer.Typer(
     help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as told, 2 refused (the sentence says why), "
@@ -26,29 +27,18 @@ app = typer.Typer(
 
 
 CERTIFIED, STOPPED, NOTHING, DIFFERS = 3, 4, 5, 1
-
-
 Where = Annotated[
     str, typer.Option("--storage", "-s", envvar="COMBGAME_STORAGE", help="sqlite:///file.db or postgresql+psycopg://...")
 ]
-
-
 Name = Annotated[
     str | None, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name, if there are several in the storage.")
 ]
-
-
 Client = Annotated[
     str | None, typer.Option(envvar="COMBGAME_CLIENT", help="Who you are (user@host): asking again gives your open rounds back.")
 ]
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-
-
 Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it is kept.")]
-
-
 Number = Annotated[int, typer.Argument(help="The round.")]
 
 

@@ -1,12 +1,11 @@
 """combgame warm: compile what a problem file needs, before it is needed."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .options import AsJson
+from .options import AsJson, put
 
 
 def warm(
@@ -25,9 +24,7 @@ def warm(
         for one in rule or ["frank-wolfe"]
         for level in threshold or ["mixture"]
     ]
-    if as_json:
-        typer.echo(json.dumps(found, indent=1))
-        return
+    lines = []
     for row in found:
         if row["what"] is None:
             state = "is interpreted, there is nothing to compile"
@@ -35,4 +32,5 @@ def warm(
             state = f"compiled {row['what']} in {row['seconds']:.1f} s"
         else:
             state = "was ready"
-        typer.echo(f"{row['rule']}, {row['threshold']}: {state}.")
+        lines.append(f"{row['rule']}, {row['threshold']}: {state}.")
+    put(found, "\n".join(lines), as_json)

@@ -120,29 +120,13 @@ def pair(value: Any, at: Place) -> tuple[Hashable, ...]:
 
 
 numbers = each(number, "numbers")
-
-
 bounds = each(bound, "numbers")
-
-
 arms = each(arm, "arms")
-
-
 several_sets = each(arms, "lists of arms, such as [[0, 1], [2]]")
-
-
 sizes = either(lambda value, at: whole(at.path, value, 0), each(lambda value, at: whole(at.path, value, 0), "whole numbers"))
-
-
 edges = each(edge, "edges [tail, head]")
-
-
 side = either(positive, each(node, "names"))
-
-
 box = either(bound, each(either(bound, bounds), "numbers or pairs"))
-
-
 limits = either(bound, bounds)
 
 

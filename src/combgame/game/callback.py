@@ -16,8 +16,6 @@ from .protocols import Rewards
 from .records import Floats, Random
 
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-
-
 FAILURES: list[BaseException] = []  # what a callback raised, until somebody picks it up
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from ..errors import InputError
 
 LONG = 60  # characters of an argument in a sentence
-
-
 Class = TypeVar("Class", bound=type)
 
 

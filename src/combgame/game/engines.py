@@ -12,11 +12,10 @@ import numpy as np
 from ..errors import EngineError, UnknownNameError
 from .callback import SIGNATURE
 from .marks import FUNCTIONS, PARTS
+from .parts import leaves_of
 from .round import play
 
 ENGINES = ("auto", "compiled", "python")
-
-
 _CHOSEN: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
@@ -39,7 +38,7 @@ def _choose(engine: str, parts: tuple[Any, ...], function: Callable[..., Any]) -
     misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
     if misfit is not None:
         raise EngineError(misfit + ".")
-    leaves = [leaf for part in parts for leaf in _leaves(part)]
+    leaves = [leaf for part in parts for leaf in leaves_of(part)]
     foreign = next((x for x in leaves if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)), None)
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
     if foreign is None and importlib.util.find_spec("numba") is not None and (engine == "compiled" or not callback):
@@ -112,13 +111,6 @@ def _classes(values: tuple[Any, ...], found: list[type]) -> list[type]:
         if isinstance(x, tuple) and hasattr(kind, "_fields"):
             _classes(x, found)
     return found
-
-
-def _leaves(part: Any) -> list[Any]:
-    """The numbers, arrays and other things that a part is made of."""
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return [leaf for field in part for leaf in _leaves(field)]
-    return [part]
 
 
 def _ours(part: Any) -> bool:

@@ -4,14 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 PARTS: list[type] = []
-
-
 FUNCTIONS: list[Callable[..., Any]] = []
-
-
 Part = TypeVar("Part", bound=type)
-
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

@@ -24,8 +24,6 @@ def lambert_bar(x: float) -> float:
 
 
 ROUND = 2.0**-53  # what one operation may be off by, as a share of its result
-
-
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 

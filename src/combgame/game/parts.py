@@ -1,15 +1,13 @@
 """Parts are NamedTuples of numbers and arrays: a copy with arrays of its own, and the same state in larger ones."""
 
 import copy
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .callback import SIGNATURE
 
 Part = TypeVar("Part")
-
-
 UNSHARED = (float, int, bool)  # nobody can change them
 
 
@@ -23,6 +21,13 @@ def copied(part: Part) -> Part:
     if isinstance(part, tuple) and hasattr(kind, "_fields"):
         return kind(*[copied(field) for field in part])
     return part if isinstance(part, SIGNATURE) else copy.deepcopy(part)
+
+
+def leaves_of(part: Any) -> list[Any]:
+    """The numbers, arrays and other things that a part is made of."""
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return [leaf for field in part for leaf in leaves_of(field)]
+    return [part]
 
 
 def grown(old: Part, new: Part) -> Part:

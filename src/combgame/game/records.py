@@ -7,11 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-
 Ints = NDArray[np.int64]
-
-
 Random = np.random.Generator
 
 

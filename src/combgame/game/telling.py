@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 MOMENT = 0.7  # seconds
-
-
 LOG = logging.getLogger("combgame.compile")
 
 
@@ -23,8 +21,6 @@ class Made(NamedTuple):
 
 
 MADE: list[Made] = []  # by this process, in order
-
-
 COUNT = [0]  # functions that this process has compiled
 
 

@@ -15,8 +15,6 @@ from ..game.marks import compilable, jitable
 from ..game.records import Floats, Ints
 
 CRUMB = 1e-16  # weights below this are dropped (their mass goes to the vertex entered next)
-
-
 NOTHING = 1e-9  # a coordinate this small is taken for rounding
 
 

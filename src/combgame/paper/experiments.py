@@ -10,18 +10,11 @@ from ..rules import GCBPE, CombGame, RuleBase
 from . import TITLES
 from . import instances as the
 
+Rules = Sequence[str] | Mapping[str, str | RuleBase]
 RUNS, DELTA, CAP = 750, 0.1, 10**7
-
-
 FIVE = ("uniform", "adahedge", "hedge", "ofw", "lloo")
-
-
 THREE = ("uniform", "adahedge", "lloo")
-
-
 SCALE = 0.0325  # the noise scale in GCB-PE's radius that the paper's four means imply: `gcb_pe.implied_scale`
-
-
 PUBLISHED = {5: 19914, 10: 85314, 15: 166179, 20: 316552}  # GCB-PE's mean stopping times in the paper
 
 
@@ -40,11 +33,23 @@ class Experiment:
         return self.plan(self, runs, seed)
 
 
-def cross(rules: Sequence[str] | Mapping[str, str | RuleBase]) -> Callable[[Experiment, int, int], Campaign]:
+def part(
+    e: Experiment,
+    instances: Sequence[Instance],
+    rules: Sequence[str] | Mapping[str, str | RuleBase],
+    runs: int,
+    seed: int,
+    threshold: str = "stylised",
+) -> Campaign:
+    """Some rules on some of the instances, as every experiment runs them."""
+    return Campaign.cross(
+        e.name, instances, rules, delta=DELTA, threshold=threshold, runs=runs, seed=seed, max_rounds=CAP, relabel=True
+    )
+
+
+def cross(rules: Rules) -> Callable[[Experiment, int, int], Campaign]:
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
-        return Campaign.cross(
-            e.name, e.instances, rules, delta=DELTA, threshold="stylised", runs=runs, seed=seed, max_rounds=CAP, relabel=True
-        )
+        return part(e, e.instances, rules, runs, seed)
 
     return plan
 
@@ -53,29 +58,9 @@ def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
     """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most 40 runs there, made last."""
     small, large = [i for i in e.instances if i.problem.d <= 30], [i for i in e.instances if i.problem.d > 30]
     return (
-        Campaign.cross(e.name, small, FIVE, delta=DELTA, threshold="stylised", runs=runs, seed=seed, max_rounds=CAP, relabel=True)
-        + Campaign.cross(
-            e.name,
-            large,
-            ("uniform", "ofw", "lloo"),
-            delta=DELTA,
-            threshold="stylised",
-            runs=runs,
-            seed=seed,
-            max_rounds=CAP,
-            relabel=True,
-        )
-        + Campaign.cross(
-            e.name,
-            large,
-            ("adahedge", "hedge"),
-            delta=DELTA,
-            threshold="stylised",
-            runs=min(runs, 40),
-            seed=seed,
-            max_rounds=CAP,
-            relabel=True,
-        )
+        part(e, small, FIVE, runs, seed)
+        + part(e, large, ("uniform", "ofw", "lloo"), runs, seed)
+        + part(e, large, ("adahedge", "hedge"), min(runs, 40), seed)
     )
 
 
@@ -85,31 +70,9 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
         few = e.instances[-large:]
         return (
-            Campaign.cross(
-                e.name,
-                e.instances[:-large],
-                THREE,
-                delta=DELTA,
-                threshold="stylised",
-                runs=runs,
-                seed=seed,
-                max_rounds=CAP,
-                relabel=True,
-            )
-            + Campaign.cross(
-                e.name, few, THREE[1:], delta=DELTA, threshold="stylised", runs=runs, seed=seed, max_rounds=CAP, relabel=True
-            )
-            + Campaign.cross(
-                e.name,
-                few,
-                THREE[:1],
-                delta=DELTA,
-                threshold="stylised",
-                runs=min(runs, 200),
-                seed=seed,
-                max_rounds=CAP,
-                relabel=True,
-            )
+            part(e, e.instances[:-large], THREE, runs, seed)
+            + part(e, few, THREE[1:], runs, seed)
+            + part(e, few, THREE[:1], min(runs, 200), seed)
         )
 
     return plan
@@ -121,19 +84,9 @@ def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
     few = min(runs, 20)
     return (
-        Campaign.cross(e.name, small, fit, delta=DELTA, threshold="gcb-pe", runs=runs, seed=seed, max_rounds=CAP, relabel=True)
-        + Campaign.cross(e.name, large, fit, delta=DELTA, threshold="gcb-pe", runs=few, seed=seed, max_rounds=CAP, relabel=True)
-        + Campaign.cross(
-            e.name,
-            small,
-            {"gcb-pe, proved scale": GCBPE()},
-            delta=DELTA,
-            threshold="gcb-pe",
-            runs=few,
-            seed=seed,
-            max_rounds=CAP,
-            relabel=True,
-        )
+        part(e, small, fit, runs, seed, "gcb-pe")
+        + part(e, large, fit, few, seed, "gcb-pe")
+        + part(e, small, {"gcb-pe, proved scale": GCBPE()}, few, seed, "gcb-pe")
     )
 
 
@@ -152,39 +105,9 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
     few = min(runs, 40)
     return (
-        Campaign.cross(
-            e.name,
-            e.instances,
-            rules,
-            delta=DELTA,
-            threshold="stylised",
-            runs=min(runs, 400),
-            seed=seed,
-            max_rounds=CAP,
-            relabel=True,
-        )
-        + Campaign.cross(
-            e.name,
-            e.instances,
-            {f"{n}, theory bonus": r for n, r in theory.items()},
-            delta=DELTA,
-            threshold="stylised",
-            runs=few,
-            seed=seed,
-            max_rounds=CAP,
-            relabel=True,
-        )
-        + Campaign.cross(
-            e.name,
-            e.instances,
-            {**proved, **both},
-            delta=DELTA,
-            threshold="proved",
-            runs=few,
-            seed=seed,
-            max_rounds=CAP,
-            relabel=True,
-        )
+        part(e, e.instances, rules, min(runs, 400), seed)
+        + part(e, e.instances, {f"{n}, theory bonus": r for n, r in theory.items()}, few, seed)
+        + part(e, e.instances, {**proved, **both}, few, seed, "proved")
     )
 
 

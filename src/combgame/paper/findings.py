@@ -10,8 +10,6 @@ import numpy as np
 from .results import read
 
 HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "holds partly", "does not hold", "not measured"
-
-
 SIMPLEX, THREE = ("hedge", "adahedge"), ("hedge", "adahedge", "lloo")
 
 

@@ -19,17 +19,9 @@ from ..rewards import Gaussian
 from ..structures import AlmostAllSets, Arms, StructureBase, Subsets, grid_network, line_network
 
 SEED = 2021
-
-
 DIMENSIONS = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
-
-
 FIRST = (0.3, 0.29, 0.28)
-
-
 FIVE = (0.23, 0.2)
-
-
 TEN = (0.232, 0.224, 0.207, 0.200, 0.192, 0.182, 0.176)
 
 

@@ -13,8 +13,6 @@ from .experiments import LEARNERS, experiments
 from .timing import time_per_round
 
 SIZES = (5, 10, 20, 30, 40, 50)  # arms of the k = 3 instances on which costs are compared
-
-
 REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10
 
 

@@ -11,8 +11,6 @@ STYLES = {  # a rule looks the same in every plot
     "uniform": ("#7f7f7f", "s"), "adahedge": ("#d62728", "o"), "hedge": ("#ff7f0e", "^"), "ofw": ("#2ca02c", "D"), "lloo": ("#1f77b4", "v"),
     "gcb-pe": ("#9467bd", "P"),
 }  # fmt: skip
-
-
 OTHERS = (("#8c564b", "X"), ("#e377c2", "<"), ("#bcbd22", ">"), ("#17becf", "h"), ("#000000", "*"), ("#aec7e8", "p"))
 
 

@@ -21,8 +21,6 @@ def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
 
 
 FORMATS = ("text", "markdown", "csv", "json")
-
-
 Column = Callable[[dict[str, Any]], str]  # the cell of a row
 
 
@@ -33,18 +31,21 @@ def rendered(
     if form == "json":
         return json.dumps(rows, indent=1, allow_nan=False, default=str)
     if form == "csv":
-        out = io.StringIO()
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        writer = csv.DictWriter(out, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return out.getvalue()
+        return as_csv(rows)
     cells = [[column(row) for column in columns.values()] for row in rows]
     if form == "markdown":
         return markdown(list(columns), cells, left) + "\n\n" + " ".join(notes) + "\n"
     if form == "text":
         return aligned(list(columns), cells, left) + "\n\n" + "\n".join(notes)
     raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1) -> str:

@@ -14,8 +14,6 @@ from ..game.protocols import Rewards
 from ..game.records import Floats, Ints
 
 WEIGHTLESS = 1e-100  # a weight below this is none: the arm may be moved at no cost
-
-
 SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding can add
 
 
@@ -68,6 +66,14 @@ class RewardsBase(Description):
     def spread(self, d: int) -> Floats:
         """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a sentence if it is not known."""
         raise NotImplementedError
+
+
+def spread_of(rewards: RewardsBase, d: int) -> Floats | None:
+    """The spread of some rewards; None for a family that has none."""
+    try:
+        return rewards.spread(d)
+    except NotImplementedError:
+        return None
 
 
 def licensed(rewards: RewardsBase) -> frozenset[License]:

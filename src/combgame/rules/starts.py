@@ -7,8 +7,6 @@ from ..game.records import Ints, Random
 from ..structures import StructureBase
 
 STARTS = ("covering", "full", "random-covering")
-
-
 FULL_LIMIT = 250_000
 
 

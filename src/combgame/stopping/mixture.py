@@ -12,6 +12,7 @@ from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
+from ..rewards.base import spread_of
 from ..rewards.gaussian import gaussian_part
 from .base import Stopping, earned, single
 from .bernoulli import BetaPart
@@ -119,8 +120,12 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         if not rewards.known:
             share, needs = VARIANCE_SHARE, {License.NORMAL: "independent Gaussian values, with bounds on the unknown variances"}
             single("unknown variances need a single delta, because their bounds depend on it", deltas)
-        else:
-            _spread(problem)
+        elif spread_of(rewards, problem.d) is None:
+            kind = type(rewards).__name__
+            raise InputError(
+                f"threshold = 'mixture' needs values that are sub-Gaussian with a known spread, which {kind} does not give; use "
+                "'sub-gaussian', which is for exponential families."
+            )
         watch = _mixing(problem, deltas, epsilon)
     constant = ConstantPart(np.array([log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas]))
     within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
@@ -128,15 +133,3 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     over = f"{method} over the arms in which answers differ (docs/thresholds.md)"
     why = earned(method, {licence: f"{over}: {what}{within}" for licence, what in needs.items()}, rewards)
     return Stopping("mixture", constant, watch, why, constant=True, epsilon=epsilon)
-
-
-def _spread(problem: Problem) -> None:
-    """A sentence, if there is no spread to mix at."""
-    try:
-        problem.rewards.spread(problem.d)
-    except NotImplementedError:
-        kind = type(problem.rewards).__name__
-        raise InputError(
-            f"threshold = 'mixture' needs values that are sub-Gaussian with a known spread, which {kind} does not give; use "
-            "'sub-gaussian', which is for exponential families."
-        ) from None

@@ -11,8 +11,6 @@ from ..rewards.base import swapped
 from .variances import Spreads
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
-
-
 BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
 
 

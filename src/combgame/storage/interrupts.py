@@ -13,8 +13,6 @@ from types import FrameType
 from typing import Any
 
 DEFERRED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGBREAK") if hasattr(signal, name)]
-
-
 PATIENCE = 5.0  # seconds: who interrupts again after that is heard at once, for what takes so long is no longer the database
 
 

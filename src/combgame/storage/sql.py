@@ -21,18 +21,12 @@ from .transaction import COLUMNS, Transaction, as_event
 from .urls import absolute, parse, quotes_secret, shown
 
 INHERITED: list[Engine] = []
-
-
 FIND = (
     select(studies.c.id, *COLUMNS)  # with its first event: what the study is
     .join_from(studies, events, and_(events.c.study == studies.c.id, events.c.seq == 1), isouter=True)
     .where(studies.c.name == bindparam("name"))
 )  # made once: composing a statement costs more than running it
-
-
 NAMES = select(studies.c.name).order_by(studies.c.id)
-
-
 LOCK = FIND.with_for_update(of=studies)
 
 

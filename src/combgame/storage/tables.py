@@ -3,14 +3,8 @@
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text
 
 SCHEMA = 1  # a change of the tables is a new number, and a step in `UPGRADES`
-
-
 UPGRADES: dict[int, tuple[str, ...]] = {}  # from this version to the next: the statements
-
-
 metadata = MetaData()
-
-
 schema = Table("combgame_schema", metadata, Column("version", Integer, primary_key=True))
 
 

@@ -12,21 +12,13 @@ from .events import Event, Sealed, compact
 from .tables import events, snapshots
 
 ALWAYS = 1 << 60
-
-
 COLUMNS = [events.c[name] for name in (*Event._fields, "seal")]
-
-
 EVENTS = (
     select(*COLUMNS)
     .where(events.c.study == bindparam("study"), events.c.seq > bindparam("after"), events.c.seq < bindparam("before"))
     .order_by(events.c.seq)
 )
-
-
 OF_ROUND = EVENTS.where(or_(events.c.round == bindparam("round"), events.c.round.is_(None)))
-
-
 ADD = insert(events)
 
 

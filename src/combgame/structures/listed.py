@@ -17,11 +17,7 @@ from .polytope import facets, greedy_psi
 from .sums.diagram import DiagramPart, diagram, prefix_tree
 
 EXACT_COVER_SETS = 500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest
-
-
 EXACT_HULL = 9  # facets are computed up to this dimension of the hull and
-
-
 EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
 
 

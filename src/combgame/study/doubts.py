@@ -19,8 +19,6 @@ from ..problem import Problem
 from ..rewards import License
 
 ALARM = 1e-3
-
-
 SHOWN = 5
 
 

@@ -10,8 +10,6 @@ from ..errors import InputError
 from ..problem import Problem
 
 Entry = None | float | list[float] | dict[str, float]  # as JSON has it; a mean of n values is {"mean": ..., "n": ...}
-
-
 MOST = 2**53  # values in one mean
 
 

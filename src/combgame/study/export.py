@@ -1,7 +1,5 @@
 """A study as tables: per round, per arm, per event; and how its evidence grew."""
 
-import csv
-import io
 import json
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -18,11 +16,7 @@ from .round import Record
 from .settings import Setting
 
 LEVELS = ("round", "arm", "event")
-
-
 FORMS = ("csv", "json")
-
-
 SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one arm on its own
 
 
@@ -85,15 +79,6 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
             kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")}
             found.append({"seq": event.seq, "at": event.at, "leader": setting.problem.label(facts["answer"]), **kept})
     return found
-
-
-def as_csv(table: list[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    if table:
-        writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-    return out.getvalue()
 
 
 def form_of(path: Any, form: str | None) -> str:

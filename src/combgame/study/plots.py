@@ -8,8 +8,6 @@ from ..report.figures import figure
 from ..theory.complexity import complexity
 
 KINDS = ("evidence", "estimates", "pulls")
-
-
 BLUE, GREY, RED = "#1f77b4", "#7f7f7f", "#d62728"
 
 

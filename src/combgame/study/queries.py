@@ -7,11 +7,12 @@ from typing import Any
 
 from ..errors import InputError
 from ..problem import Problem
+from ..report.tables import as_csv
 from ..storage.copying import path_of
 from ..storage.events import Event, check_head, head_of
 from .advisor import Advisor
 from .decision import Decision, decide
-from .export import as_csv, form_of, history, rows, save
+from .export import form_of, history, rows, save
 from .replay import Replay, replay
 from .round import Round, as_round
 from .session import Session
@@ -73,7 +74,11 @@ class Moment:
 
     def export(self, path: Any = None, level: str = "event", form: str | None = None) -> str:
         """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends; also written to `path`."""
-        text = as_csv(self.rows(level)) if form_of(path, form) == "csv" else json.dumps(self.to_dict(), indent=1)
+        if form_of(path, form) == "csv":
+            table = self.rows(level)
+            text = as_csv(table) if table else ""
+        else:
+            text = json.dumps(self.to_dict(), indent=1)
         if path is not None:
             save(path, text)
         return text

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..game.callback import SIGNATURE
+from ..game.parts import leaves_of
 from ..game.records import Floats
 from .advisor import Advisor
 from .settings import Setting
@@ -17,7 +18,7 @@ EVERY = 500  # events
 
 def dump(advisor: Advisor) -> bytes | None:
     """All that an advisor has become; None if its rule is an object of a kind that cannot be written down."""
-    rule = leaves(advisor.rule)
+    rule = leaves_of(advisor.rule)
     if not all(isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE) for leaf in rule):
         return None
     facts = {
@@ -73,20 +74,9 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
 
 def beside(advisor: Advisor) -> list[Floats]:
     """The arrays of an advisor that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
-    judges: list[Any] = [side.game.judge for side in (advisor.told, advisor.plan)]  # but not what `pairs` keeps at hand
-    parts = (
-        advisor.ledger.seen,
-        advisor.told.view,
-        *(one._replace(pairs=None) if hasattr(one, "pairs") else one for one in judges),
-    )
-    kept = [leaf for part in parts for leaf in leaves(part) if isinstance(leaf, np.ndarray)]
+    parts = (advisor.ledger.seen, advisor.told.view, advisor.told.game.judge, advisor.plan.game.judge)
+    kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
     return [advisor.ledger.pending, advisor.ledger.far, *kept]
-
-
-def leaves(part: Any) -> list[Any]:
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return [leaf for one in part for leaf in leaves(one)]
-    return [part]
 
 
 def rebuilt(part: Any, arrays: Any) -> Any:

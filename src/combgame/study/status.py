@@ -18,8 +18,6 @@ from .doubts import Doubt
 from .retractions import judged
 
 MANY = 300  # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
-
-
 CLEAR = 2.5  # the leader's lead in standard errors, below which a forecast would be a guess
 
 

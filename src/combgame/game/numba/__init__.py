@@ -23,23 +23,11 @@ from .borrow import Borrowing, plain
 from .lazy import lazily
 
 TRIED = ("0.68.",)  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
-
-
 INNER = {"no_cfunc_wrapper": True, "pipeline_class": Borrowing}  # of what only compiled code calls
-
-
 LAYOUT = 0x1 | 0x2 | 0x100 | 0x400  # contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
-
-
 SIMPLE = (bool, int, float, np.random.Generator)
-
-
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
-
-
 _REGISTERED: set[Any] = set()
-
-
 _SEEN = [0, 0]
 
 

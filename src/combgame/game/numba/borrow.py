@@ -17,8 +17,6 @@ from . import disk
 from .lazy import LazyLibrary
 
 types: Any = kinds  # whose stubs lack most of it
-
-
 plain: set[bool] = set()  # not empty: compile as numba does
 
 

@@ -18,11 +18,7 @@ from ...rewards.base import SHAVE, shaved
 from .detours import lose, walk
 
 FACTORS = (8.0, 0.125, 2.0, 0.5, 1.25, 0.8)  # by which a multiplier is changed as long as the bound gets better
-
-
 NEARLY = 1.0 - 1e-10  # what is not nearer than this share of the nearest is not looked for
-
-
 LIMIT = 200_000  # steps, after which a search gives up: what is then certain is its bound
 
 
