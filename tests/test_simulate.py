@@ -179,3 +179,11 @@ def test_a_file_without_means_cannot_be_simulated(tmp_path):
     for verb in ("simulate", "compare", "plan"):
         with pytest.raises(cg.InputError, match="truth is missing; write the means that you suppose"):
             raise command(verb, file).exception
+
+
+def test_the_command_line_does_not_advise_what_it_lacks(tmp_path):
+    file = tmp_path / "p.toml"
+    file.write_text(test_planning.FILE + "[truth]\nmeans = [0.5, 0.5, 0.3, 0.1]\n")
+    for verb in ("simulate", "compare"):
+        with pytest.raises(cg.TieError, match=r"change the means\.$"):
+            raise command(verb, file).exception

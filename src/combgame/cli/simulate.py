@@ -57,7 +57,7 @@ def _show(file: Path, rules: list[str], as_json: bool, **settings: Any) -> None:
     from ..simulate.compare import compare as run
 
     problem, means = supposed(file)
-    found = run(problem, means, rules=rules, **settings)
+    found = run(problem, means, rules=rules, ties=None, **settings)  # there is no --ties to advise
     rows = [
         {key: None if isinstance(x, float) and not math.isfinite(x) else x for key, x in row.items()} for row in found.report()
     ]
