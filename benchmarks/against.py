@@ -1,4 +1,6 @@
-"""The same measurements in several checkouts, interleaved: only public names are used, so that an older version can be one of them."""
+"""The same measurements in several checkouts, interleaved: only public names are used, so that an
+older version can be one of them.
+"""
 
 import json
 import os
@@ -25,16 +27,25 @@ found = {"call": spent(runs=1, max_rounds=1)}
 if task["runs"]:
     found["run"] = min(spent(runs=task["runs"], max_rounds=1) for _ in range(5)) / task["runs"]
 if task["rounds"]:
-    found["round"] = min(spent(runs=1, max_rounds=task["rounds"]) for _ in range(5)) / task["rounds"]
+    rounds = task["rounds"]
+    found["round"] = min(spent(runs=1, max_rounds=rounds) for _ in range(5)) / rounds
 print(json.dumps(found))
 """
 
 
-def measure(checkout: Path, cache: Path, rule: str, d: int = 20, runs: int = 0, rounds: int = 0) -> dict[str, float]:
+def measure(
+    checkout: Path, cache: Path, rule: str, d: int = 20, runs: int = 0, rounds: int = 0
+) -> dict[str, float]:
     """CPU seconds of a fresh process: its first call, and what a run and a round take after it."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "NUMBA_CACHE_DIR": str(cache)}
     task = json.dumps({"rule": rule, "d": d, "runs": runs, "rounds": rounds})
-    out = subprocess.run([sys.executable, "-c", WORKER, task], env=environment, capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", WORKER, task],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found: dict[str, float] = json.loads(out.stdout.splitlines()[-1])
     return found
 
@@ -48,7 +59,11 @@ def interleaved(
         for name, path in checkouts.items():
             for what, value in once(name, path, repeat).items():
                 best[name][what] = min(value, best[name].get(what, float("inf")))
-                print(f"{repeat + 1}/{repeats} {name}: {what}: {value:.6f} s", file=sys.stderr, flush=True)
+                print(
+                    f"{repeat + 1}/{repeats} {name}: {what}: {value:.6f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
     return best
 
 
@@ -57,14 +72,20 @@ def checkouts(against: Path | None) -> dict[str, Path]:
 
 
 def table(best: dict[str, dict[str, float]], units: dict[str, tuple[str, float]]) -> str:
-    """A row per measurement; `units`: the unit of those whose name begins so, and how many make a second."""
+    """A row per measurement; `units`: the unit of those whose name begins so, and how many make a
+    second.
+    """
     names = list(best)
     ratio = len(names) > 1
-    lines = [f"| | {' | '.join(names)} |{' ratio |' if ratio else ''}", "| --- |" + " ---: |" * (len(names) + ratio)]
+    lines = [
+        f"| | {' | '.join(names)} |{' ratio |' if ratio else ''}",
+        "| --- |" + " ---: |" * (len(names) + ratio),
+    ]
     for what in best["now"]:
         unit, scale = next(found for start, found in units.items() if what.startswith(start))
         cells = [f"{best[name][what] * scale:.2f}" for name in names]
         lines.append(
-            f"| {what}, {unit} | {' | '.join(cells)} |" + (f" {best['now'][what] / best['before'][what]:.2f} |" if ratio else "")
+            f"| {what}, {unit} | {' | '.join(cells)} |"
+            + (f" {best['now'][what] / best['before'][what]:.2f} |" if ratio else "")
         )
     return "\n".join(lines)

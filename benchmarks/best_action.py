@@ -27,21 +27,37 @@ def main() -> None:
     parser.add_argument("--max-rounds", type=int, default=100_000)
     parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
     options = parser.parse_args()
-    lines = ["| instance | seed | answers | 1/D_nu | threshold | rule | runs | errors | capped | mean | limit T* beta | mean / limit |",
-             "| --- | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    lines = [
+        "| instance | seed | answers | 1/D_nu | threshold | rule | runs | errors | capped | mean "
+        "| limit T* beta | mean / limit |",
+        "| --- | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
     print("\n".join(lines), flush=True)
     for name, (structure, seed) in INSTANCES.items():
         problem = cg.Problem(structure, None, cg.Gaussian(0.05))
         means = np.random.default_rng(seed).uniform(0.0, 1.0, structure.d)
         for threshold in ("stylised", "gaussian"):
             for rule in ("ofw", "lloo", "uniform") if threshold == "stylised" else ("ofw", "lloo"):
-                sim = cg.simulate(problem, means, rule=rule, delta=0.1, threshold=threshold, runs=options.runs, jobs=options.jobs,
-                                  max_rounds=options.max_rounds, relabel=True)  # fmt: skip
+                sim = cg.simulate(
+                    problem,
+                    means,
+                    rule=rule,
+                    delta=0.1,
+                    threshold=threshold,
+                    runs=options.runs,
+                    jobs=options.jobs,
+                    max_rounds=options.max_rounds,
+                    relabel=True,
+                )
                 row = sim.report()[0]
                 more = ">= " if row["capped"] else ""
-                lines.append(f"| {name} | {seed} | {structure.size():,} | {row['time']:.2f} | {threshold} | {rule} | {options.runs} | "
-                             f"{row['errors']} | {row['capped']} | {more}{row['mean']:,.0f} | {row['limit']:,.0f} | "
-                             f"{more}{row['ratio']:.2f} |")  # fmt: skip
+                lines.append(
+                    f"| {name} | {seed} | {structure.size():,} | {row['time']:.2f} | {threshold} "
+                    f"| {rule} | {options.runs} | "
+                    f"{row['errors']} | {row['capped']} | {more}{row['mean']:,.0f} | "
+                    f"{row['limit']:,.0f} | "
+                    f"{more}{row['ratio']:.2f} |"
+                )
                 print(lines[-1], flush=True)
     save(options.out, "\n".join(lines))
 

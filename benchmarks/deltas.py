@@ -1,4 +1,5 @@
-"""tau / ln(1/delta) falls towards 1/D_nu: python benchmarks/deltas.py [--runs 200] [--out FILE] [--plot FILE.svg]
+"""tau / ln(1/delta) falls towards 1/D_nu: python benchmarks/deltas.py [--runs 200] [--out FILE]
+[--plot FILE.svg]
 
 frank-wolfe; all deltas are answered from the same runs.
 """
@@ -31,11 +32,16 @@ def draw(cells: list[list[str]], path: Path) -> None:
     from matplotlib import pyplot
 
     panels = list(dict.fromkeys((row[0], row[1]) for row in cells))
-    figure, axes = pyplot.subplots(1, len(panels), figsize=(13, 3.6), sharex=True, sharey=True, layout="constrained")
+    figure, axes = pyplot.subplots(
+        1, len(panels), figsize=(13, 3.6), sharex=True, sharey=True, layout="constrained"
+    )
     for (family, name), ax in zip(panels, axes, strict=True):
         for row in (row for row in cells if row[:2] == [family, name]):
             ax.plot(
-                [math.log10(1 / delta) for delta in DELTAS], list(map(float, row[4 : 4 + len(DELTAS)])), marker=".", label=row[2]
+                [math.log10(1 / delta) for delta in DELTAS],
+                list(map(float, row[4 : 4 + len(DELTAS)])),
+                marker=".",
+                label=row[2],
             )
         ax.axhline(1.0, color="0.5", linewidth=0.8)
         ax.set_title(f"{family}, {name.split(',')[0]}", fontsize=9)
@@ -69,7 +75,10 @@ def main() -> None:
             )
             time = sim.complexity.time
             each = [sim.at(delta) for delta in DELTAS]
-            values = [one.rounds.mean() / math.log(1 / delta) / time for one, delta in zip(each, DELTAS, strict=True)]
+            values = [
+                one.rounds.mean() / math.log(1 / delta) / time
+                for one, delta in zip(each, DELTAS, strict=True)
+            ]
             errors = sum(int((~one.correct & ~one.capped).sum()) for one in each)
             cells.append(
                 [
@@ -85,9 +94,18 @@ def main() -> None:
             print(*cells[-1], sep=" | ", flush=True)
     if options.plot:
         draw(cells, options.plot)
-    head = ["family", "instance", "threshold", "1/D_nu", *(f"1e-{k}" for k in range(1, 13)), "errors", "capped"]
+    head = [
+        "family",
+        "instance",
+        "threshold",
+        "1/D_nu",
+        *(f"1e-{k}" for k in range(1, 13)),
+        "errors",
+        "capped",
+    ]
     text = (
-        f"{options.runs} runs each. Columns 1e-k: mean stopping round over ln(1/delta) for delta = 1e-k, in units of 1/D_nu.\n\n"
+        f"{options.runs} runs each. Columns 1e-k: mean stopping round over ln(1/delta) for "
+        "delta = 1e-k, in units of 1/D_nu.\n\n"
     )
     save(options.out, text + markdown(head, cells, left=3))
 

@@ -19,8 +19,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
     options = parser.parse_args()
-    lines = ["| d | threshold | rule | runs | mean without | mean with | saved | errors without | errors with |",
-             "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    lines = [
+        "| d | threshold | rule | runs | mean without | mean with | saved | errors without | "
+        "errors with |",
+        "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
     print("\n".join(lines), flush=True)
     for d in options.sizes:
         problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
@@ -38,8 +41,11 @@ def main() -> None:
                 shorter = cg.simulate(problem, means(d), eliminate=True, **settings)
                 before, after = plain.rounds.mean(), shorter.rounds.mean()
                 wrong = [round(sim.error_rate * options.runs) for sim in (plain, shorter)]
-                lines.append(f"| {d} | {threshold} | {rule} | {options.runs} | {before:,.0f} | {after:,.0f} | {1 - after / before:.1%} | "
-                             f"{wrong[0]} | {wrong[1]} |")  # fmt: skip
+                lines.append(
+                    f"| {d} | {threshold} | {rule} | {options.runs} | {before:,.0f} | "
+                    f"{after:,.0f} | {1 - after / before:.1%} | "
+                    f"{wrong[0]} | {wrong[1]} |"
+                )
                 print(lines[-1], flush=True)
     save(options.out, "\n".join(lines))
 

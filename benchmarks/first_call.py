@@ -1,8 +1,10 @@
-"""What one waits for before the first round: python benchmarks/first_call.py [--against ANOTHER_CHECKOUT]
+"""What one waits for before the first round: python benchmarks/first_call.py [--against
+ANOTHER_CHECKOUT]
 
-CPU seconds of a first combination (LLOO on Subsets(20, 3), best arm, Gaussian, mixture) with nothing compiled; of the same in a fresh
-process, with it on disk; of a second one that shares its structure (OFW) in a fresh process; ms per run before its first round; us per
-round. With --against, both checkouts take turns, and the best of `--repeats` counts: on a busy machine look at the ratios.
+CPU seconds of a first combination (LLOO on Subsets(20, 3), best arm, Gaussian, mixture) with
+nothing compiled; of the same in a fresh process, with it on disk; of a second one that shares its
+structure (OFW) in a fresh process; ms per run before its first round; us per round. With --against,
+both checkouts take turns, and the best of `--repeats` counts: on a busy machine look at the ratios.
 """
 
 import argparse
@@ -33,11 +35,16 @@ def once(name: str, checkout: Path, repeat: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--against", type=Path, default=None, help="another checkout of combgame, such as a git worktree of an older commit"
+        "--against",
+        type=Path,
+        default=None,
+        help="another checkout of combgame, such as a git worktree of an older commit",
     )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
-    parser.add_argument("--busy", action="store_true", help="say in the file that the machine had other work to do")
+    parser.add_argument(
+        "--busy", action="store_true", help="say in the file that the machine had other work to do"
+    )
     options = parser.parse_args()
     best = interleaved(checkouts(options.against), options.repeats, once)
     units = {
@@ -49,8 +56,16 @@ def main() -> None:
     }
     text = table(best, units)
     print(text)
-    busy = " The two cores were busy with other work all the time: look at the ratios." if options.busy else ""
-    save(options.out, f"CPU time, the best of {options.repeats}; the checkouts took turns.{busy}\n\n{text}", PYTHON)
+    busy = (
+        " The two cores were busy with other work all the time: look at the ratios."
+        if options.busy
+        else ""
+    )
+    save(
+        options.out,
+        f"CPU time, the best of {options.repeats}; the checkouts took turns.{busy}\n\n{text}",
+        PYTHON,
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Microseconds per round against the number of actions, from 10 to 10^12: python benchmarks/flat.py
 
-Compiled, best arm asked for, Gaussian rewards, a run that does not stop; after --warm rounds, windows of --rounds, interleaved between
-the rules; the best one counts. The cost depends on d, and on the size k of an action or the nodes of a graph, not on |A|: several rows
-have the same d. Timings on shared machines are noisy: look at ratios.
+Compiled, best arm asked for, Gaussian rewards, a run that does not stop; after --warm rounds,
+windows of --rounds, interleaved between the rules; the best one counts. The cost depends on d, and
+on the size k of an action or the nodes of a graph, not on |A|: several rows have the same d.
+Timings on shared machines are noisy: look at ratios.
 """
 
 import argparse
@@ -22,21 +23,40 @@ from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
 
 RULES = [name for name in ("product-adahedge", "frank-wolfe", "lloo") if name in PRESETS]
-SUBSETS = [(5, 2), (10, 3), (15, 5), (20, 8), (25, 12), (32, 14), (40, 1), (40, 3), (40, 10), (40, 20), (43, 21)]
+SUBSETS = [
+    (5, 2),
+    (10, 3),
+    (15, 5),
+    (20, 8),
+    (25, 12),
+    (32, 14),
+    (40, 1),
+    (40, 3),
+    (40, 10),
+    (40, 20),
+    (43, 21),
+]
 STAGES = [6, 10, 14, 20, 30, 42, 44]  # of grid networks
 NODES = [4, 5, 6, 8, 10, 12, 13]  # of complete graphs
 
 
 def structures() -> list[tuple[str, StructureBase]]:
-    found: list[tuple[str, StructureBase]] = [(f"subsets, {k} of {d}", cg.Subsets(d, k)) for d, k in SUBSETS]
+    found: list[tuple[str, StructureBase]] = [
+        (f"subsets, {k} of {d}", cg.Subsets(d, k)) for d, k in SUBSETS
+    ]
     found += [(f"paths, grid of {n} stages", cg.grid_network(n)) for n in STAGES]
-    return found + [(f"trees, {n} nodes", cg.SpanningTrees(list(itertools.combinations(range(n), 2)))) for n in NODES]
+    return found + [
+        (f"trees, {n} nodes", cg.SpanningTrees(list(itertools.combinations(range(n), 2))))
+        for n in NODES
+    ]
 
 
 def start(structure: StructureBase, rule: str, warm: int) -> Run:
     d = structure.d
     problem = cg.Problem(structure, cg.Arms(d), cg.Gaussian(0.1))
-    run = Run(problem, PRESETS[rule].setup(problem), NEVER, np.linspace(0.3, 0.2, d), 1, 0, 0, "compiled")
+    run = Run(
+        problem, PRESETS[rule].setup(problem), NEVER, np.linspace(0.3, 0.2, d), 1, 0, 0, "compiled"
+    )
     run.advance(warm)
     return run
 
@@ -56,7 +76,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
     options = parser.parse_args()
     head = [f"{rule}, us/round | {rule}, us/round/d" for rule in options.rules]
-    lines = [f"| actions | \\|A\\| | d | {' | '.join(head)} |", "| --- | ---: | ---: |" + " ---: | ---: |" * len(options.rules)]
+    lines = [
+        f"| actions | \\|A\\| | d | {' | '.join(head)} |",
+        "| --- | ---: | ---: |" + " ---: | ---: |" * len(options.rules),
+    ]
     for name, structure in tqdm(structures(), desc="flat", file=sys.stderr):
         runs = {rule: start(structure, rule, options.warm) for rule in options.rules}
         fast = dict.fromkeys(runs, float("inf"))

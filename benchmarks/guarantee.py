@@ -1,13 +1,17 @@
-"""Errors where they are likeliest: python benchmarks/guarantee.py [--only NAME] [--tied | --sets | --hard] [--out FILE]
+"""Errors where they are likeliest: python benchmarks/guarantee.py [--only NAME] [--tied | --sets |
+--hard] [--out FILE]
 
-close: two answers almost tied, the others far off. level: every answer as good as the second best. pairs: the best pair, the other arms all
-alike. tied: the best is better by 1e-6 sigma only, so that a run that stops before its cap is wrong about half of the time. adversary: a
-rule that knows the means, and plays whatever is likeliest to make the wrong arm look better. The error rate must be at most delta; beside
-it the exact 95 % interval. Runs that reach the cap have stopped with no answer.
+close: two answers almost tied, the others far off. level: every answer as good as the second best.
+pairs: the best pair, the other arms all alike. tied: the best is better by 1e-6 sigma only, so that
+a run that stops before its cap is wrong about half of the time. adversary: a rule that knows the
+means, and plays whatever is likeliest to make the wrong arm look better. The error rate must be at
+most delta; beside it the exact 95 % interval. Runs that reach the cap have stopped with no answer.
 
---hard: what broke 0.1.0. Best paths whose edges differ in precision by factors of 1e5 and 1e7 (0.09 and 0.48 errors at delta = 0.05 then),
-also reversed; an unknown sigma of 3e-13 of the mean (0.155), and of 1e-9; studies of two tied arms, all of whose values are retracted
-every ten rounds, twenty times (50 of 120 at delta = 0.2): wrong before the first retraction, and after it, which may be delta/2.
+--hard: what broke 0.1.0. Best paths whose edges differ in precision by factors of 1e5 and 1e7 (0.09
+and 0.48 errors at delta = 0.05 then), also reversed; an unknown sigma of 3e-13 of the mean (0.155),
+and of 1e-9; studies of two tied arms, all of whose values are retracted every ten rounds, twenty
+times (50 of 120 at delta = 0.2): wrong before the first retraction, and after it, which may be
+delta/2.
 """
 
 import argparse
@@ -30,7 +34,18 @@ from combgame.simulate.result import error_interval
 
 DELTAS = (0.2, 0.1, 0.05)
 ALL = ("mixture", "gaussian", "gaussian-counts", "sub-gaussian", "sub-gaussian-counts")
-HEAD = ["instance", "rewards", "threshold", "rule", "delta", "mean rounds", "errors", "rate", "95 % interval", "capped"]
+HEAD = [
+    "instance",
+    "rewards",
+    "threshold",
+    "rule",
+    "delta",
+    "mean rounds",
+    "errors",
+    "rate",
+    "95 % interval",
+    "capped",
+]
 
 
 class AdversaryPart(NamedTuple):
@@ -41,7 +56,9 @@ class AdversaryPart(NamedTuple):
     def choose(self, game, seen, view, rng):
         """What looks least as it should, in standard errors, is played again."""
         for a in range(self.truth.size):
-            self.score[a] = -self.sign[a] * math.sqrt(seen.counts[a]) * (seen.mean[a] - self.truth[a])
+            self.score[a] = (
+                -self.sign[a] * math.sqrt(seen.counts[a]) * (seen.mean[a] - self.truth[a])
+            )
         game.actions.argmax(self.score, view.action)
 
     def full(self):
@@ -57,23 +74,49 @@ class Adversary(RuleBase):
     def setup(self, problem):
         truth = np.array(self.means)
         sign = np.where(truth == truth.max(), -1.0, 1.0)
-        return FixedSetup(AdversaryPart(truth, sign, np.zeros(truth.size)), table(start_sets("covering", problem.actions, None)))
+        return FixedSetup(
+            AdversaryPart(truth, sign, np.zeros(truth.size)),
+            table(start_sets("covering", problem.actions, None)),
+        )
 
 
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     unit, unknown = cg.Gaussian(1.0), cg.Gaussian(1.0, known=False)
-    close, level, pair = (0.3, 0.0, -2.0, -2.0, -2.0), (0.5, *[0.0] * 9), (0.5, 0.5, 0.0, 0.0, 0.0, 0.0)
+    close, level, pair = (
+        (0.3, 0.0, -2.0, -2.0, -2.0),
+        (0.5, *[0.0] * 9),
+        (0.5, 0.5, 0.0, 0.0, 0.0, 0.0),
+    )
     found = [
         ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), unit), close, ALL),
         ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unit), level, ALL),
-        ("pairs", cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), unit), pair, ("mixture", "gaussian", "gaussian-counts")),
+        (
+            "pairs",
+            cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), unit),
+            pair,
+            ("mixture", "gaussian", "gaussian-counts"),
+        ),
         ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), unknown), close, ("mixture",)),
         ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unknown), level, ("mixture",)),
     ]
     for rewards in (cg.Bernoulli(), cg.Bounded(0, 1)):
         names = ("mixture", "sub-gaussian") if rewards == cg.Bernoulli() else ("mixture",)
-        found.append(("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards), (0.65, 0.5, 0.05, 0.05, 0.05), names))
-        found.append(("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), rewards), (0.75, *[0.5] * 9), names))
+        found.append(
+            (
+                "close",
+                cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards),
+                (0.65, 0.5, 0.05, 0.05, 0.05),
+                names,
+            )
+        )
+        found.append(
+            (
+                "level",
+                cg.Problem(cg.Subsets(10, 3), cg.Arms(10), rewards),
+                (0.75, *[0.5] * 9),
+                names,
+            )
+        )
     return found
 
 
@@ -91,44 +134,75 @@ def tied() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
 def sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     """Best paths, matchings, trees and listed sets, with standard deviations from 0.01 to 3."""
     spread = (1.0, 3.0, 0.3, 0.01, 1.0, 0.1)
-    paths = cg.Paths([("s", "t"), ("s", "t"), ("s", "a"), ("a", "t"), ("s", "b"), ("b", "t")], "s", "t")
+    paths = cg.Paths(
+        [("s", "t"), ("s", "t"), ("s", "a"), ("a", "t"), ("s", "b"), ("b", "t")], "s", "t"
+    )
     trees = cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (1, 3)])
     found = [
-        ("paths", paths, (0.5, 0.0, 0.25, 0.0, 0.0, 0.2)), ("matchings", cg.Matchings(2, 3), (0.5, 0.0, 0.0, 0.2, 0.2, 0.0)),
+        ("paths", paths, (0.5, 0.0, 0.25, 0.0, 0.0, 0.2)),
+        ("matchings", cg.Matchings(2, 3), (0.5, 0.0, 0.0, 0.2, 0.2, 0.0)),
         ("trees", trees, (0.5, 0.0, 0.5, 0.1, 0.0, 0.3)),
-        ("listed", cg.Listed([(0, 1), (2, 3), (4, 5), (0, 2, 4)], 6), (0.8, 0.3, 0.1, 0.2, 0.1, 0.1)),
-    ]  # fmt: skip
-    return [(name, cg.Problem(structure, None, cg.Gaussian(spread)), means, ("mixture",)) for name, structure, means in found]
+        (
+            "listed",
+            cg.Listed([(0, 1), (2, 3), (4, 5), (0, 2, 4)], 6),
+            (0.8, 0.3, 0.1, 0.2, 0.1, 0.1),
+        ),
+    ]
+    return [
+        (name, cg.Problem(structure, None, cg.Gaussian(spread)), means, ("mixture",))
+        for name, structure, means in found
+    ]
 
 
 def hard() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     found = []
     for sigma in (1e-5, 1e-7):
-        for back in (False, True):  # which of the two edges that tie is listed first decides nothing
+        for back in (
+            False,
+            True,
+        ):  # which of the two edges that tie is listed first decides nothing
             edges = [("s", "m"), ("s", "m"), ("m", "t"), ("m", "t")]
             means, sigmas = (0.5, 0.0, 1e-6, 0.0), (sigma, sigma, 1.0, 1.0)
             order = (3, 2, 1, 0) if back else (0, 1, 2, 3)
             paths = cg.Paths([edges[a] for a in order], "s", "t")
             problem = cg.Problem(paths, None, cg.Gaussian(tuple(sigmas[a] for a in order)))
             found.append(
-                (f"paths, sigma {sigma:g} and 1{', reversed' * back}", problem, tuple(means[a] for a in order), ("mixture",))
+                (
+                    f"paths, sigma {sigma:g} and 1{', reversed' * back}",
+                    problem,
+                    tuple(means[a] for a in order),
+                    ("mixture",),
+                )
             )
     for share in (3e-13, 1e-9):
         problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(share, known=False))
-        found.append((f"sigma {share:g} of the mean", problem, (1.0, 1.0 - max(1e-6 * share, 2.0**-53)), ("mixture",)))
+        found.append(
+            (
+                f"sigma {share:g} of the mean",
+                problem,
+                (1.0, 1.0 - max(1e-6 * share, 2.0**-53)),
+                ("mixture",),
+            )
+        )
     return found
 
 
 def retracted(delta: float, seed: int) -> int | None:
-    """The stage of the first wrong certificate of a study of two arms that are almost tied; None if there is none."""
+    """The stage of the first wrong certificate of a study of two arms that are almost tied; None if
+    there is none.
+    """
     rng = np.random.default_rng(seed)
-    study = cg.Study(cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), delta=delta, rule="uniform", seed=seed)
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), delta=delta, rule="uniform", seed=seed
+    )
     for stage in range(21):
         for _ in range(10):
             if study.done:
                 break
             todo = study.ask()
-            study.tell(todo, {a: (1e-6 if a == 0 else 0.0) + rng.standard_normal() for a in todo.arms})
+            study.tell(
+                todo, {a: (1e-6 if a == 0 else 0.0) + rng.standard_normal() for a in todo.arms}
+            )
         if study.done:
             return stage if study.decision.answer == (1,) else None
         for a in (0, 1):
@@ -140,12 +214,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--sets", action="store_true", help="best sets with unequal standard deviations, instead of single arms")
+    parser.add_argument(
+        "--sets",
+        action="store_true",
+        help="best sets with unequal standard deviations, instead of single arms",
+    )
     parser.add_argument("--cap", type=int, default=20_000)
-    parser.add_argument("--tied", action="store_true", help="answers that are tied, and an adversary, instead; cap: 1,000 rounds")
-    parser.add_argument("--hard", action="store_true", help="what broke 0.1.0, instead; cap: 1,000 rounds")
-    parser.add_argument("--studies", type=int, default=1_000, help="with --hard: how many studies with retractions")
-    parser.add_argument("--only", action="append", choices=ALL, help="a threshold; may be given several times")
+    parser.add_argument(
+        "--tied",
+        action="store_true",
+        help="answers that are tied, and an adversary, instead; cap: 1,000 rounds",
+    )
+    parser.add_argument(
+        "--hard", action="store_true", help="what broke 0.1.0, instead; cap: 1,000 rounds"
+    )
+    parser.add_argument(
+        "--studies", type=int, default=1_000, help="with --hard: how many studies with retractions"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=ALL, help="a threshold; may be given several times"
+    )
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
@@ -154,21 +242,47 @@ def main() -> None:
         tied() if options.tied else sets() if options.sets else hard() if options.hard else cases()
     ):
         rules = (
-            ["frank-wolfe", Adversary(means)] if options.tied else ["frank-wolfe", "uniform"] if options.hard else ["frank-wolfe"]
+            ["frank-wolfe", Adversary(means)]
+            if options.tied
+            else ["frank-wolfe", "uniform"]
+            if options.hard
+            else ["frank-wolfe"]
         )
-        for threshold, rule in product((one for one in thresholds if one in (options.only or ALL)), rules):
-            for delta in [list(DELTAS)] if problem.rewards.known else [0.1]:  # bounds on variances depend on delta
+        for threshold, rule in product(
+            (one for one in thresholds if one in (options.only or ALL)), rules
+        ):
+            for delta in (
+                [list(DELTAS)] if problem.rewards.known else [0.1]
+            ):  # bounds on variances depend on delta
                 began = time.perf_counter()
                 sim = cg.simulate(
-                    problem, means, rule=rule, delta=delta, threshold=threshold, runs=options.runs, jobs=options.jobs,
-                    max_rounds=cap, engine="compiled", ties="run", relabel=not isinstance(rule, Adversary),
-                )  # fmt: skip
+                    problem,
+                    means,
+                    rule=rule,
+                    delta=delta,
+                    threshold=threshold,
+                    runs=options.runs,
+                    jobs=options.jobs,
+                    max_rounds=cap,
+                    engine="compiled",
+                    ties="run",
+                    relabel=not isinstance(rule, Adversary),
+                )
                 for row in sim.report():
-                    cells.append([
-                        name, repr(problem.rewards), threshold, rule if isinstance(rule, str) else "adversary", row["delta"],
-                        f"{row['mean']:,.0f}", row["errors"], f"{row['error_rate']:.4f}",
-                        f"{row['error_low']:.4f} to {row['error_high']:.4f}", row["capped"],
-                    ])  # fmt: skip
+                    cells.append(
+                        [
+                            name,
+                            repr(problem.rewards),
+                            threshold,
+                            rule if isinstance(rule, str) else "adversary",
+                            row["delta"],
+                            f"{row['mean']:,.0f}",
+                            row["errors"],
+                            f"{row['error_rate']:.4f}",
+                            f"{row['error_low']:.4f} to {row['error_high']:.4f}",
+                            row["capped"],
+                        ]
+                    )
                     print(*cells[-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
     if options.hard:
         for delta in (0.2, 0.05):
@@ -178,14 +292,27 @@ def main() -> None:
                 ("after", delta / 2, sum(stage is not None and stage > 0 for stage in stages)),
             ):
                 low, high = error_interval(errors, options.studies)
-                cells.append([
-                    f"{what} retractions ({options.studies:,} studies)", "Gaussian(sigma=1.0)", "mixture", "uniform", f"{level:g}", "",
-                    errors, f"{errors / options.studies:.4f}", f"{low:.4f} to {high:.4f}", "",
-                ])  # fmt: skip
+                cells.append(
+                    [
+                        f"{what} retractions ({options.studies:,} studies)",
+                        "Gaussian(sigma=1.0)",
+                        "mixture",
+                        "uniform",
+                        f"{level:g}",
+                        "",
+                        errors,
+                        f"{errors / options.studies:.4f}",
+                        f"{low:.4f} to {high:.4f}",
+                        "",
+                    ]
+                )
                 print(*cells[-1], sep=" | ", flush=True)
     worst = max(cells, key=lambda row: float(row[7]) / float(row[4]))
     highest = float(worst[7]) / float(worst[4])
-    text = f"{options.runs:,} runs each, cap {cap:,} rounds. The highest rate is {highest:.2f} of its delta.\n\n"
+    text = (
+        f"{options.runs:,} runs each, cap {cap:,} rounds. The highest rate is {highest:.2f} "
+        "of its delta.\n\n"
+    )
     save(options.out, text + markdown(HEAD, cells, left=4))
 
 

@@ -1,9 +1,11 @@
-"""Do the numbers of the arms matter? Each rule on instances listed in three orders: python benchmarks/relabel.py [--out FILE]
+"""Do the numbers of the arms matter? Each rule on instances listed in three orders: python
+benchmarks/relabel.py [--out FILE]
 
-listed: as the paper prints them, the best arm first; reversed: the best arm last; relabelled: in a new random order in every run
-(`relabel=True`). delta = 0.1, stylised threshold (gcb-pe: its own, with the paper's scale). The three have different seeds, so that they
-are independent; z is the largest difference of two of the three means over its standard error, with the chance that it is as large
-if the numbers of the arms do not matter.
+listed: as the paper prints them, the best arm first; reversed: the best arm last; relabelled: in a
+new random order in every run (`relabel=True`). delta = 0.1, stylised threshold (gcb-pe: its own,
+with the paper's scale). The three have different seeds, so that they are independent; z is the
+largest difference of two of the three means over its standard error, with the chance that it is as
+large if the numbers of the arms do not matter.
 """
 
 import argparse
@@ -26,10 +28,18 @@ HEAD = ["instance", "rule", "runs", "listed", "reversed", "relabelled", "z", "ch
 
 
 def instances() -> dict[str, Instance]:
-    five = cg.SpanningTrees([(i, j) for i in range(5) for j in range(i)])  # 125 trees: Hedge enumerates them
+    five = cg.SpanningTrees(
+        [(i, j) for i in range(5) for j in range(i)]
+    )  # 125 trees: Hedge enumerates them
     means = np.sort(np.random.default_rng(5).uniform(0.0, 1.0, five.d))[::-1]
     tree = Instance("trees", cg.Problem(five, None, cg.Gaussian(0.05)), tuple(means))
-    return {"k = 3, d = 10": matroid(10), "k = 3, d = 25": matroid(25), "grid": grid(6), "line": line(2, 5), "trees": tree}
+    return {
+        "k = 3, d = 10": matroid(10),
+        "k = 3, d = 25": matroid(25),
+        "grid": grid(6),
+        "line": line(2, 5),
+        "trees": tree,
+    }
 
 
 def backwards(instance: Instance) -> Instance:
@@ -41,7 +51,9 @@ def backwards(instance: Instance) -> Instance:
 
 
 def chance(z: float) -> float:
-    """That the largest of three differences of means of equal errors is at least z of its standard errors: about three times one's."""
+    """That the largest of three differences of means of equal errors is at least z of its standard
+    errors: about three times one's.
+    """
     return min(1.0, 3.0 * math.erfc(z / math.sqrt(2.0)))
 
 
@@ -55,27 +67,52 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells, worst = [], 0.0
-    for name, instance in ((name, one) for name, one in instances().items() if name in options.instances):
+    for name, instance in (
+        (name, one) for name, one in instances().items() if name in options.instances
+    ):
         for rule in options.rules:
             chosen: str | cg.GCBPE = cg.GCBPE(SCALE) if rule == "gcb-pe" else rule
-            runs = options.runs if rule not in ("hedge", "adahedge") or instance.problem.d < 20 else min(options.runs, 200)
+            runs = (
+                options.runs
+                if rule not in ("hedge", "adahedge") or instance.problem.d < 20
+                else min(options.runs, 200)
+            )
             found = []
             for way in ("listed", "reversed", "relabelled"):
                 given = backwards(instance) if way == "reversed" else instance
                 sim = cg.simulate(
-                    given.problem, given.means, rule=chosen, delta=0.1, threshold="proved" if rule == "gcb-pe" else "stylised",
-                    runs=runs, jobs=options.jobs,
-                    seed=zlib.crc32(f"{options.seed} {name} {rule} {way}".encode()), relabel=way == "relabelled",
-                )  # fmt: skip
-                found.append((float(sim.rounds.mean()), float(sim.rounds.std(ddof=1)) / math.sqrt(runs)))
-            z = max(abs(a - b) / max(math.hypot(e, f), 1e-9) for (a, e), (b, f) in itertools.combinations(found, 2))
+                    given.problem,
+                    given.means,
+                    rule=chosen,
+                    delta=0.1,
+                    threshold="proved" if rule == "gcb-pe" else "stylised",
+                    runs=runs,
+                    jobs=options.jobs,
+                    seed=zlib.crc32(f"{options.seed} {name} {rule} {way}".encode()),
+                    relabel=way == "relabelled",
+                )
+                found.append(
+                    (float(sim.rounds.mean()), float(sim.rounds.std(ddof=1)) / math.sqrt(runs))
+                )
+            z = max(
+                abs(a - b) / max(math.hypot(e, f), 1e-9)
+                for (a, e), (b, f) in itertools.combinations(found, 2)
+            )
             worst = max(worst, z)
             cells.append(
-                [name, rule, runs, *(f"{mean:,.0f} ± {error:,.0f}" for mean, error in found), f"{z:.1f}", f"{chance(z):.2f}"]
+                [
+                    name,
+                    rule,
+                    runs,
+                    *(f"{mean:,.0f} ± {error:,.0f}" for mean, error in found),
+                    f"{z:.1f}",
+                    f"{chance(z):.2f}",
+                ]
             )
             print(*cells[-1], sep=" | ", flush=True)
     text = (
-        markdown(HEAD, cells, left=2) + f"\n\nMeans with standard errors. The largest z of {len(cells)} lines is {worst:.1f}.\n"
+        markdown(HEAD, cells, left=2)
+        + f"\n\nMeans with standard errors. The largest z of {len(cells)} lines is {worst:.1f}.\n"
     )
     print(text.splitlines()[-1])
     save(options.out, text)

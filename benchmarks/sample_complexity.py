@@ -1,7 +1,8 @@
 """Rounds and errors on the paper's k = 3 instances: python benchmarks/sample_complexity.py
 
-sigma = 0.1, delta = 0.1, stylised bonus. Beside: what an independent implementation measured with 300 runs at d = 5 and 10. Its figures for
-OFW and LLOO are left out: it plays under the given numbers, the best arm first, and those fill the covering from which both start.
+sigma = 0.1, delta = 0.1, stylised bonus. Beside: what an independent implementation measured with
+300 runs at d = 5 and 10. Its figures for OFW and LLOO are left out: it plays under the given
+numbers, the best arm first, and those fill the covering from which both start.
 """
 
 import argparse
@@ -33,23 +34,47 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--threshold", default="stylised")
-    parser.add_argument("--variants", action="store_true", help="LLOO's options instead of the learners")
+    parser.add_argument(
+        "--variants", action="store_true", help="LLOO's options instead of the learners"
+    )
     parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
     options = parser.parse_args()
-    lines = ["| d | rule | runs | mean | standard error | median | errors | capped | reference | difference | mean / limit |",
-             "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    lines = [
+        "| d | rule | runs | mean | standard error | median | errors | capped | reference | "
+        "difference | mean / limit |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
     print("\n".join(lines), flush=True)
     for d in options.sizes:
         problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
-        rules = VARIANTS if options.variants else {name: name for name in ("uniform", "adahedge", "hedge", "ofw", "lloo")}
+        rules = (
+            VARIANTS
+            if options.variants
+            else {name: name for name in ("uniform", "adahedge", "hedge", "ofw", "lloo")}
+        )
         for name, rule in rules.items():
-            sim = cg.simulate(problem, means(d), rule=rule, delta=0.1, threshold=options.threshold, runs=options.runs,
-                              seed=options.seed, jobs=options.jobs, relabel=True)  # fmt: skip
-            row, told = sim.report()[0], REFERENCE.get(d, {}).get(name) if options.threshold == "stylised" else None
+            sim = cg.simulate(
+                problem,
+                means(d),
+                rule=rule,
+                delta=0.1,
+                threshold=options.threshold,
+                runs=options.runs,
+                seed=options.seed,
+                jobs=options.jobs,
+                relabel=True,
+            )
+            row, told = (
+                sim.report()[0],
+                REFERENCE.get(d, {}).get(name) if options.threshold == "stylised" else None,
+            )
             error = sim.rounds.std(ddof=1) / options.runs**0.5
             compared = f"{told:,} | {row['mean'] / told - 1:+.1%}" if told else " | "
-            lines.append(f"| {d} | {name} | {options.runs} | {row['mean']:,.0f} | {error:,.0f} | {row['median']:,.0f} | "
-                         f"{row['errors']} | {row['capped']} | {compared} | {row['ratio']:.2f} |")  # fmt: skip
+            lines.append(
+                f"| {d} | {name} | {options.runs} | {row['mean']:,.0f} | {error:,.0f} | "
+                f"{row['median']:,.0f} | "
+                f"{row['errors']} | {row['capped']} | {compared} | {row['ratio']:.2f} |"
+            )
             print(lines[-1], flush=True)
     save(options.out, "\n".join(lines))
 

@@ -1,7 +1,9 @@
-"""Microseconds per oracle call and per nearest alternative, beside other libraries in the same run: python benchmarks/structures.py
+"""Microseconds per oracle call and per nearest alternative, beside other libraries in the same run:
+python benchmarks/structures.py
 
-Every candidate for a task is timed in turn, several times over; the best time of each counts. Ours are compiled, called from Python with
-arrays that exist already, a thousand calls at a time; the others get their graph ready-made and are timed on the same scores.
+Every candidate for a task is timed in turn, several times over; the best time of each counts. Ours
+are compiled, called from Python with arrays that exist already, a thousand calls at a time; the
+others get their graph ready-made and are timed on the same scores.
 """
 
 import argparse
@@ -36,7 +38,9 @@ def many_nearest(part, rewards, mean, weight, best, rival, alternative, n):
 
 
 teach()
-ARGMAX, NEAREST = (njit(nogil=True, error_model="numpy")(function) for function in (many_argmax, many_nearest))
+ARGMAX, NEAREST = (
+    njit(nogil=True, error_model="numpy")(function) for function in (many_argmax, many_nearest)
+)
 
 
 def race(candidates, repeats=7):
@@ -83,8 +87,14 @@ def trees(rng, nodes, edges):
     return {
         "combgame": ours(structure, score),
         "scipy minimum_spanning_tree": (lambda: minimum_spanning_tree(sparse), 1),
-        "rustworkx minimum_spanning_edges": (lambda: rustworkx.minimum_spanning_edges(rust, weight_fn=float), 1),
-        "networkx minimum_spanning_edges": (lambda: list(networkx.minimum_spanning_edges(graph, data=False)), 1),
+        "rustworkx minimum_spanning_edges": (
+            lambda: rustworkx.minimum_spanning_edges(rust, weight_fn=float),
+            1,
+        ),
+        "networkx minimum_spanning_edges": (
+            lambda: list(networkx.minimum_spanning_edges(graph, data=False)),
+            1,
+        ),
     }
 
 
@@ -93,32 +103,51 @@ def paths(rng):
     structure = cg.grid_network(38)
     score = rng.normal(0.2, 1.0, structure.d)
     tails = [structure.nodes[v] for v in range(len(structure.nodes))]
-    edges = [(u, v) for u, v in (tuple(eval(x) for x in name.split("->")) for name in structure.names)]
+    edges = [
+        (u, v) for u, v in (tuple(eval(x) for x in name.split("->")) for name in structure.names)
+    ]
     number = {node: i for i, node in enumerate(tails)}
-    shift = 10.0  # all paths have 38 edges: adding a constant to every cost keeps the order, and makes costs positive
+    # all paths have 38 edges: adding a constant to every cost keeps the order, and makes costs
+    # positive
+    shift = 10.0
     cost = shift - score
     sparse = scipy.sparse.csr_matrix(
-        (cost, ([number[u] for u, _ in edges], [number[v] for _, v in edges])), shape=(len(tails),) * 2
+        (cost, ([number[u] for u, _ in edges], [number[v] for _, v in edges])),
+        shape=(len(tails),) * 2,
     )
     source, sink = number[(0, 0)], number[(19, 19)]
     rust = rustworkx.PyDiGraph()
     rust.add_nodes_from(range(len(tails)))
-    rust.add_edges_from([(number[u], number[v], float(c)) for (u, v), c in zip(edges, cost, strict=True)])
+    rust.add_edges_from(
+        [(number[u], number[v], float(c)) for (u, v), c in zip(edges, cost, strict=True)]
+    )
     rust_score = rustworkx.PyDiGraph()
     rust_score.add_nodes_from(range(len(tails)))
-    rust_score.add_edges_from([(number[u], number[v], float(shift - c)) for (u, v), c in zip(edges, cost, strict=True)])
+    rust_score.add_edges_from(
+        [(number[u], number[v], float(shift - c)) for (u, v), c in zip(edges, cost, strict=True)]
+    )
     graph = networkx.DiGraph()
-    graph.add_weighted_edges_from([(u, v, float(s)) for (u, v), s in zip(edges, score, strict=True)])
+    graph.add_weighted_edges_from(
+        [(u, v, float(s)) for (u, v), s in zip(edges, score, strict=True)]
+    )
     found = scipy.sparse.csgraph.dijkstra(sparse, indices=source)[sink]
     assert abs(38 * shift - score[list(structure.argmax(score))].sum() - found) < 1e-9
     return {
         "combgame": ours(structure, score),
-        "scipy dijkstra": (lambda: scipy.sparse.csgraph.dijkstra(sparse, indices=source, return_predecessors=True), 1),
-        "rustworkx dijkstra": (lambda: rustworkx.dijkstra_shortest_paths(rust, source, sink, weight_fn=float), 1),
+        "scipy dijkstra": (
+            lambda: scipy.sparse.csgraph.dijkstra(sparse, indices=source, return_predecessors=True),
+            1,
+        ),
+        "rustworkx dijkstra": (
+            lambda: rustworkx.dijkstra_shortest_paths(rust, source, sink, weight_fn=float),
+            1,
+        ),
         "rustworkx dag_weighted_longest_path": (
-            lambda: rustworkx.dag_weighted_longest_path(rust_score, lambda u, v, w: w), 1),
+            lambda: rustworkx.dag_weighted_longest_path(rust_score, lambda u, v, w: w),
+            1,
+        ),
         "networkx dag_longest_path": (lambda: networkx.dag_longest_path(graph), 1),
-    }  # fmt: skip
+    }
 
 
 def matchings(rng):
@@ -129,11 +158,16 @@ def matchings(rng):
     rows, columns = scipy.optimize.linear_sum_assignment(-table)
     assert abs(table[rows, columns].sum() - score[list(structure.argmax(score))].sum()) < 1e-9
     graph = networkx.Graph()
-    graph.add_weighted_edges_from([(i, 20 + j, float(10 + table[i, j])) for i in range(20) for j in range(20)])
+    graph.add_weighted_edges_from(
+        [(i, 20 + j, float(10 + table[i, j])) for i in range(20) for j in range(20)]
+    )
     return {
         "combgame": ours(structure, score, 200),
         "scipy linear_sum_assignment": (lambda: scipy.optimize.linear_sum_assignment(-table), 1),
-        "networkx max_weight_matching": (lambda: networkx.max_weight_matching(graph, maxcardinality=True), 1),
+        "networkx max_weight_matching": (
+            lambda: networkx.max_weight_matching(graph, maxcardinality=True),
+            1,
+        ),
     }
 
 
@@ -144,7 +178,10 @@ def nearest_calls(rng):
         "arms, 50": (cg.Arms(50), 1000),
         "top 5 of 30": (cg.Subsets(30, 5), 1000),
         "trees, 8 nodes, 20 edges": (cg.SpanningTrees(eight), 1000),
-        "trees, 50 nodes, 1,225 edges": (cg.SpanningTrees([(i, j) for i in range(50) for j in range(i + 1, 50)]), 20),
+        "trees, 50 nodes, 1,225 edges": (
+            cg.SpanningTrees([(i, j) for i in range(50) for j in range(i + 1, 50)]),
+            20,
+        ),
         "paths, n_s = 10, d = 60": (cg.grid_network(10), 200),
         "paths, n_s = 30, d = 480": (cg.grid_network(30), 50),
         "matchings, 5 x 5": (cg.Matchings(5, 5), 200),
@@ -173,13 +210,24 @@ def nearest_calls(rng):
 
 
 def large_rounds():
-    """A whole round of OFW and LLOO with many arms, ten on a plate, and the memory of the process."""
+    """A whole round of OFW and LLOO with many arms, ten on a plate, and the memory of the
+    process.
+    """
     rows = []
     for d in (10_000, 100_000):
         for name, answers in (("the best arm", cg.Arms(d)), ("the top 5", cg.Subsets(d, 5))):
             for rule in (cg.CombGame(cg.OFW()), cg.CombGame(cg.LLOO())):
                 problem = cg.Problem(cg.Subsets(d, 10), answers, cg.Gaussian(0.1))
-                run = Run(problem, rule.setup(problem), NEVER, np.linspace(1.0, 0.0, d), 1, 0, 0, "compiled")
+                run = Run(
+                    problem,
+                    rule.setup(problem),
+                    NEVER,
+                    np.linspace(1.0, 0.0, d),
+                    1,
+                    0,
+                    0,
+                    "compiled",
+                )
                 run.advance(d // 10 + 5)
                 best = float("inf")
                 for k in range(4):
@@ -218,13 +266,22 @@ def main() -> None:
         found = race(make(rng))
         for who, took in found.items():
             say(f"| {task} | {who} | {took:,.1f} | {took / found['combgame']:.1f} |")
-    say("\n| nearest alternative | rewards | us per call, median of 5 instances | slowest |\n| --- | --- | ---: | ---: |")
+    say(
+        "\n| nearest alternative | rewards | us per call, median of 5 instances | slowest |\n| "
+        "--- | --- | ---: | ---: |"
+    )
     for name, family, middle, slowest in nearest_calls(rng):
         say(f"| {name} | {family} | {middle:,.1f} | {slowest:,.1f} |")
-    say("\n| arms | question | learner | ms per round | bytes of state per arm |\n| ---: | --- | --- | ---: | ---: |")
+    say(
+        "\n| arms | question | learner | ms per round | bytes of state per arm |\n| ---: | --- | "
+        "--- | ---: | ---: |"
+    )
     for d, name, learner, took, size in large_rounds():
         say(f"| {d:,} | {name} | {learner} | {took:.2f} | {size:,.0f} |")
-    say(f"\nPeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB.")
+    say(
+        "\nPeak memory of this process: "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB."
+    )
     save(options.out, "\n".join(lines), PYTHON)
 
 

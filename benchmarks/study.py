@@ -1,7 +1,8 @@
-"""Studies: ask+tell per second beside optuna, opening 100,000 rounds, batches, ten thousand arms: python benchmarks/study.py [--out FILE]
+"""Studies: ask+tell per second beside optuna, opening 100,000 rounds, batches, ten thousand arms:
+python benchmarks/study.py [--out FILE]
 
-Needs the extra `bench` (optuna, and a PostgreSQL from PyPI). Turns are interleaved, because the time of a sync
-changes with the hour.
+Needs the extra `bench` (optuna, and a PostgreSQL from PyPI). Turns are interleaved, because the
+time of a sync changes with the hour.
 """
 
 import argparse
@@ -38,7 +39,10 @@ def sync_times(folder: Path, times: int = 100) -> list[float]:
 
 def ours(url: str | None, name: str, engine: str = "auto") -> Callable[[], None]:
     instance = matroid(20)
-    study, rng = cg.Study(instance.problem, delta=NEVER, storage=url, name=name, engine=engine), np.random.default_rng(0)
+    study, rng = (
+        cg.Study(instance.problem, delta=NEVER, storage=url, name=name, engine=engine),
+        np.random.default_rng(0),
+    )
 
     def once() -> None:
         todo = study.ask()
@@ -70,12 +74,20 @@ def speed(folder: Path, seconds: float, turns: int) -> str:
         warnings.simplefilter("ignore")
         server = pgserver.get_server(folder / "pg")
     base = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-    places: dict[str, str | None] = {"in memory": None, "SQLite": f"sqlite:///{folder}/", "PostgreSQL": base}
+    places: dict[str, str | None] = {
+        "in memory": None,
+        "SQLite": f"sqlite:///{folder}/",
+        "PostgreSQL": base,
+    }
     rates: dict[tuple[str, str], list[float]] = {}
     syncs = []
     for turn in range(turns):
         for place, url in places.items():
-            for who, make in (("combgame", ours), ("compiled", partial(ours, engine="compiled")), ("optuna", optunas)):
+            for who, make in (
+                ("combgame", ours),
+                ("compiled", partial(ours, engine="compiled")),
+                ("optuna", optunas),
+            ):
                 mine = f"{url}{who}{turn}.db" if place == "SQLite" else url
                 once = make(mine, f"{who}{turn}")
                 for _ in range(10):  # past the start, and compiled
@@ -89,14 +101,35 @@ def speed(folder: Path, seconds: float, turns: int) -> str:
     server.cleanup()
     cells = []
     for place in places:
-        row = [place, *(f"{statistics.median(rates[place, who]):,.0f}" for who in ("combgame", "compiled", "optuna"))]
+        row = [
+            place,
+            *(
+                f"{statistics.median(rates[place, who]):,.0f}"
+                for who in ("combgame", "compiled", "optuna")
+            ),
+        ]
         for who in ("combgame", "compiled"):
             pairs = zip(rates[place, who], rates[place, "optuna"], strict=True)
             row.append(f"{statistics.median(a / b for a, b in pairs):.1f}x")
         cells.append(row)
-    head = ["ask+tell per second", "combgame", "engine='compiled'", "optuna", "median of the ratios", "compiled"]
-    told = f"d = 20, plates of 3, frank-wolfe; {turns} turns of {seconds:g} s. The disk takes {statistics.median(syncs):.1f} ms to sync "
-    return told + "4 kB, and an acknowledged ask or tell is on disk: two syncs for ask+tell.\n\n" + markdown(head, cells) + "\n"
+    head = [
+        "ask+tell per second",
+        "combgame",
+        "engine='compiled'",
+        "optuna",
+        "median of the ratios",
+        "compiled",
+    ]
+    told = (
+        f"d = 20, plates of 3, frank-wolfe; {turns} turns of {seconds:g} s. The disk takes "
+        f"{statistics.median(syncs):.1f} ms to sync "
+    )
+    return (
+        told
+        + "4 kB, and an acknowledged ask or tell is on disk: two syncs for ask+tell.\n\n"
+        + markdown(head, cells)
+        + "\n"
+    )
 
 
 def opening(folder: Path, rounds: int) -> str:
@@ -106,7 +139,12 @@ def opening(folder: Path, rounds: int) -> str:
         began = time.perf_counter()
         for _ in range(rounds // 200):
             todo = study.ask(200)
-            study.tell_many({one.id: {a: instance.means[a] + 0.1 * rng.standard_normal() for a in one.arms} for one in todo})
+            study.tell_many(
+                {
+                    one.id: {a: instance.means[a] + 0.1 * rng.standard_normal() for a in one.arms}
+                    for one in todo
+                }
+            )
         made = time.perf_counter() - began
     times = []
     for _ in range(5):
@@ -116,30 +154,49 @@ def opening(folder: Path, rounds: int) -> str:
             times.append(time.perf_counter() - began)
     size = (folder / "long.db").stat().st_size / 1e6
     return (
-        f"Opening a study with {rounds:,} rounds and asking: {statistics.median(times):.2f} s (slowest of five {max(times):.2f} s); "
+        f"Opening a study with {rounds:,} rounds and asking: {statistics.median(times):.2f} s "
+        f"(slowest of five {max(times):.2f} s); "
         f"it was made in {made:.0f} s, in batches of 200, and its file has {size:.0f} MB.\n"
     )
 
 
 def batches(runs: int, pending: int = 8) -> str:
-    """Rounds until the decision with `pending` rounds out at all times, beside one at a time: there a study is a run of `simulate`."""
+    """Rounds until the decision with `pending` rounds out at all times, beside one at a time: there
+    a study is a run of `simulate`.
+    """
     instance, totals = matroid(20), []
     alone = cg.simulate(
-        instance.problem, instance.means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=10 * runs, seed=1, relabel=True
+        instance.problem,
+        instance.means,
+        rule="frank-wolfe",
+        delta=0.1,
+        threshold="mixture",
+        runs=10 * runs,
+        seed=1,
+        relabel=True,
     ).rounds
     for run in range(runs):
-        study, rng = cg.Study(instance.problem, delta=0.1, seed=run, engine="compiled"), np.random.default_rng(run)
+        study, rng = (
+            cg.Study(instance.problem, delta=0.1, seed=run, engine="compiled"),
+            np.random.default_rng(run),
+        )
         queue = study.ask(pending)
         while not study.done:
             one = queue.pop(int(rng.integers(len(queue))))  # whichever comes back first
             study.tell(one, {a: instance.means[a] + 0.1 * rng.standard_normal() for a in one.arms})
             queue += study.ask(1)
-        totals.append(study.decision.rounds + len(queue))  # those that are still out have been spent
+        totals.append(
+            study.decision.rounds + len(queue)
+        )  # those that are still out have been spent
     means = [float(np.mean(found)) for found in (totals, alone)]
-    errors = [float(np.std(found)) / len(found) ** 0.5 / mean for found, mean in zip((totals, alone), means, strict=True)]
+    errors = [
+        float(np.std(found)) / len(found) ** 0.5 / mean
+        for found, mean in zip((totals, alone), means, strict=True)
+    ]
     ratio = means[0] / means[1]
     return (
-        f"k = 3, d = 20, delta = 0.1, mixture: {means[1]:,.0f} rounds one at a time ({len(alone):,} runs), {means[0]:,.0f} with {pending} "
+        f"k = 3, d = 20, delta = 0.1, mixture: {means[1]:,.0f} rounds one at a time "
+        f"({len(alone):,} runs), {means[0]:,.0f} with {pending} "
         f"pending at all times ({runs} runs; those still out at the end are counted): {ratio:.3f}x "
         f"(standard error {ratio * np.hypot(*errors):.3f}).\n"
     )
@@ -153,11 +210,15 @@ def questions(d: int) -> dict[str, cg.Problem]:
         f"Subsets({d}, 100), best set": cg.Problem(cg.Subsets(d, 100), None, rewards),
         f"Subsets({d}, 100), top 5": cg.Problem(cg.Subsets(d, 100), cg.Subsets(d, 5), rewards),
         f"Subsets({d}, 5), best set": cg.Problem(cg.Subsets(d, 5), None, rewards),
-        "Partition, one of each of 100 groups": cg.Problem(cg.Partition(groups, [1] * len(groups)), None, rewards),
+        "Partition, one of each of 100 groups": cg.Problem(
+            cg.Partition(groups, [1] * len(groups)), None, rewards
+        ),
     }
 
 
-def begun(problem: cg.Problem, url: str | None = None, name: str = "study") -> tuple[cg.Study, np.random.Generator]:
+def begun(
+    problem: cg.Problem, url: str | None = None, name: str = "study"
+) -> tuple[cg.Study, np.random.Generator]:
     """A study every arm of which has a value, and that is compiled."""
     study, rng = cg.Study(problem, storage=url, name=name), np.random.default_rng(0)
     first = study.ask(len(problem.actions.covering()))
@@ -181,20 +242,47 @@ def large(folder: Path, rounds: int = 300) -> str:
                 asks.append(1e3 * (between - began))
                 tells.append(1e3 * (time.perf_counter() - between))
             cells.append(
-                [label, place, *(f"{x:.1f}" for x in (statistics.median(asks), max(asks), statistics.median(tells), max(tells)))]
+                [
+                    label,
+                    place,
+                    *(
+                        f"{x:.1f}"
+                        for x in (
+                            statistics.median(asks),
+                            max(asks),
+                            statistics.median(tells),
+                            max(tells),
+                        )
+                    ),
+                ]
             )
             study.close()
         syncs += sync_times(folder, rounds)
-    told = f"Between these, {len(syncs):,} syncs of 4 kB took {statistics.median(syncs):.1f} ms, the slowest {max(syncs):.1f} ms.\n\n"
+    told = (
+        f"Between these, {len(syncs):,} syncs of 4 kB took {statistics.median(syncs):.1f} ms, "
+        f"the slowest {max(syncs):.1f} ms.\n\n"
+    )
     return (
         told
-        + markdown(["10,000 arms", "kept", "ask, ms", f"slowest of {rounds}", "tell, ms", f"slowest of {rounds}"], cells)
+        + markdown(
+            [
+                "10,000 arms",
+                "kept",
+                "ask, ms",
+                f"slowest of {rounds}",
+                "tell, ms",
+                f"slowest of {rounds}",
+            ],
+            cells,
+        )
         + "\n"
     )
 
 
 def memory() -> str:
-    """The most that a study holds at once, its events included: as tracemalloc sees it, in memory, compiled."""
+    """The most that a study holds at once, its events included: as tracemalloc sees it, in memory,
+    compiled.
+    """
     import tracemalloc
 
     sizes, found = (1_000, 3_000, 10_000), []
@@ -211,7 +299,10 @@ def memory() -> str:
             tracemalloc.stop()
             row.append(f"{peak / 1e6:.1f} ({peak / d / 1e3:.1f})")
         found.append(row)
-    return markdown(["the most memory, MB (kB per arm)", *(f"{d:,} arms" for d in sizes)], found) + "\n"
+    return (
+        markdown(["the most memory, MB (kB per arm)", *(f"{d:,} arms" for d in sizes)], found)
+        + "\n"
+    )
 
 
 def main() -> None:
@@ -221,7 +312,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--parts", default="speed,opening,batches,large,memory")
-    parser.add_argument("--folder", type=Path, default=None, help="where the databases go; by default a temporary folder")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=None,
+        help="where the databases go; by default a temporary folder",
+    )
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:

@@ -1,14 +1,25 @@
-"""Where is the bottleneck? A probe travels a path and measures the throughput of every link on it; the weakest link is wanted.
+"""Where is the bottleneck? A probe travels a path and measures the throughput of every link on it;
+the weakest link is wanted.
 
-combgame looks for the largest mean, so the weakest link is found by telling the throughputs with a minus. Two probers work at the same
-time and are not always heard of again: their leases end, and somebody else gets their paths.
+combgame looks for the largest mean, so the weakest link is found by telling the throughputs with a
+minus. Two probers work at the same time and are not always heard of again: their leases end, and
+somebody else gets their paths.
 """
 
 import numpy as np
 
 import combgame as cg
 
-LINKS = [("in", "a"), ("in", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "out"), ("d", "out")]
+LINKS = [
+    ("in", "a"),
+    ("in", "b"),
+    ("a", "c"),
+    ("a", "d"),
+    ("b", "c"),
+    ("b", "d"),
+    ("c", "out"),
+    ("d", "out"),
+]
 THROUGHPUT = [9.0, 8.5, 7.0, 9.5, 3.0, 8.0, 7.5, 9.0]  # Mbit/s; b -> c is the bottleneck
 
 
@@ -26,9 +37,15 @@ def main() -> None:
                 if rng.random() < 0.03:
                     study.fail(path, "the probe did not come back")
                     continue
-                study.tell(path, {link: -(THROUGHPUT[link] + 2.0 * rng.standard_normal()) for link in path.left})
+                study.tell(
+                    path,
+                    {link: -(THROUGHPUT[link] + 2.0 * rng.standard_normal()) for link in path.left},
+                )
         if study.status.rounds % 20 == 0:
-            print(f"{study.status.rounds} probes: weakest so far {study.status.leader_name}; {study.status.next}")
+            print(
+                f"{study.status.rounds} probes: weakest so far {study.status.leader_name}; "
+                f"{study.status.next}"
+            )
     print(study.decision)
     assert study.decision.names == ("b->c",)
 

@@ -1,6 +1,8 @@
-"""Which mutant is best? Four fit on a plate. Only the command line and CSV files, as in a lab: ask for plates, fill in the table, tell it.
+"""Which mutant is best? Four fit on a plate. Only the command line and CSV files, as in a lab: ask
+for plates, fill in the table, tell it.
 
-A robot stands in for the lab here. Now and then a well stays dry, and its cell in the table is left blank.
+A robot stands in for the lab here. Now and then a well stays dry, and its cell in the table is left
+blank.
 """
 
 import csv
@@ -24,7 +26,16 @@ kind = "arms"
 kind = "gaussian"
 sigma = 0.1
 """
-TRUTH = {"wt": 0.50, "A12G": 0.95, "K7R": 0.60, "L3P": 0.10, "T9S": 0.55, "V4I": 0.70, "D2N": 0.30, "G8A": 0.40}
+TRUTH = {
+    "wt": 0.50,
+    "A12G": 0.95,
+    "K7R": 0.60,
+    "L3P": 0.10,
+    "T9S": 0.55,
+    "V4I": 0.70,
+    "D2N": 0.30,
+    "G8A": 0.40,
+}
 CERTIFIED = 3  # what `ask` leaves with when there is nothing left to do
 
 
@@ -51,7 +62,9 @@ def robot(table: Path, rng: np.random.Generator) -> None:
     with table.open(newline="") as file:
         lines = list(csv.DictReader(file))
     for line in lines:
-        line["value"] = "" if rng.random() < 0.05 else f"{TRUTH[line['arm']] + 0.1 * rng.standard_normal():.4f}"
+        line["value"] = (
+            "" if rng.random() < 0.05 else f"{TRUTH[line['arm']] + 0.1 * rng.standard_normal():.4f}"
+        )
     with table.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(lines[0]))
         writer.writeheader()
@@ -61,7 +74,11 @@ def robot(table: Path, rng: np.random.Generator) -> None:
 def main() -> None:
     rng = np.random.default_rng(7)
     with tempfile.TemporaryDirectory() as folder:
-        storage, todo, problem = f"sqlite:///{folder}/lab.db", Path(folder) / "todo.csv", Path(folder) / "screen.toml"
+        storage, todo, problem = (
+            f"sqlite:///{folder}/lab.db",
+            Path(folder) / "todo.csv",
+            Path(folder) / "screen.toml",
+        )
         problem.write_text(PROBLEM)
         combgame("create", str(problem), "--delta", "0.05", storage=storage)
         while combgame("ask", "-n", "10", "--out", str(todo), storage=storage)[0] == 0:

@@ -1,4 +1,5 @@
-"""Which prompt answers most questions correctly? Each result is right or wrong; four workers evaluate at the same time.
+"""Which prompt answers most questions correctly? Each result is right or wrong; four workers
+evaluate at the same time.
 
 A worker asks for one round at a time until there is none left: ask(1) is then an empty list.
 """
@@ -10,7 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import combgame as cg
 
-PROMPTS = {"terse": 0.55, "step by step": 0.85, "role play": 0.60, "few shots": 0.65, "ask back": 0.40}  # how often each is right
+PROMPTS = {
+    "terse": 0.55,
+    "step by step": 0.85,
+    "role play": 0.60,
+    "few shots": 0.65,
+    "ask back": 0.40,
+}  # how often each is right
 
 
 def evaluate(prompt: str, dice: random.Random) -> bool:
@@ -21,7 +28,12 @@ def evaluate(prompt: str, dice: random.Random) -> bool:
 
 def main() -> None:
     problem = cg.Problem(cg.Arms(len(PROMPTS)), rewards=cg.Bernoulli(), names=list(PROMPTS))
-    study = cg.Study(problem, delta=0.05, max_rounds=5000, on_certified=lambda decision: print("certified:", decision.names[0]))
+    study = cg.Study(
+        problem,
+        delta=0.05,
+        max_rounds=5000,
+        on_certified=lambda decision: print("certified:", decision.names[0]),
+    )
 
     def work(name: str) -> int:
         dice, done = random.Random(name), 0

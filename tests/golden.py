@@ -1,7 +1,9 @@
-"""Runs of every rule on every structure with every kind of rewards, to the last bit: python tests/golden.py --check | --write
+"""Runs of every rule on every structure with every kind of rewards, to the last bit: python
+tests/golden.py --check | --write
 
-`tests/golden.json` holds what they gave when it was written; `--check` compares, and `test_golden.py` a tenth of it. Whoever moves code
-about, or makes it faster, must change nothing here; whoever changes an algorithm writes the file anew and says why in the changelog.
+`tests/golden.json` holds what they gave when it was written; `--check` compares, and
+`test_golden.py` a tenth of it. Whoever moves code about, or makes it faster, must change nothing
+here; whoever changes an algorithm writes the file anew and says why in the changelog.
 """
 
 import hashlib
@@ -38,14 +40,21 @@ def structures():
 
 
 REWARDS = {
-    "gaussian": (cg.Gaussian(0.1), None, ("stylised", "mixture", "proved", "gaussian-counts", "sub-gaussian-counts")),
+    "gaussian": (
+        cg.Gaussian(0.1),
+        None,
+        ("stylised", "mixture", "proved", "gaussian-counts", "sub-gaussian-counts"),
+    ),
     "sigmas": (lambda d: cg.Gaussian(tuple(np.linspace(0.05, 0.2, d))), None, ("mixture",)),
     "boxed": (cg.Gaussian(0.1), (0.0, 0.8), ("stylised", "mixture")),
     "unknown": (cg.Gaussian(0.1, known=False), None, ("mixture", "stylised")),
     "bernoulli": (cg.Bernoulli(), None, ("stylised", "mixture", "proved")),
     "bounded": (cg.Bounded(0.0, 1.0), None, ("mixture", "proved")),
 }
-RULES = {name: name for name in ("hedge", "adahedge", "ofw", "lloo", "frank-wolfe", "product-adahedge", "uniform")}
+RULES = {
+    name: name
+    for name in ("hedge", "adahedge", "ofw", "lloo", "frank-wolfe", "product-adahedge", "uniform")
+}
 RULES |= {
     "lloo D": cg.CombGame(cg.LLOO(), tracking="D"),
     "ofw theory": cg.CombGame(cg.OFW(), bonus="theory"),
@@ -54,20 +63,27 @@ RULES |= {
 
 
 def cases():
-    """(name, problem, means, rule, threshold): every rule on every structure, every kind of rewards on every structure."""
+    """(name, problem, means, rule, threshold): every rule on every structure, every kind of rewards
+    on every structure.
+    """
     for shape, actions in structures().items():
         means = MEANS[: actions.d]
         for kind, (rewards, bounds, thresholds) in REWARDS.items():
             made = rewards(actions.d) if callable(rewards) else rewards
-            for answers in (None, cg.Arms(actions.d)) if shape in ("subsets", "listed") else (None,):
+            for answers in (
+                (None, cg.Arms(actions.d)) if shape in ("subsets", "listed") else (None,)
+            ):
                 problem = cg.Problem(actions, answers, made, bounds=bounds)
                 for threshold in thresholds:
                     for rule in RULES:
-                        if rule == "frank-wolfe" or (kind == "gaussian" and threshold == "stylised"):
+                        if rule == "frank-wolfe" or (
+                            kind == "gaussian" and threshold == "stylised"
+                        ):
                             if rule == "gcb-pe":
                                 threshold = "proved"
                             yield (
-                                f"{shape} {'arm' if answers else 'best'}, {kind}, {threshold}, {rule}",
+                                f"{shape} {'arm' if answers else 'best'}, {kind}, {threshold}, "
+                                f"{rule}",
                                 problem,
                                 means,
                                 rule,
@@ -79,12 +95,23 @@ def outcome(problem, means, rule, threshold):
     try:
         deltas = list(DELTAS) if problem.rewards.known else DELTAS[0]
         sim = cg.simulate(
-            problem, means, rule=RULES[rule], delta=deltas, threshold=threshold, runs=2, max_rounds=60, engine="python", seed=5
+            problem,
+            means,
+            rule=RULES[rule],
+            delta=deltas,
+            threshold=threshold,
+            runs=2,
+            max_rounds=60,
+            engine="python",
+            seed=5,
         )
     except cg.CombGameError as error:
         return type(error).__name__
-    return [[int(stop), "".join(str(int(x)) for x in winner)] for run in zip(sim.stops, sim.winners, strict=True)
-            for stop, winner in zip(*run, strict=True)]  # fmt: skip
+    return [
+        [int(stop), "".join(str(int(x)) for x in winner)]
+        for run in zip(sim.stops, sim.winners, strict=True)
+        for stop, winner in zip(*run, strict=True)
+    ]
 
 
 def values(problem):
@@ -107,7 +134,9 @@ def values(problem):
 
 
 def fingerprint():
-    """Of this machine's arithmetic: libraries for exp and log, and orders of summation, differ in last digits."""
+    """Of this machine's arithmetic: libraries for exp and log, and orders of summation, differ in
+    last digits.
+    """
     x = np.random.default_rng(0).uniform(0.1, 10.0, 4096)
     parts = [
         np.exp(x),
@@ -137,8 +166,16 @@ if __name__ == "__main__":
     if "--check" in sys.argv:
         kept, made = json.loads(FILE.read_text()), json.loads(json.dumps(made))
         if kept["arithmetic"] != made["arithmetic"]:
-            sys.exit("this machine's exp and log have other last digits than those of the machine that wrote the file")
-        wrong = [(kind, name) for kind in ("runs", "figures") for name in kept[kind] if kept[kind][name] != made[kind].get(name)]
+            sys.exit(
+                "this machine's exp and log have other last digits than those of the machine "
+                "that wrote the file"
+            )
+        wrong = [
+            (kind, name)
+            for kind in ("runs", "figures")
+            for name in kept[kind]
+            if kept[kind][name] != made[kind].get(name)
+        ]
         for kind, name in wrong:
             print("DIFFERS", kind, name, kept[kind][name], made[kind].get(name), sep=" | ")
         sys.exit(f"{len(wrong)} differ" if wrong else 0)

@@ -1,4 +1,6 @@
-"""Slow, obvious twins of the algorithms, written from the paper's formulas: dictionaries, enumeration, generic solvers."""
+"""Slow, obvious twins of the algorithms, written from the paper's formulas: dictionaries,
+enumeration, generic solvers.
+"""
 
 import decimal
 import itertools
@@ -21,7 +23,9 @@ def divergence(family, x, y, sigma=1.0):
 
 
 def distance(family, mean, weight, best, rival, sigma, low, high):
-    """min sum_a w_a d(mean_a, y_a) over low <= y <= high with sum_{rival} y >= sum_{best} y, by a generic convex solver."""
+    """min sum_a w_a d(mean_a, y_a) over low <= y <= high with sum_{rival} y >= sum_{best} y, by a
+    generic convex solver.
+    """
     arms = sorted(set(best) ^ set(rival))
     sign = np.array([1.0 if a in rival else -1.0 for a in arms])
     lo = np.array([low[a] for a in arms])
@@ -35,7 +39,10 @@ def distance(family, mean, weight, best, rival, sigma, low, high):
     scale = max(w.max(), 1e-9)
 
     def cost(y):
-        return sum(wi * divergence(family, mi, yi, si) for wi, mi, yi, si in zip(w / scale, m, y, s, strict=True))
+        return sum(
+            wi * divergence(family, mi, yi, si)
+            for wi, mi, yi, si in zip(w / scale, m, y, s, strict=True)
+        )
 
     def slope(y):
         if family == "bernoulli":
@@ -62,7 +69,11 @@ def distance(family, mean, weight, best, rival, sigma, low, high):
 
 
 def nearest(family, sets, mean, weight, best, sigma, low, high):
-    values = {s: distance(family, mean, weight, best, s, sigma, low, high) for s in sets if set(s) != set(best)}
+    values = {
+        s: distance(family, mean, weight, best, s, sigma, low, high)
+        for s in sets
+        if set(s) != set(best)
+    }
     rival = min(values, key=values.get)
     return values[rival], rival
 
@@ -83,11 +94,15 @@ def interval(family, x, level, sigma=1.0):
 
 def optimistic(family, mean, count, level, y, sigma=1.0):
     alpha, beta = interval(family, mean, level / count, sigma)
-    return max(level / count, divergence(family, alpha, y, sigma), divergence(family, beta, y, sigma))
+    return max(
+        level / count, divergence(family, alpha, y, sigma), divergence(family, beta, y, sigma)
+    )
 
 
 class Epochs:
-    """The doubling trick: horizon of the epoch of round t = 1, 2, ..., and whether it is the epoch's last round."""
+    """The doubling trick: horizon of the epoch of round t = 1, 2, ..., and whether it is the
+    epoch's last round.
+    """
 
     def __init__(self):
         self.i, self.t = 0, 0
@@ -114,7 +129,11 @@ class Hedge:
         self.gain, self.b = dict.fromkeys(self.sets, 0.0), 0.0
 
     def act(self):
-        eta = math.sqrt(8 * math.log(len(self.sets)) / self.epochs.horizon) / self.b if self.b else 0.0
+        eta = (
+            math.sqrt(8 * math.log(len(self.sets)) / self.epochs.horizon) / self.b
+            if self.b
+            else 0.0
+        )
         top = max(self.gain.values())
         w = {s: math.exp(eta * (g - top)) for s, g in self.gain.items()}
         total = sum(w.values())
@@ -169,7 +188,13 @@ class OFW:
     def feed(self, reward):
         self.rewards.append(np.array(reward))
         t, x = len(self.rewards), marginals(self.w, self.d)
-        gradient = sum(2 * s**-0.25 / self.diameter * (x - self.centre) - r for s, r in enumerate(self.rewards, 1)) / t
+        gradient = (
+            sum(
+                2 * s**-0.25 / self.diameter * (x - self.centre) - r
+                for s, r in enumerate(self.rewards, 1)
+            )
+            / t
+        )
         vertex = best_set(self.sets, -gradient)
         self.w = {s: x * (1 - t**-0.25) for s, x in self.w.items()}
         self.w[vertex] = self.w.get(vertex, 0.0) + t**-0.25
@@ -183,7 +208,11 @@ class LLOO:
         self.centre = marginals(self.w, d)
 
     def restart(self):
-        self.w, self.total, self.largest = dict.fromkeys(self.home, 1 / len(self.home)), np.zeros(self.d), 0.0
+        self.w, self.total, self.largest = (
+            dict.fromkeys(self.home, 1 / len(self.home)),
+            np.zeros(self.d),
+            0.0,
+        )
 
     def act(self):
         return self.w
@@ -226,11 +255,31 @@ def marginals(w, d):
 
 def smallest_cover(sets, d):
     seen = set().union(*map(set, sets))
-    return next(n for n in range(1, d + 1) for c in itertools.combinations(sets, n) if set().union(*map(set, c)) == seen)
+    return next(
+        n
+        for n in range(1, d + 1)
+        for c in itertools.combinations(sets, n)
+        if set().union(*map(set, c)) == seen
+    )
 
 
-def combgame(kind, per_answer, sets, d, answers, sigma, means, rng, rounds, bonus, low=-math.inf, high=math.inf):
-    """Algorithm 1 from beginning to end, Gaussian rewards, C-tracking over all of B_t: the actions played."""
+def combgame(
+    kind,
+    per_answer,
+    sets,
+    d,
+    answers,
+    sigma,
+    means,
+    rng,
+    rounds,
+    bonus,
+    low=-math.inf,
+    high=math.inf,
+):
+    """Algorithm 1 from beginning to end, Gaussian rewards, C-tracking over all of B_t: the actions
+    played.
+    """
     diameter = math.sqrt(max(len(set(a) ^ set(b)) for a in sets for b in sets))
 
     def learner():
@@ -244,7 +293,9 @@ def combgame(kind, per_answer, sets, d, answers, sigma, means, rng, rounds, bonu
         home = [sets[i] for i in rng.permutation(len(sets))]  # INIT: full
     else:
         k = len(sets[0])
-        home = [tuple(sorted((first + i) % d for i in range(k))) for first in range(0, d, k)]  # INIT: covering
+        home = [
+            tuple(sorted((first + i) % d for i in range(k))) for first in range(0, d, k)
+        ]  # INIT: covering
     counts, total = dict.fromkeys(sets, 0.0), dict.fromkeys(sets, 0.0)
     for s in home:
         total[s] = 1.0
@@ -264,7 +315,9 @@ def combgame(kind, per_answer, sets, d, answers, sigma, means, rng, rounds, bonu
             for s, x in w.items():
                 total[s] += x
             known += [s for s in w if s not in known]  # ties go to the action that was met first
-            action = min((s for s in known if total[s] > 0), key=lambda s: round(counts[s] / total[s], 12))
+            action = min(
+                (s for s in known if total[s] > 0), key=lambda s: round(counts[s] / total[s], 12)
+            )
             arms = marginals(w, d)
             options = []
             for rival in answers:
@@ -272,7 +325,9 @@ def combgame(kind, per_answer, sets, d, answers, sigma, means, rng, rounds, bonu
                     options.append(_gaussian_move(mean, arms, best, rival, sigma, low, high))
             other = min(options, key=lambda option: option[0])[1]
             f = bonus(t)
-            reward = [optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a]) for a in range(d)]
+            reward = [
+                optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a]) for a in range(d)
+            ]
             player.feed(np.array(reward))
         counts[action] += 1
         played.append(action)
@@ -283,7 +338,9 @@ def combgame(kind, per_answer, sets, d, answers, sigma, means, rng, rounds, bonu
 
 
 def _gaussian_move(mean, weight, best, rival, sigma, low, high):
-    """The cost and the nearest means at which `rival` is as good as `best`: bisection on the multiplier."""
+    """The cost and the nearest means at which `rival` is as good as `best`: bisection on the
+    multiplier.
+    """
 
     def clip(x):
         return min(max(x, low), high)
@@ -318,7 +375,9 @@ def _gaussian_move(mean, weight, best, rival, sigma, low, high):
 
 
 def alternative(family, mean, weight, best, rival, sigma, low, high):
-    """The means nearest to `mean` at which `rival` is as good as `best`, by their one multiplier; None if there are none."""
+    """The means nearest to `mean` at which `rival` is as good as `best`, by their one multiplier;
+    None if there are none.
+    """
     arms = sorted(set(best) ^ set(rival))
     sign = {a: 1.0 if a in rival else -1.0 for a in arms}
 
@@ -329,7 +388,13 @@ def alternative(family, mean, weight, best, rival, sigma, low, high):
             def excess(y):
                 return (y - mean[a]) - push * y * (1 - y)
 
-            y = mean[a] if push == 0 else brentq(excess, 0.0, mean[a]) if push < 0 else brentq(excess, mean[a], 1.0)
+            y = (
+                mean[a]
+                if push == 0
+                else brentq(excess, 0.0, mean[a])
+                if push < 0
+                else brentq(excess, mean[a], 1.0)
+            )
         else:
             y = mean[a] + push * sigma[a] ** 2
         return min(max(y, low[a]), high[a])
@@ -347,14 +412,24 @@ def alternative(family, mean, weight, best, rival, sigma, low, high):
 
 
 def characteristic_time(family, actions, answers, mean, sigma, low, high):
-    """1/D_nu = 1 / max_w min_J f_J(w) over all actions and answers, by SLSQP: at least the true value, since every w bounds D_nu."""
+    """1/D_nu = 1 / max_w min_J f_J(w) over all actions and answers, by SLSQP: at least the true
+    value, since every w bounds D_nu.
+    """
     best, d, n = best_set(answers, mean), len(mean), len(actions)
     incidence = np.array([[1.0 if a in chosen else 0.0 for a in range(d)] for chosen in actions])
 
     def gradient(w, rival):
         """d f_J / d w~, zero outside the arms that differ; f_J is its product with w~."""
-        y = alternative(family, mean, np.maximum(w @ incidence, 1e-9), best, rival, sigma, low, high)
-        return None if y is None else np.array([divergence(family, mean[a], y.get(a, mean[a]), sigma[a]) for a in range(d)])
+        y = alternative(
+            family, mean, np.maximum(w @ incidence, 1e-9), best, rival, sigma, low, high
+        )
+        return (
+            None
+            if y is None
+            else np.array(
+                [divergence(family, mean[a], y.get(a, mean[a]), sigma[a]) for a in range(d)]
+            )
+        )
 
     start = np.full(n, 1.0 / n)
     rivals = [s for s in answers if set(s) != set(best) and gradient(start, s) is not None]
@@ -371,11 +446,19 @@ def characteristic_time(family, actions, answers, mean, sigma, low, high):
             jac=lambda x: np.r_[np.zeros(n), -1.0],
             bounds=[(0.0, 1.0)] * n + [(0.0, None)],
             constraints=[
-                {"type": "eq", "fun": lambda x: x[:n].sum() - 1.0, "jac": lambda x: np.r_[np.ones(n), 0.0][None]},
+                {
+                    "type": "eq",
+                    "fun": lambda x: x[:n].sum() - 1.0,
+                    "jac": lambda x: np.r_[np.ones(n), 0.0][None],
+                },
                 {
                     "type": "ineq",
-                    "fun": lambda x: np.array([gradient(x[:n], s) @ (x[:n] @ incidence) / scale - x[n] for s in rivals]),
-                    "jac": lambda x: np.array([np.r_[incidence @ gradient(x[:n], s) / scale, -1.0] for s in rivals]),
+                    "fun": lambda x: np.array(
+                        [gradient(x[:n], s) @ (x[:n] @ incidence) / scale - x[n] for s in rivals]
+                    ),
+                    "jac": lambda x: np.array(
+                        [np.r_[incidence @ gradient(x[:n], s) / scale, -1.0] for s in rivals]
+                    ),
                 },
             ],
             method="SLSQP",
@@ -401,7 +484,9 @@ def ensemble(sets, score, d):
 
 
 def subset_chances(score, k):
-    """The same for all sets of k arms, from the elementary symmetric polynomials in 60 digits with any exponent."""
+    """The same for all sets of k arms, from the elementary symmetric polynomials in 60 digits with
+    any exponent.
+    """
     with decimal.localcontext(decimal.Context(prec=60, Emax=10**15, Emin=-(10**15))):
         w = [decimal.Decimal(float(x)).exp() for x in score]
 
@@ -413,12 +498,16 @@ def subset_chances(score, k):
             return e
 
         total = polynomials(w)[k]
-        chance = [float(x * polynomials(w[:a] + w[a + 1 :])[k - 1] / total) for a, x in enumerate(w)]
+        chance = [
+            float(x * polynomials(w[:a] + w[a + 1 :])[k - 1] / total) for a, x in enumerate(w)
+        ]
         return float(total.ln()), np.array(chance)
 
 
 def tree_chances(nodes, edges, score):
-    """The same for spanning trees: the determinant, and each edge's weight over the conductance between its ends, in 60 digits."""
+    """The same for spanning trees: the determinant, and each edge's weight over the conductance
+    between its ends, in 60 digits.
+    """
     with decimal.localcontext(decimal.Context(prec=60, Emax=10**15, Emin=-(10**15))):
         weight = [decimal.Decimal(float(x)).exp() for x in score]
 
@@ -437,16 +526,26 @@ def tree_chances(nodes, edges, score):
                         w[i, j] += w[v, i] * w[v, j] / around
             return w, product
 
-        chance = [float(x / eliminate((u, v))[0][u, v]) for (u, v), x in zip(edges, weight, strict=True)]
+        chance = [
+            float(x / eliminate((u, v))[0][u, v]) for (u, v), x in zip(edges, weight, strict=True)
+        ]
         return float(eliminate((0,))[1].ln()), np.array(chance)
 
 
 def product_adahedge(sets, d, home, answers, sigma, means, rng, bonus, played):
-    """Algorithm 1 with enumerated AdaHedge and the arms tracked by one oracle call, along the actions `played`.
+    """Algorithm 1 with enumerated AdaHedge and the arms tracked by one oracle call, along the
+    actions `played`.
 
     How far each action was from the best one, and the second best one, for the lag sum_s w~_s - N~.
     """
-    player, owed, number, values, short, lead = AdaHedge(sets), np.zeros(d), np.zeros(d), np.zeros(d), [], []
+    player, owed, number, values, short, lead = (
+        AdaHedge(sets),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros(d),
+        [],
+        [],
+    )
     for t, action in enumerate(played):
         if t < len(home):
             assert action == home[t]
@@ -462,10 +561,22 @@ def product_adahedge(sets, d, home, answers, sigma, means, rng, bonus, played):
             lead.append(order[0] - order[1])
             infinite = (-math.inf, math.inf)
             other = min(
-                (_gaussian_move(mean, arms, best, s, sigma, *infinite) for s in answers if s != best), key=lambda x: x[0]
+                (
+                    _gaussian_move(mean, arms, best, s, sigma, *infinite)
+                    for s in answers
+                    if s != best
+                ),
+                key=lambda x: x[0],
             )[1]
             f = bonus(t)
-            player.feed(np.array([optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a]) for a in range(d)]))
+            player.feed(
+                np.array(
+                    [
+                        optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a])
+                        for a in range(d)
+                    ]
+                )
+            )
         for a in action:
             values[a] += means[a] + sigma[a] * rng.standard_normal()
             number[a] += 1
@@ -473,8 +584,19 @@ def product_adahedge(sets, d, home, answers, sigma, means, rng, bonus, played):
 
 
 def changes(events):
-    """How often what counts in a study was changed otherwise than by new values: retractions, and values in the place of retracted ones."""
-    arms, entered, said, taken, outside, open_to_it, count, anew = {}, {}, set(), set(), [], [], 0, False
+    """How often what counts in a study was changed otherwise than by new values: retractions, and
+    values in the place of retracted ones.
+    """
+    arms, entered, said, taken, outside, open_to_it, count, anew = (
+        {},
+        {},
+        set(),
+        set(),
+        [],
+        [],
+        0,
+        False,
+    )
     for event in events:
         values = [int(a) for a, entry in event.data.get("values", {}).items() if entry is not None]
         entered.setdefault(event.round, set()).update(map(int, event.data.get("values", {})))
@@ -487,8 +609,17 @@ def changes(events):
                 if a in open_to_it:
                     open_to_it.remove(a)
             taken -= {(event.round, a) for a in values}
-            said |= {(event.round, a) for a in (arms[event.round] if event.data["final"] else map(int, event.data["values"]))}
-        elif event.kind == "failed" and not event.data["retry"] and any(number == event.round for number, _ in said):
+            said |= {
+                (event.round, a)
+                for a in (
+                    arms[event.round] if event.data["final"] else map(int, event.data["values"])
+                )
+            }
+        elif (
+            event.kind == "failed"
+            and not event.data["retry"]
+            and any(number == event.round for number, _ in said)
+        ):
             said |= {(event.round, a) for a in arms[event.round]}
         elif event.kind == "observed":
             for a in values:
@@ -500,13 +631,21 @@ def changes(events):
             count += 1
 
             def gone(place, event=event):
-                return place[0] == event.round if event.round is not None else place[1] == event.data["arm"]
+                return (
+                    place[0] == event.round
+                    if event.round is not None
+                    else place[1] == event.data["arm"]
+                )
 
             taken |= {place for place in said if gone(place)}
             if event.round is not None:
                 said = {place for place in said if not gone(place)}
             theirs = [a for number, a in outside if gone((number, a))]
-            named = sorted(entered.get(event.round, ())) if event.round is not None else [event.data["arm"]]
+            named = (
+                sorted(entered.get(event.round, ()))
+                if event.round is not None
+                else [event.data["arm"]]
+            )
             open_to_it += theirs + [a for a in named if a not in theirs]
             outside = [place for place in outside if not gone(place)]
         if anew and not event.data.get("more"):
@@ -522,19 +661,27 @@ def values_of(event):
 
 
 def counting(events):
-    """The values that were not retracted, as (round, arm, entry), in the order in which they came."""
+    """The values that were not retracted, as (round, arm, entry), in the order in which they
+    came.
+    """
     kept = []
     for event in events:
         if event.kind == "retracted":
             gone, arm = event.round, event.data.get("arm")
             kept = [one for one in kept if (one[0] != gone if gone is not None else one[1] != arm)]
         else:
-            kept += [(event.round, a, entry) for a, entry in values_of(event).items() if entry is not None]
+            kept += [
+                (event.round, a, entry)
+                for a, entry in values_of(event).items()
+                if entry is not None
+            ]
     return kept
 
 
 def look_up(events, number):
-    """How a round stands that has ended ("told", "given up", "observed"), what was told of it, and which arms may be told anew."""
+    """How a round stands that has ended ("told", "given up", "observed"), what was told of it, and
+    which arms may be told anew.
+    """
     events = [e for e in events if e.round == number or (e.round is None and e.kind == "retracted")]
     first = next(e for e in events if e.round == number)
     if first.kind == "observed":
@@ -568,7 +715,9 @@ def rows(events, label, moment):
         if event.kind in ("asked", "observed"):
             for arm in event.data["arms"] if event.kind == "asked" else values_of(event):
                 blank = dict.fromkeys(("state", "n", "mean", "client", "asked", "observed", "told"))
-                row = own.setdefault(arm, {"round": event.round, "arm": label(arm), **blank, "n": 0, "stands": False})
+                row = own.setdefault(
+                    arm, {"round": event.round, "arm": label(arm), **blank, "n": 0, "stands": False}
+                )
                 row["client"], row[event.kind] = event.client, moment(event.at)
                 row["state"] = row["state"] if row["told"] else "open"
         for arm, entry in values_of(event).items():
@@ -576,13 +725,25 @@ def rows(events, label, moment):
             xs = [(x["mean"], x["n"]) if isinstance(x, dict) else (x, 1) for x in xs]
             n = sum(k for _, k in xs)
             mean = sum(x * k for x, k in xs) / n if n else None
-            own[arm].update(state=event.kind if n else "missing", n=n, mean=mean, told=moment(event.at), stands=True)
+            own[arm].update(
+                state=event.kind if n else "missing",
+                n=n,
+                mean=mean,
+                told=moment(event.at),
+                stands=True,
+            )
         if event.kind == "retracted":
             arm = event.data.get("arm")
             gone = [row for row in own.values() if row["stands"]]
-            if arm is not None:  # what is missing in a round that has ended is not a value of the arm
+            if (
+                arm is not None
+            ):  # what is missing in a round that has ended is not a value of the arm
                 theirs = [(number, rows[arm]) for number, rows in found.items() if arm in rows]
-                gone = [row for number, row in theirs if row["told"] and (row["n"] or number not in over)]
+                gone = [
+                    row
+                    for number, row in theirs
+                    if row["told"] and (row["n"] or number not in over)
+                ]
             for row in gone:
                 row.update(state="retracted", n=0, mean=None, told=None, stands=False)
             over -= {event.round}
@@ -594,9 +755,17 @@ def rows(events, label, moment):
         if (ends and any(row["stands"] for row in own.values())) or event.data.get("final"):
             for row in own.values():
                 row["stands"] = True
-        if event.kind == "observed" or ends or (event.kind == "told" and all(row["stands"] for row in own.values())):
+        if (
+            event.kind == "observed"
+            or ends
+            or (event.kind == "told" and all(row["stands"] for row in own.values()))
+        ):
             over.add(event.round)
-    return [{key: x for key, x in row.items() if key != "stands"} for own in found.values() for row in own.values()]
+    return [
+        {key: x for key, x in row.items() if key != "stands"}
+        for own in found.values()
+        for row in own.values()
+    ]
 
 
 # ---- the same to 50 digits or more: floats are taken at their word, however wild they are
@@ -615,12 +784,22 @@ def real(x):
 
 
 def true_distance(family, mean, weight, best, rival, sigma, low, high):
-    """min sum_a w_a d(mean_a, y_a) over low <= y <= high with sum_{rival} y >= sum_{best} y: a Decimal, or infinity."""
+    """min sum_a w_a d(mean_a, y_a) over low <= y <= high with sum_{rival} y >= sum_{best} y: a
+    Decimal, or infinity.
+    """
     moving, lead, start = [], Fraction(0), decimal.Decimal(0)
     with decimal.localcontext(HIGH):
         for a in sorted(set(best) ^ set(rival)):
-            sign, x, w, v = (1 if a in rival else -1), ratio(mean[a]), ratio(weight[a]), ratio(sigma[a]) ** 2
-            here, end = min(max(x, ratio(low[a])), ratio(high[a])), ratio(high[a] if a in rival else low[a])
+            sign, x, w, v = (
+                (1 if a in rival else -1),
+                ratio(mean[a]),
+                ratio(weight[a]),
+                ratio(sigma[a]) ** 2,
+            )
+            here, end = (
+                min(max(x, ratio(low[a])), ratio(high[a])),
+                ratio(high[a] if a in rival else low[a]),
+            )
             lead -= sign * here
             if w:
                 moving.append((sign, x, w, v, here, end))
@@ -633,7 +812,10 @@ def true_distance(family, mean, weight, best, rival, sigma, low, high):
         if room < lead:
             return math.inf
         if room == lead:  # at the ends, or nowhere
-            return sum((real(w) * _true_divergence(family, x, end, v) for _, x, w, v, _, end in moving), decimal.Decimal(0))
+            return sum(
+                (real(w) * _true_divergence(family, x, end, v) for _, x, w, v, _, end in moving),
+                decimal.Decimal(0),
+            )
         return (_true_bernoulli if family == "bernoulli" else _true_gaussian)(moving, lead)
 
 
@@ -646,12 +828,16 @@ def _true_divergence(family, x, y, v):
 
 
 def _true_kl(x, c, y, z):
-    """Bernoulli, with the chances of 0 beside those of 1; `HIGH` has digits enough for the difference."""
+    """Bernoulli, with the chances of 0 beside those of 1; `HIGH` has digits enough for the
+    difference.
+    """
     return sum((p * (p / q).ln() for p, q in ((x, y), (c, z)) if p and p != q), decimal.Decimal(0))
 
 
 def _true_gaussian(moving, lead):
-    """Each arm goes at the speed v/w of the multiplier alpha, from where it leaves its projection to the end of its box."""
+    """Each arm goes at the speed v/w of the multiplier alpha, from where it leaves its projection
+    to the end of its box.
+    """
     events = []
     for sign, x, w, v, here, end in moving:
         if end != here:
@@ -670,13 +856,20 @@ def _true_gaussian(moving, lead):
         y = sign * max(sign * here, sign * (x + sign * alpha * v / w))
         return y if sign * y < sign * end else end
 
-    return real(sum(w * (x - at(sign, x, w, v, here, end)) ** 2 / (2 * v) for sign, x, w, v, here, end in moving))
+    return real(
+        sum(
+            w * (x - at(sign, x, w, v, here, end)) ** 2 / (2 * v)
+            for sign, x, w, v, here, end in moving
+        )
+    )
 
 
 def _true_bernoulli(moving, lead):
     """The multiplier by bisection; y is the root in [0, 1] of w (y - x) = alpha y (1 - y)."""
-    arms = [(sign, real(x), real(1 - x), real(w), real(here), real(1 - here), real(end), real(1 - end))
-            for sign, x, w, _, here, end in moving]  # fmt: skip
+    arms = [
+        (sign, real(x), real(1 - x), real(w), real(here), real(1 - here), real(end), real(1 - end))
+        for sign, x, w, _, here, end in moving
+    ]
     lead = real(lead)
 
     def at(alpha, sign, x, c, w, here, there, end, rest):
@@ -703,12 +896,17 @@ def _true_bernoulli(moving, lead):
 
 def true_nearest(family, sets, mean, weight, best, sigma, low, high):
     """The least `true_distance` of all sets, and the distances."""
-    every = {s: true_distance(family, mean, weight, best, s, sigma, low, high) for s in sets if set(s) != set(best)}
+    every = {
+        s: true_distance(family, mean, weight, best, s, sigma, low, high)
+        for s in sets
+        if set(s) != set(best)
+    }
     return min(every.values()), every
 
 
 def true_mixture(scales, pair, known=True):
-    """min over x in [low, high] of F_ij(x) = ln sum_k p_k exp(g_k(mean_i - x) + g_k(x - mean_j)) of docs/thresholds.md, to 40 digits.
+    """min over x in [low, high] of F_ij(x) = ln sum_k p_k exp(g_k(mean_i - x) + g_k(x - mean_j)) of
+    docs/thresholds.md, to 40 digits.
 
     pair: ((mean, count, sigma) of arm i, the same of arm j, low, high).
     """
@@ -736,11 +934,16 @@ def true_mixture(scales, pair, known=True):
                 found.append((value + more + mpmath.log(mpmath.mpf(chance)), rise - fall))
             top = max(value for value, _ in found)
             shares = [mpmath.exp(value - top) for value, _ in found]
-            slope = sum(share * rise for share, (_, rise) in zip(shares, found, strict=True)) / sum(shares)
+            slope = sum(share * rise for share, (_, rise) in zip(shares, found, strict=True)) / sum(
+                shares
+            )
             return top + mpmath.log(sum(shares)), slope
 
         step = sigma / mpmath.sqrt(n) + tau / mpmath.sqrt(m) + abs(one - other)
-        left, right = min(max(min(one, other) - step, low), high), max(min(max(one, other) + step, high), low)
+        left, right = (
+            min(max(min(one, other) - step, low), high),
+            max(min(max(one, other) + step, high), low),
+        )
         while left > low and both(left)[1] > 0:
             step, left = 4 * step, max(left - step, low)
         while right < high and both(right)[1] < 0:
@@ -761,5 +964,11 @@ def true_regret(n, ones):
         n, s = (mpmath.mpf(x.numerator) / x.denominator for x in (n, ones))
         fit = sum((x * mpmath.log(x / n) for x in (s, n - s) if x > 0), mpmath.mpf(0))
         return float(
-            fit - (mpmath.loggamma(s + 0.5) + mpmath.loggamma(n - s + 0.5) - mpmath.loggamma(n + 1) - mpmath.log(mpmath.pi))
+            fit
+            - (
+                mpmath.loggamma(s + 0.5)
+                + mpmath.loggamma(n - s + 0.5)
+                - mpmath.loggamma(n + 1)
+                - mpmath.log(mpmath.pi)
+            )
         )

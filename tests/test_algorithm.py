@@ -1,4 +1,6 @@
-"""Algorithm 1 from beginning to end, against a twin that is written in dictionaries and knows nothing of the package."""
+"""Algorithm 1 from beginning to end, against a twin that is written in dictionaries and knows
+nothing of the package.
+"""
 
 import math
 
@@ -15,7 +17,12 @@ from combgame.stopping.base import NEVER
 
 from . import naive
 
-LEARNERS = {"Hedge": cg.Hedge(), "AdaHedge": cg.AdaHedge(), "OFW": cg.OFW(sparsify=False), "LLOO": cg.LLOO(sparsify=False)}
+LEARNERS = {
+    "Hedge": cg.Hedge(),
+    "AdaHedge": cg.AdaHedge(),
+    "OFW": cg.OFW(sparsify=False),
+    "LLOO": cg.LLOO(sparsify=False),
+}
 MEANS = np.array([0.5, 0.46, 0.4, 0.33, 0.2])
 SIGMA = [0.3, 0.26, 0.35, 0.22, 0.31]
 CLOSE = np.array([0.32, 0.36, 0.31, 0.47, 0.45])  # 0.99 against 0.92: both answers lead at times
@@ -35,10 +42,11 @@ def actions_of(problem, rule, means, rounds, number):
 @pytest.mark.parametrize("bonus", ["stylised", "theory"])
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_every_action_is_the_one_that_the_paper_would_play(kind, bonus, per_answer, bounds):
-    """450 rounds, three seeds (one in a box): two doubling epochs. A wrong index, weight, estimate or seat anywhere would show.
+    """450 rounds, three seeds (one in a box): two doubling epochs. A wrong index, weight, estimate
+    or seat anywhere would show.
 
-    The two answers differ in every arm, and every arm has its own sigma: otherwise equal counts would make equal rewards, and ties are
-    decided by rounding.
+    The two answers differ in every arm, and every arm has its own sigma: otherwise equal counts
+    would make equal rewards, and ties are decided by rounding.
     """
     structure = cg.Subsets(5, 2)
     answers = [(0, 1, 2), (3, 4)]
@@ -48,7 +56,9 @@ def test_every_action_is_the_one_that_the_paper_would_play(kind, bonus, per_answ
     low, high = bounds or (-math.inf, math.inf)
     for number in range(1 if bounds else 3):
         rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(number,)))
-        expected = naive.combgame(kind, per_answer, structure.sets(), 5, answers, SIGMA, CLOSE, rng, 450, f, low, high)
+        expected = naive.combgame(
+            kind, per_answer, structure.sets(), 5, answers, SIGMA, CLOSE, rng, 450, f, low, high
+        )
         assert actions_of(problem, rule, CLOSE, 450, number) == expected
 
 
@@ -79,8 +89,12 @@ class FollowTheLeader(LearnerBase):
 def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
     rule = cg.CombGame(FollowTheLeader())
-    together = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", delta=0.1)
-    again = cg.simulate(problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2, delta=0.1)
+    together = cg.simulate(
+        problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", delta=0.1
+    )
+    again = cg.simulate(
+        problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2, delta=0.1
+    )
     setup = rule.setup(problem)
     from combgame.stopping.names import make_stopping
 
@@ -92,24 +106,43 @@ def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
 
 
 def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatch):
-    monkeypatch.setattr(numbering, "drawn", lambda d, seed, run, what: np.arange(d))  # seven arms draw others than six
+    monkeypatch.setattr(
+        numbering, "drawn", lambda d, seed, run, what: np.arange(d)
+    )  # seven arms draw others than six
     sets = cg.Subsets(6, 2).sets()
-    with_it = cg.Problem(cg.Listed(sets, 7), cg.Listed([[a] for a in range(6)], 7), cg.Gaussian(0.1))
-    without = cg.Problem(cg.Listed(sets, 6), cg.Listed([[a] for a in range(6)], 6), cg.Gaussian(0.1))
+    with_it = cg.Problem(
+        cg.Listed(sets, 7), cg.Listed([[a] for a in range(6)], 7), cg.Gaussian(0.1)
+    )
+    without = cg.Problem(
+        cg.Listed(sets, 6), cg.Listed([[a] for a in range(6)], 6), cg.Gaussian(0.1)
+    )
     means = [0.5, 0.45, 0.4, 0.35, 0.3, 0.25]
     shape = cg.Subsets(6, 2).geometry()
     for learner in (cg.OFW(sparsify=False), cg.LLOO(geometry=shape)):
-        pair = [cg.simulate(p, m, rule=cg.CombGame(learner), threshold="stylised", runs=5, delta=0.1)
-                for p, m in ((with_it, [*means, 9.0]), (without, means))]  # fmt: skip
+        pair = [
+            cg.simulate(p, m, rule=cg.CombGame(learner), threshold="stylised", runs=5, delta=0.1)
+            for p, m in ((with_it, [*means, 9.0]), (without, means))
+        ]
         if isinstance(learner, cg.OFW):
             assert pair[0].rounds.tolist() == pair[1].rounds.tolist()
-        run = Run(with_it, cg.CombGame(learner).setup(with_it), NEVER, np.array([*means, 9.0]), 1, 0, 0, "python")
+        run = Run(
+            with_it,
+            cg.CombGame(learner).setup(with_it),
+            NEVER,
+            np.array([*means, 9.0]),
+            1,
+            0,
+            0,
+            "python",
+        )
         run.advance(60)
         assert run.rule.reward[6] == 0.0 and np.all(run.rule.reward[:6] > 0)
 
 
 def test_labels_of_larger_grids_agree_with_the_search():
-    """Two independent algorithms for the nearest path, on graphs whose label lists outgrow their first arrays."""
+    """Two independent algorithms for the nearest path, on graphs whose label lists outgrow their
+    first arrays.
+    """
     from combgame.game.rivals import against
     from combgame.structures.nearest.detour_search import search
     from combgame.structures.nearest.detours import labels
@@ -142,5 +175,7 @@ def test_labels_of_larger_grids_agree_with_the_search():
                         rival,
                     )
                 assert net.contains(arms_of(rival))
-                found.append(against(rewards, mean, weight, best, part.arms, part.sign, rival, alternative))
+                found.append(
+                    against(rewards, mean, weight, best, part.arms, part.sign, rival, alternative)
+                )
             assert found[0] == pytest.approx(found[1], rel=1e-9)

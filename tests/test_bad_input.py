@@ -1,4 +1,6 @@
-"""Bad input gets one sentence that names the argument, the value and the remedy: the cases of design section 6."""
+"""Bad input gets one sentence that names the argument, the value and the remedy: the cases of
+design section 6.
+"""
 
 import math
 
@@ -13,14 +15,24 @@ MEANS = [0.4, 0.3, 0.2, 0.1]
 
 
 def problem(**changes):
-    return cg.Problem(**{"actions": cg.Subsets(4, 2), "answers": cg.Arms(4), "rewards": cg.Gaussian(0.1), **changes})
+    return cg.Problem(
+        **{
+            "actions": cg.Subsets(4, 2),
+            "answers": cg.Arms(4),
+            "rewards": cg.Gaussian(0.1),
+            **changes,
+        }
+    )
 
 
 CASES = {
     "sigma 0": (lambda: cg.Gaussian(0.0), "sigma = 0.0 must be positive"),
     "sigma below 0": (lambda: cg.Gaussian([0.1, -1.0]), "must be positive and finite"),
     "sigma nan": (lambda: cg.Gaussian(math.nan), "must be positive and finite"),
-    "sigma of another length": (lambda: problem(rewards=cg.Gaussian([0.1, 0.2])), "2 values but there are 4 arms"),
+    "sigma of another length": (
+        lambda: problem(rewards=cg.Gaussian([0.1, 0.2])),
+        "2 values but there are 4 arms",
+    ),
     "bounded upside down": (lambda: cg.Bounded(1.0, 0.0), "low below high"),
     "bounded infinite": (lambda: cg.Bounded(0.0, math.inf), "must be finite"),
     "no arms": (lambda: cg.Arms(0), "d = 0 must be a whole number of at least 1"),
@@ -31,27 +43,58 @@ CASES = {
     "empty set": (lambda: cg.Listed([[0], []], 3), "set number 1 is empty"),
     "unknown arm": (lambda: cg.Listed([[0, 3]], 3), "has the arm 3; arms are 0 to 2"),
     "repeated arm": (lambda: cg.Listed([[0, 1, 1]], 3), "repeats an arm"),
-    "repeated set": (lambda: cg.Listed([[0, 1], [1, 0]], 3), r"the set \[0, 1\] is in the list twice"),
-    "actions missing": (lambda: cg.Problem(None, cg.Arms(3), cg.Gaussian(1)), "actions = None must be a structure"),
-    "rewards missing": (lambda: cg.Problem(cg.Arms(3)), "rewards = None must be the rewards of a pull"),
-    "answers of another kind": (lambda: problem(answers=[0, 1]), "must be a structure, such as Arms"),
-    "other number of arms": (lambda: problem(answers=cg.Arms(5)), "actions have 4 arms but the answers have 5"),
-    "one answer": (lambda: problem(answers=cg.Subsets(4, 4)), "single answer, so there is nothing to find"),
+    "repeated set": (
+        lambda: cg.Listed([[0, 1], [1, 0]], 3),
+        r"the set \[0, 1\] is in the list twice",
+    ),
+    "actions missing": (
+        lambda: cg.Problem(None, cg.Arms(3), cg.Gaussian(1)),
+        "actions = None must be a structure",
+    ),
+    "rewards missing": (
+        lambda: cg.Problem(cg.Arms(3)),
+        "rewards = None must be the rewards of a pull",
+    ),
+    "answers of another kind": (
+        lambda: problem(answers=[0, 1]),
+        "must be a structure, such as Arms",
+    ),
+    "other number of arms": (
+        lambda: problem(answers=cg.Arms(5)),
+        "actions have 4 arms but the answers have 5",
+    ),
+    "one answer": (
+        lambda: problem(answers=cg.Subsets(4, 4)),
+        "single answer, so there is nothing to find",
+    ),
     "one arm": (lambda: cg.Problem(cg.Arms(1), None, cg.Gaussian(1)), "single answer"),
-    "unobserved arm": (lambda: problem(actions=cg.Listed([[0, 1], [1, 2]], 4)), r"no action observes the arms \[3\]"),
+    "unobserved arm": (
+        lambda: problem(actions=cg.Listed([[0, 1], [1, 2]], 4)),
+        r"no action observes the arms \[3\]",
+    ),
     "names too few": (lambda: problem(names=["a", "b"]), "names must be 4 non-empty texts"),
-    "names twice": (lambda: problem(names=["a", "b", "a", "c"]), "the name 'a' is used for two arms"),
+    "names twice": (
+        lambda: problem(names=["a", "b", "a", "c"]),
+        "the name 'a' is used for two arms",
+    ),
     "names empty": (lambda: problem(names=["a", "b", "", "c"]), "non-empty texts"),
     "bounds upside down": (lambda: problem(bounds=(1.0, 0.0)), "each low must be below its high"),
     "bounds nan": (lambda: problem(bounds=(math.nan, 1.0)), "neither may be NaN"),
     "bounds of another shape": (lambda: problem(bounds=[(0, 1), (0, 1)]), "or 4 such pairs"),
-    "bounds out of reach": (lambda: problem(rewards=cg.Bernoulli(), bounds=(2.0, 3.0)), "leave no mean that Bernoulli"),
+    "bounds out of reach": (
+        lambda: problem(rewards=cg.Bernoulli(), bounds=(2.0, 3.0)),
+        "leave no mean that Bernoulli",
+    ),
     "means nan": (
-        lambda: cg.simulate(GOOD, [0.1, math.nan, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
+        lambda: cg.simulate(
+            GOOD, [0.1, math.nan, 0, 0], rule="lloo", delta=0.1, threshold="proved"
+        ),
         "arm x has the value nan",
     ),
     "means infinite": (
-        lambda: cg.simulate(GOOD, [0.1, math.inf, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
+        lambda: cg.simulate(
+            GOOD, [0.1, math.inf, 0, 0], rule="lloo", delta=0.1, threshold="proved"
+        ),
         "arm x has the value inf",
     ),
     "means too few": (
@@ -63,7 +106,13 @@ CASES = {
         "means must be 4 numbers",
     ),
     "means out of range": (
-        lambda: cg.simulate(problem(rewards=cg.Bernoulli()), [1.4, 0, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
+        lambda: cg.simulate(
+            problem(rewards=cg.Bernoulli()),
+            [1.4, 0, 0, 0],
+            rule="lloo",
+            delta=0.1,
+            threshold="proved",
+        ),
         r"outside \[0.0, 1.0\]",
     ),
     "means with a tie": (
@@ -93,18 +142,30 @@ CASES = {
         lambda: cg.simulate(GOOD, MEANS, max_rounds=0, rule="lloo", delta=0.1, threshold="proved"),
         "max_rounds = 0 must be",
     ),
-    "negative seed": (lambda: cg.simulate(GOOD, MEANS, seed=-1, rule="lloo", delta=0.1, threshold="proved"), "seed = -1 must be"),
+    "negative seed": (
+        lambda: cg.simulate(GOOD, MEANS, seed=-1, rule="lloo", delta=0.1, threshold="proved"),
+        "seed = -1 must be",
+    ),
     "ties": (
         lambda: cg.simulate(GOOD, MEANS, ties="ignore", rule="lloo", delta=0.1, threshold="proved"),
         "ties = 'ignore' must be",
     ),
-    "not a problem": (lambda: cg.simulate("p", MEANS, rule="lloo", delta=0.1, threshold="proved"), "must be a Problem"),
+    "not a problem": (
+        lambda: cg.simulate("p", MEANS, rule="lloo", delta=0.1, threshold="proved"),
+        "must be a Problem",
+    ),
     "unknown rule": (
         lambda: cg.simulate(GOOD, MEANS, rule="best", delta=0.1, threshold="proved"),
         "rule = 'best' is not known; use one of 'hedge'",
     ),
-    "no rule": (lambda: cg.simulate(GOOD, MEANS, rule=3, delta=0.1, threshold="proved"), "rule = 3 is not a rule"),
-    "learner as rule": (lambda: cg.simulate(GOOD, MEANS, rule=cg.LLOO(), delta=0.1, threshold="proved"), "is not a rule"),
+    "no rule": (
+        lambda: cg.simulate(GOOD, MEANS, rule=3, delta=0.1, threshold="proved"),
+        "rule = 3 is not a rule",
+    ),
+    "learner as rule": (
+        lambda: cg.simulate(GOOD, MEANS, rule=cg.LLOO(), delta=0.1, threshold="proved"),
+        "is not a rule",
+    ),
     "learner class": (lambda: cg.CombGame(learner="lloo"), r"such as LLOO\(\)"),
     "unknown threshold": (
         lambda: cg.simulate(GOOD, MEANS, threshold="sure", rule="lloo", delta=0.1),
@@ -113,7 +174,9 @@ CASES = {
     "unknown tracking": (lambda: cg.CombGame(tracking="E"), "tracking = 'E' is not known"),
     "unknown start": (lambda: cg.CombGame(start="some"), "start = 'some' is not known"),
     "unknown start of uniform": (
-        lambda: cg.simulate(GOOD, MEANS, rule=cg.Uniform(start="some"), delta=0.1, threshold="proved"),
+        lambda: cg.simulate(
+            GOOD, MEANS, rule=cg.Uniform(start="some"), delta=0.1, threshold="proved"
+        ),
         "start = 'some' is not known",
     ),
     "unknown engine": (
@@ -126,7 +189,11 @@ CASES = {
     ),
     "too many actions": (
         lambda: cg.simulate(
-            cg.Problem(cg.Subsets(60, 6), cg.Arms(60), cg.Gaussian(1)), range(60), rule="hedge", delta=0.1, threshold="proved"
+            cg.Problem(cg.Subsets(60, 6), cg.Arms(60), cg.Gaussian(1)),
+            range(60),
+            rule="hedge",
+            delta=0.1,
+            threshold="proved",
         ),
         "has 50,063,860 sets, over the limit of 250,000",
     ),
@@ -143,12 +210,19 @@ CASES = {
     "argmax nan": (lambda: cg.Subsets(3, 1).argmax([0, math.nan, 1]), "3 finite numbers"),
     "argmax shape": (lambda: cg.Subsets(3, 1).argmax([0, 1]), "one per arm"),
     "negative count": (lambda: cg.evidence(GOOD, MEANS, [1, 1, -1, 1]), "is negative"),
-    "negative weight": (lambda: cg.evidence(GOOD, MEANS, weights=[1, 1, -0.5, 1]), "weights: -0.5 is negative"),
+    "negative weight": (
+        lambda: cg.evidence(GOOD, MEANS, weights=[1, 1, -0.5, 1]),
+        "weights: -0.5 is negative",
+    ),
     "counts and estimates swapped": (
         lambda: cg.evidence(GOOD, [200] * 4, MEANS),
-        r"counts: arm \w+ has 0\.\d+, which is not a whole number of values.*they may be swapped.*weights=",
+        r"counts: arm \w+ has 0\.\d+, which is not a whole number of values.*they may be "
+        r"swapped.*weights=",
     ),
-    "counts and weights": (lambda: cg.evidence(GOOD, MEANS, [1] * 4, weights=[1] * 4), "and not both"),
+    "counts and weights": (
+        lambda: cg.evidence(GOOD, MEANS, [1] * 4, weights=[1] * 4),
+        "and not both",
+    ),
     "neither counts nor weights": (lambda: cg.evidence(GOOD, MEANS), "give counts"),
     "a delta for weights": (
         lambda: cg.evidence(GOOD, MEANS, delta=0.1, weights=[0.5] * 4, threshold="proved"),
@@ -163,7 +237,10 @@ CASES = {
         r"lie in \[0.0, 1.0\]",
     ),
     "complexity of a tie": (lambda: cg.complexity(GOOD, [0.3, 0.3, 0.1, 0.1]), "equally good"),
-    "unknown arm name": (lambda: GOOD.arm("q"), "the arm 'q' is not known; the arms are w, x, y, z"),
+    "unknown arm name": (
+        lambda: GOOD.arm("q"),
+        "the arm 'q' is not known; the arms are w, x, y, z",
+    ),
     "unknown arm number": (lambda: GOOD.arm(4), "arms are 0 to 3"),
     "bonus": (lambda: cg.theory_bonus(b=-1.0), "must be positive"),
 }

@@ -1,4 +1,6 @@
-"""Campaigns: the same rows wherever they are made, nothing computed twice, and nothing stored is lost, whatever is killed, cut or full."""
+"""Campaigns: the same rows wherever they are made, nothing computed twice, and nothing stored is
+lost, whatever is killed, cut or full.
+"""
 
 import csv
 import io
@@ -48,7 +50,12 @@ truth = {means = [0.5, 0.3, 0.2, 0.1]}
 
 
 def tiny(runs=6, rules=("ofw", "uniform"), name="tiny", **settings):
-    return cg.Campaign.cross(name, [FOUR], rules, **{"delta": (0.1, 0.01), "threshold": "stylised", "runs": runs, **settings})
+    return cg.Campaign.cross(
+        name,
+        [FOUR],
+        rules,
+        **{"delta": (0.1, 0.01), "threshold": "stylised", "runs": runs, **settings},
+    )
 
 
 def unmeasured(lines):
@@ -152,7 +159,9 @@ def inside(folder):
 def local_cluster():
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+    ) as cluster:
         yield cluster
 
 
@@ -166,18 +175,35 @@ def test_rows_do_not_depend_on_the_engine_and_are_those_of_simulate(tmp_path):
     found = table(tmp_path / "python.db")
     assert len(found) == 2 * 6 * 2 and found == table(tmp_path / "compiled.db")
     for rule in ("ofw", "uniform"):
-        sim = cg.simulate(PROBLEM, MEANS, rule=rule, delta=[0.1, 0.01], threshold="stylised", runs=6, engine="python")
+        sim = cg.simulate(
+            PROBLEM,
+            MEANS,
+            rule=rule,
+            delta=[0.1, 0.01],
+            threshold="stylised",
+            runs=6,
+            engine="python",
+        )
         for delta in (0.1, 0.01):
             lines = [line for line in found if line["rule"] == rule and line["delta"] == delta]
             assert [line["rounds"] for line in lines] == sim.at(delta).rounds.tolist()
-            assert [tuple(map(int, line["answer"].split())) for line in lines] == sim.at(delta).answers
+            assert [tuple(map(int, line["answer"].split())) for line in lines] == sim.at(
+                delta
+            ).answers
             assert [line["correct"] for line in lines] == sim.at(delta).correct.tolist()
 
 
 def test_capped_runs_have_no_answer(tmp_path):
-    lines = tiny(runs=3, rules=["uniform"], max_rounds=3, delta=(1e-8, 1e-9)).run(tmp_path / "a.db", engine="python")
-    assert [line["capped"] for line in lines] == [3, 3] and [line["mean"] for line in lines] == [3.0, 3.0]
-    assert {(line["answer"], line["correct"], line["capped"]) for line in table(tmp_path / "a.db")} == {("", False, True)}
+    lines = tiny(runs=3, rules=["uniform"], max_rounds=3, delta=(1e-8, 1e-9)).run(
+        tmp_path / "a.db", engine="python"
+    )
+    assert [line["capped"] for line in lines] == [3, 3] and [line["mean"] for line in lines] == [
+        3.0,
+        3.0,
+    ]
+    assert {
+        (line["answer"], line["correct"], line["capped"]) for line in table(tmp_path / "a.db")
+    } == {("", False, True)}
 
 
 def test_rows_do_not_depend_on_the_processes(tmp_path):
@@ -231,7 +257,9 @@ def test_a_campaign_that_was_cut_off_anywhere_ends_with_the_same_table(tmp_path,
             with pytest.raises(KeyboardInterrupt):
                 campaign.run(path, engine="python")
         stored = count(path)
-        assert stored <= end and (stored > 0 or end < 2)  # the first run of each rule is stored by itself
+        assert stored <= end and (
+            stored > 0 or end < 2
+        )  # the first run of each rule is stored by itself
         made.clear()
         campaign.run(path, engine="python")
         assert len(made) == 16 - stored and table(path) == expected
@@ -245,7 +273,9 @@ def test_what_is_stored_is_not_made_again(tmp_path, made):
     after = tiny(runs=9).run(tmp_path / "a.db", engine="python")
     assert sorted(made) == sorted([5, 6, 7, 8] * 2) and [line["runs"] for line in after] == [9] * 4
     assert table(tmp_path / "a.db") == whole_table(tiny(runs=9), tmp_path)
-    fewer = tiny(runs=5).run(tmp_path / "a.db", engine="python")  # of nine stored ones, the five that were asked for
+    fewer = tiny(runs=5).run(
+        tmp_path / "a.db", engine="python"
+    )  # of nine stored ones, the five that were asked for
     assert unmeasured(fewer) == unmeasured(before)
 
 
@@ -278,14 +308,21 @@ def test_holes_are_filled(tmp_path, made):
 
 
 def test_two_campaigns_may_share_a_file(tmp_path, made):
-    first, second = tiny(runs=4), tiny(runs=6, rules={"mine": "uniform", "hedge": "hedge"}, name="second")
+    first, second = (
+        tiny(runs=4),
+        tiny(runs=6, rules={"mine": "uniform", "hedge": "hedge"}, name="second"),
+    )
     one = first.run(tmp_path / "a.db", engine="python")
     made.clear()
     two = second.run(tmp_path / "a.db", engine="python")
     assert len(made) == 2 + 6  # uniform has four runs already
-    assert [line["rule"] for line in two] == ["mine"] * 2 + ["hedge"] * 2 and [line["runs"] for line in two] == [6] * 4
+    assert [line["rule"] for line in two] == ["mine"] * 2 + ["hedge"] * 2 and [
+        line["runs"] for line in two
+    ] == [6] * 4
     made.clear()
-    assert unmeasured(first.run(tmp_path / "a.db", engine="python")) == unmeasured(one) and made == []
+    assert (
+        unmeasured(first.run(tmp_path / "a.db", engine="python")) == unmeasured(one) and made == []
+    )
     assert {line["rule"] for line in table(tmp_path / "a.db")} == {"ofw", "uniform", "hedge"}
     both = first + second
     assert len(both.configurations) == 3
@@ -299,7 +336,9 @@ def test_a_chunk_that_comes_twice_is_stored_once(tmp_path):
         file.add(execute.work(campaign.configurations[0], 2, 2, "python", execute.here()))
         file.add(execute.work(campaign.configurations[0], 3, 2, "python", execute.here()))
     after = table(tmp_path / "a.db")
-    assert after[: len(before)] == before and len(after) == len(before) + 2  # run 4 is new, for two deltas
+    assert (
+        after[: len(before)] == before and len(after) == len(before) + 2
+    )  # run 4 is new, for two deltas
 
 
 # ---- kill -9
@@ -312,9 +351,11 @@ import combgame as cg
 from campaign_rules import Gated
 
 if __name__ == "__main__":
-    four = cg.Instance("four", cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), (0.5, 0.3, 0.2, 0.1))
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    four = cg.Instance("four", problem, (0.5, 0.3, 0.2, 0.1))
     rules = {"ofw": "ofw", "gated": Gated(folder=sys.argv[1])}
-    campaign = cg.Campaign.cross("tiny", [four], rules, delta=(0.1, 0.01), threshold="stylised", runs=20)
+    how = {"delta": (0.1, 0.01), "threshold": "stylised", "runs": 20}
+    campaign = cg.Campaign.cross("tiny", [four], rules, **how)
     campaign.run(sys.argv[2], jobs=2, cluster=sys.argv[3] or None, engine="python")
 """
 
@@ -327,7 +368,9 @@ def test_a_killed_driver_loses_nothing_that_was_stored(tmp_path, parts, cluster)
     with (tmp_path / "log").open("w") as log:
         driver = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        workers = until(lambda: count(path) > 0 and inside(tmp_path))  # one worker is in the middle of a chunk
+        workers = until(
+            lambda: count(path) > 0 and inside(tmp_path)
+        )  # one worker is in the middle of a chunk
         stored = count(path)
     finally:
         driver.kill()
@@ -335,7 +378,9 @@ def test_a_killed_driver_loses_nothing_that_was_stored(tmp_path, parts, cluster)
     with Lock(path):  # nobody holds it any more, although that worker may still be there
         with open_store(path)[0] as file:
             kept = rows(file)
-        assert len(kept) >= 2 * stored and len({(line["identity"], line["delta"]) for line in kept}) == len(kept)
+        assert len(kept) >= 2 * stored and len(
+            {(line["identity"], line["delta"]) for line in kept}
+        ) == len(kept)
     until(lambda: not any(alive(pid) for pid in workers), 30.0)  # it is not left to its gate
     (tmp_path / "open").touch()
     subprocess.run(command, check=True, timeout=120)
@@ -388,13 +433,23 @@ def test_a_worker_that_dies_while_a_chunk_is_being_stored_is_replaced(tmp_path, 
 
 
 @pytest.mark.parametrize("cluster", [None, "local"])
-def test_a_run_that_always_kills_its_worker_ends_the_campaign_with_a_sentence(tmp_path, parts, cluster):
+def test_a_run_that_always_kills_its_worker_ends_the_campaign_with_a_sentence(
+    tmp_path, parts, cluster
+):
     import dask
     import distributed  # noqa: F401  (brings its settings)
 
     campaign = tiny(runs=4, rules={"deadly": parts.Deadly(spared=os.getpid()), "ofw": "ofw"})
-    once = dask.config.set({"distributed.scheduler.allowed-failures": 0})  # a cluster would try four times itself, every time
-    with once, pytest.raises(cg.CombGameError, match=r"deadly on four: the worker died 3 times at run 0 .* is stored\.$"):
+    once = dask.config.set(
+        {"distributed.scheduler.allowed-failures": 0}
+    )  # a cluster would try four times itself, every time
+    with (
+        once,
+        pytest.raises(
+            cg.CombGameError,
+            match=r"deadly on four: the worker died 3 times at run 0 .* is stored\.$",
+        ),
+    ):
         campaign.run(tmp_path / "a.db", jobs=2, cluster=cluster, engine="python")
     assert {line["rule"] for line in table(tmp_path / "a.db")} == {"ofw"}
     campaign.run(tmp_path / "a.db", engine="python")  # in this process it can be made
@@ -445,7 +500,9 @@ def damaged(big, tmp_path, monkeypatch):
 
 
 def mended(path, whole, campaign=MANY):
-    """Run the campaign again; what was said, and how many runs were kept. It ends as if nothing had happened."""
+    """Run the campaign again; what was said, and how many runs were kept. It ends as if nothing had
+    happened.
+    """
     before, said, numbers = path.read_bytes(), [], []
 
     def counted(*args):
@@ -461,10 +518,17 @@ def mended(path, whole, campaign=MANY):
     if len(before) < 2:  # nothing at all, for SQLite
         assert "a.db was empty: all of its runs are made anew." in said[0]
     else:
-        assert "damaged" in said[0] and f": {kept} runs are still good" in said[0] and "\n" not in said[0]
+        assert (
+            "damaged" in said[0]
+            and f": {kept} runs are still good" in said[0]
+            and "\n" not in said[0]
+        )
         aside = list(path.parent.glob("a.db.damaged-*"))
         assert len(aside) == 1 and aside[0].read_bytes() == before and aside[0].name in said[0]
-    assert sorted(p.name for p in path.parent.glob("a.db*") if "damaged" not in p.name) == ["a.db", "a.db.lock"]
+    assert sorted(p.name for p in path.parent.glob("a.db*") if "damaged" not in p.name) == [
+        "a.db",
+        "a.db.lock",
+    ]
     return kept
 
 
@@ -585,7 +649,9 @@ def test_a_file_of_which_little_is_left_is_made_anew(damaged_small, small, lengt
     assert mended(damaged_small, small, SMALL) == 0
 
 
-def test_a_configuration_that_is_missing_is_known_again_when_its_campaign_runs(damaged_small, small, monkeypatch):
+def test_a_configuration_that_is_missing_is_known_again_when_its_campaign_runs(
+    damaged_small, small, monkeypatch
+):
     monkeypatch.delattr(execute, "work")  # nothing is made
     with closing(sqlite3.connect(damaged_small)) as db:
         db.execute("DELETE FROM configurations WHERE label = 'ofw'")
@@ -623,7 +689,11 @@ def test_a_damaged_head_is_mended_or_refused_in_a_sentence(small, tmp_path, monk
         try:
             assert unmeasured(SMALL.run(path)) == unmeasured(small[1]), at
         except cg.CombGameError as error:
-            assert "choose another" in str(error) or "another version" in str(error) or "new --store" in str(error)
+            assert (
+                "choose another" in str(error)
+                or "another version" in str(error)
+                or "new --store" in str(error)
+            )
             assert path.read_bytes()[at] == data[at] ^ 0x15  # left as it was
 
 
@@ -632,7 +702,10 @@ def test_a_file_that_is_damaged_again_keeps_both(damaged_small, small, monkeypat
     for _ in range(2):
         os.truncate(damaged_small, damaged_small.stat().st_size // 2)
         SMALL.run(damaged_small)
-    assert len(list(damaged_small.parent.glob("a.db.damaged-*"))) == 2 and table(damaged_small) == small[2]
+    assert (
+        len(list(damaged_small.parent.glob("a.db.damaged-*"))) == 2
+        and table(damaged_small) == small[2]
+    )
 
 
 def test_a_kill_while_mending_loses_nothing(damaged_small, small, monkeypatch):
@@ -698,7 +771,9 @@ def test_a_kill_while_the_file_is_made_leaves_one_that_can_be_used(tmp_path):
     """Whatever statement is the last one."""
     campaign, ended = tiny(runs=2), 0
     expected = whole_table(campaign, tmp_path)
-    found = subprocess.run([sys.executable, "-c", MAKER, str(tmp_path)], capture_output=True, text=True, timeout=120)
+    found = subprocess.run(
+        [sys.executable, "-c", MAKER, str(tmp_path)], capture_output=True, text=True, timeout=120
+    )
     assert found.stdout.split() == ["killed"] * 10 + ["made"], found.stderr
     for path in tmp_path.glob("[0-9]*.db"):
         campaign.run(path, engine="python")
@@ -720,7 +795,8 @@ if len(sys.argv) > 2:
     db.execute(f"PRAGMA application_id = {store.MARK}")
     for line in store.TABLES.split(";"):
         db.execute(line)
-db.executemany("INSERT INTO runs VALUES ('k', ?, '', '', '', 0, '', 0.0, 99)", [(i,) for i in range(3000)])
+row = "INSERT INTO runs VALUES ('k', ?, '', '', '', 0, '', 0.0, 99)"
+db.executemany(row, [(i,) for i in range(3000)])
 os._exit(9)
 """
 
@@ -737,7 +813,10 @@ def test_a_kill_in_the_middle_of_a_transaction_leaves_what_was_before(tmp_path):
         assert path.stat().st_size > size + 4096 and Path(f"{path}-journal").stat().st_size > 0
         said = []
         campaign.run(path, engine="python", say=said.append)
-        assert said == ([] if size else [f"{path} was empty: all of its runs are made anew."]) and table(path) == expected
+        assert (
+            said == ([] if size else [f"{path} was empty: all of its runs are made anew."])
+            and table(path) == expected
+        )
 
 
 def test_a_file_that_somebody_else_has_locked_is_not_taken_for_a_damaged_one(tmp_path, monkeypatch):
@@ -792,7 +871,10 @@ main()
 def limited(size, *words):
     """The command line, with files that cannot grow beyond a size."""
     return subprocess.run(
-        [sys.executable, "-c", LIMITED, str(size), *map(str, words)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", LIMITED, str(size), *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
@@ -804,12 +886,17 @@ def test_a_full_disk_loses_nothing_that_was_stored(tmp_path):
     before, size = table(path), path.stat().st_size
     full = limited(size + 2 * 4096, "campaign", "run", file, "--runs", 400)
     assert full.returncode == 2 and full.stderr.count("\n") == 1, full.stderr
-    assert full.stderr.startswith(f"combgame: {path}: the disk or the quota is full") and "what was stored is kept" in full.stderr
+    assert (
+        full.stderr.startswith(f"combgame: {path}: the disk or the quota is full")
+        and "what was stored is kept" in full.stderr
+    )
     assert table(path)[:5] == before and 5 <= len(table(path)) < 400
     again = limited(0, "campaign", "run", file, "--runs", 400, "--json")
     assert again.returncode == 0 and json.loads(again.stdout)[0]["runs"] == 400
     campaign = cg.read_campaign(file)
-    campaign = replace(campaign, configurations=tuple(replace(c, runs=400) for c in campaign.configurations))
+    campaign = replace(
+        campaign, configurations=tuple(replace(c, runs=400) for c in campaign.configurations)
+    )
     assert table(path) == whole_table(campaign, tmp_path)
 
 
@@ -817,7 +904,11 @@ def test_a_full_disk_loses_nothing_that_was_stored(tmp_path):
 def test_a_disk_without_any_room_is_said(tmp_path, size):
     (tmp_path / "a.toml").write_text(TOML)
     full = limited(size, "campaign", "run", tmp_path / "a.toml")
-    assert full.returncode == 2 and "the disk or the quota is full" in full.stderr and "Traceback" not in full.stderr
+    assert (
+        full.returncode == 2
+        and "the disk or the quota is full" in full.stderr
+        and "Traceback" not in full.stderr
+    )
     campaign = cg.read_campaign(tmp_path / "a.toml")
     campaign.run(tmp_path / "a.db", engine="python")
     assert table(tmp_path / "a.db") == whole_table(campaign, tmp_path)
@@ -861,18 +952,25 @@ with Lock(Path(sys.argv[1])):
 def test_one_process_writes_at_a_time(tmp_path, capsys):
     campaign, path = tiny(runs=3), tmp_path / "a.db"
     campaign.run(path, engine="python")
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     try:
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(
-            cg.CombGameError, match=rf"a\.db is being written by process {holder.pid} on .*; wait until it has finished"
+            cg.CombGameError,
+            match=rf"a\.db is being written by process {holder.pid} on .*; wait until it has "
+            r"finished",
         ):
             tiny(runs=5).run(path, engine="python")
         code, out, _ = command(capsys, "campaign", "status", path)
         assert code == 0 and f"It is being worked on by process {holder.pid} on " in out
         code, out, _ = command(capsys, "campaign", "status", path, "--json")
         told = json.loads(out)
-        assert f"process {holder.pid} " in told["running"] and (told["stored"], told["planned"]) == (6, 6)
+        assert f"process {holder.pid} " in told["running"] and (
+            told["stored"],
+            told["planned"],
+        ) == (6, 6)
     finally:
         holder.kill()
         holder.wait()
@@ -906,14 +1004,20 @@ def finished(tmp_path_factory):
     """A finished campaign of two problems, one of them in a file of its own."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "five.toml").write_text(
-        'names = ["a", "b", "c", "d", "e"]\nactions = {kind = "subsets", arms = 5, size = 2}\nanswers = {kind = "arms"}\n'
-        'rewards = {kind = "gaussian", sigma = 0.1}\ntruth = {means = {a = 0.1, b = 0.2, c = 0.3, d = 0.4, e = 0.6}}\n'
+        'names = ["a", "b", "c", "d", "e"]\nactions = {kind = "subsets", arms = 5, size = '
+        '2}\nanswers = {kind = "arms"}\n'
+        'rewards = {kind = "gaussian", sigma = 0.1}\ntruth = {means = {a = 0.1, b = 0.2, c = '
+        "0.3, d = 0.4, e = 0.6}}\n"
     )
     (folder / "a.toml").write_text(
-        TOML.replace('["uniform"]', '["uniform", {rule = "uniform", start = "full", label = "all pairs first"}]')
-        .replace("0.1\nthr", "[0.1, 0.01]\nthr").replace("[[problems]]\n", '[[problems]]\nname = "four arms"\nx = 4\n')
+        TOML.replace(
+            '["uniform"]',
+            '["uniform", {rule = "uniform", start = "full", label = "all pairs first"}]',
+        )
+        .replace("0.1\nthr", "[0.1, 0.01]\nthr")
+        .replace("[[problems]]\n", '[[problems]]\nname = "four arms"\nx = 4\n')
         + '\n[[problems]]\nfile = "five.toml"\nx = 5\n'
-    )  # fmt: skip
+    )
     cg.read_campaign(folder / "a.toml").run(folder / "a.db", engine="python")
     return folder
 
@@ -922,15 +1026,40 @@ def test_a_campaign_runs_from_the_command_line(tmp_path, finished, capsys):
     for name in ("a.toml", "five.toml"):
         shutil.copy(finished / name, tmp_path)
     code, out, err = command(capsys, "campaign", "run", tmp_path / "a.toml")
-    assert code == 0 and "all 20 runs of" in err and len(out.split("\n\n")[0].splitlines()) == 1 + 2 * 2 * 2
-    assert "four arms" in out and "five" in out and "all pairs first" in out and "stylised (heuristic)" in out
+    assert (
+        code == 0
+        and "all 20 runs of" in err
+        and len(out.split("\n\n")[0].splitlines()) == 1 + 2 * 2 * 2
+    )
+    assert (
+        "four arms" in out
+        and "five" in out
+        and "all pairs first" in out
+        and "stylised (heuristic)" in out
+    )
     assert table(tmp_path / "a.db") == table(finished / "a.db")
-    code, out, err = command(capsys, "campaign", "run", tmp_path / "a.toml", "--store", tmp_path / "b.db", "--runs", 3, "--json")
+    code, out, err = command(
+        capsys,
+        "campaign",
+        "run",
+        tmp_path / "a.toml",
+        "--store",
+        tmp_path / "b.db",
+        "--runs",
+        3,
+        "--json",
+    )
     assert code == 0 and {line["runs"] for line in json.loads(out)} == {3}
     with (tmp_path / "b.db").open("r+b") as file:
         file.truncate(5000)
-    code, out, err = command(capsys, "campaign", "run", tmp_path / "a.toml", "--store", tmp_path / "b.db", "--runs", 3)
-    assert code == 0 and err.startswith(f"combgame: {tmp_path / 'b.db'} was damaged") and err.count("\n") == 2
+    code, out, err = command(
+        capsys, "campaign", "run", tmp_path / "a.toml", "--store", tmp_path / "b.db", "--runs", 3
+    )
+    assert (
+        code == 0
+        and err.startswith(f"combgame: {tmp_path / 'b.db'} was damaged")
+        and err.count("\n") == 2
+    )
 
 
 def test_status_says_how_far_a_campaign_is(tmp_path, finished, capsys):
@@ -953,49 +1082,102 @@ def test_status_says_how_far_a_campaign_is(tmp_path, finished, capsys):
 def test_reports_in_every_format(finished, capsys, tmp_path):
     path = finished / "a.db"
     lines = json.loads(command(capsys, "campaign", "report", path, "--json")[1])
-    assert lines == json.loads(command(capsys, "campaign", "report", path, "--format", "json")[1]) and len(lines) == 8
+    assert (
+        lines == json.loads(command(capsys, "campaign", "report", path, "--format", "json")[1])
+        and len(lines) == 8
+    )
     for line in lines:
-        assert line["q25"] <= line["median"] <= line["q75"] and line["q25"] <= line["mean"] and line["runs"] == 5
-        assert line["error_low"] == 0.0 and line["error_high"] == pytest.approx(0.5218, abs=1e-4) and line["error_rate"] == 0.0
-        assert line["ratio"] == pytest.approx(line["mean"] / line["limit"]) and 0 < line["bound"] < line["limit"]
-    sim = cg.simulate(PROBLEM, MEANS, rule="uniform", delta=0.1, threshold="stylised", runs=5, engine="python").report()[0]
-    assert all(lines[0][name] == pytest.approx(sim[name]) for name in ("mean", "median", "q25", "q75", "bound", "limit", "ratio"))
+        assert (
+            line["q25"] <= line["median"] <= line["q75"]
+            and line["q25"] <= line["mean"]
+            and line["runs"] == 5
+        )
+        assert (
+            line["error_low"] == 0.0
+            and line["error_high"] == pytest.approx(0.5218, abs=1e-4)
+            and line["error_rate"] == 0.0
+        )
+        assert (
+            line["ratio"] == pytest.approx(line["mean"] / line["limit"])
+            and 0 < line["bound"] < line["limit"]
+        )
+    sim = cg.simulate(
+        PROBLEM, MEANS, rule="uniform", delta=0.1, threshold="stylised", runs=5, engine="python"
+    ).report()[0]
+    assert all(
+        lines[0][name] == pytest.approx(sim[name])
+        for name in ("mean", "median", "q25", "q75", "bound", "limit", "ratio")
+    )
     text = command(capsys, "campaign", "report", path)[1]
     assert text.splitlines()[0].split() == [
-        "problem", "rule", "threshold", "delta", "seed", "runs", "mean", "q25", "median", "q75", "errors", "capped", "bound", "limit",
-        "mean/limit", "us/round",
-    ]  # fmt: skip
+        "problem",
+        "rule",
+        "threshold",
+        "delta",
+        "seed",
+        "runs",
+        "mean",
+        "q25",
+        "median",
+        "q75",
+        "errors",
+        "capped",
+        "bound",
+        "limit",
+        "mean/limit",
+        "us/round",
+    ]
     assert "0.0% [0.0%, 52.2%]" in text and len(text.splitlines()) == 11
     marked = command(capsys, "campaign", "report", path, "-f", "markdown")[1].splitlines()
     assert marked[1].startswith("| --- | --- | --- | ---: |") and "Clopper-Pearson" in marked[-1]
     assert {line.count("|") for line in marked[:10]} == {17}
-    table_ = list(csv.DictReader(io.StringIO(command(capsys, "campaign", "report", path, "-f", "csv")[1])))
-    assert len(table_) == 8 and [float(line["mean"]) for line in table_] == [line["mean"] for line in lines]
-    code, out, err = command(capsys, "campaign", "report", path, "-f", "csv", "-o", tmp_path / "r.csv")
+    table_ = list(
+        csv.DictReader(io.StringIO(command(capsys, "campaign", "report", path, "-f", "csv")[1]))
+    )
+    assert len(table_) == 8 and [float(line["mean"]) for line in table_] == [
+        line["mean"] for line in lines
+    ]
+    code, out, err = command(
+        capsys, "campaign", "report", path, "-f", "csv", "-o", tmp_path / "r.csv"
+    )
     assert code == 0 and out == "" and err == f"combgame: wrote {tmp_path / 'r.csv'}.\n"
     assert list(csv.DictReader((tmp_path / "r.csv").open())) == table_
     code, out, err = command(capsys, "campaign", "report", path, "-f", "excel")
-    assert code == 2 and "format = 'excel' is not known; use one of text, markdown, csv, json." in err
+    assert (
+        code == 2 and "format = 'excel' is not known; use one of text, markdown, csv, json." in err
+    )
 
 
 def test_exports_have_a_line_per_run_and_delta(finished, capsys, tmp_path):
     path = finished / "a.db"
     lines = list(csv.DictReader(io.StringIO(command(capsys, "campaign", "export", path)[1])))
-    assert len(lines) == 2 * 2 * 5 * 2 and len({(line["identity"], line["delta"]) for line in lines}) == len(lines)
+    assert len(lines) == 2 * 2 * 5 * 2 and len(
+        {(line["identity"], line["delta"]) for line in lines}
+    ) == len(lines)
     assert {line["answer"] for line in lines if line["instance"] == "five"} == {"4"}
     told = json.loads(command(capsys, "campaign", "export", path, "--json")[1])
-    assert unmeasured(told) == table(path) and [str(line["rounds"]) for line in told] == [line["rounds"] for line in lines]
-    assert command(capsys, "campaign", "export", path, "-f", "json", "-o", tmp_path / "e.json")[0] == 0
+    assert unmeasured(told) == table(path) and [str(line["rounds"]) for line in told] == [
+        line["rounds"] for line in lines
+    ]
+    assert (
+        command(capsys, "campaign", "export", path, "-f", "json", "-o", tmp_path / "e.json")[0] == 0
+    )
     assert json.loads((tmp_path / "e.json").read_text()) == told
     code, _, err = command(capsys, "campaign", "export", path, "-f", "markdown")
     assert code == 2 and "format = 'markdown'" in err
 
 
 def test_plots_have_the_rules_the_axes_and_the_problems(finished, capsys, tmp_path):
-    code, out, err = command(capsys, "campaign", "plot", finished / "a.db", "-o", tmp_path / "new" / "p")
+    code, out, err = command(
+        capsys, "campaign", "plot", finished / "a.db", "-o", tmp_path / "new" / "p"
+    )
     assert code == 0 and out == "" and "p.png" in err and "p.svg" in err
     png, svg = (tmp_path / "new" / f"p.{tail}" for tail in ("png", "svg"))
-    assert png.read_bytes()[:4] == b"\x89PNG" and png.stat().st_size > 10_000 and svg.stat().st_size > 5_000
+    assert (
+        png.read_bytes()[:4] == b"\x89PNG"
+        and png.stat().st_size > 10_000
+        and svg.stat().st_size > 5_000
+    )
     for words in (
         "uniform",
         "all pairs first",
@@ -1025,17 +1207,32 @@ def test_a_campaign_without_runs_can_be_looked_at(tmp_path, capsys):
 
 
 BAD = {
-    "unknown key": (("runs = 5", "runs = 5\nspeed = 3"), "'speed' is not known; a campaign file has name, runs"),
+    "unknown key": (
+        ("runs = 5", "runs = 5\nspeed = 3"),
+        "'speed' is not known; a campaign file has name, runs",
+    ),
     "no problems": (("[[problems]]", "[other]"), "'other' is not known"),
-    "problems left out": ((TOML[TOML.index("[[problems]]") :], ""), r"problems must be one or more \[\[problems\]\] tables"),
-    "no truth": (("truth = {means = [0.5, 0.3, 0.2, 0.1]}", ""), r"problems\[0\]: a campaign simulates, so it needs the true means"),
+    "problems left out": (
+        (TOML[TOML.index("[[problems]]") :], ""),
+        r"problems must be one or more \[\[problems\]\] tables",
+    ),
+    "no truth": (
+        ("truth = {means = [0.5, 0.3, 0.2, 0.1]}", ""),
+        r"problems\[0\]: a campaign simulates, so it needs the true means",
+    ),
     "too few means": (("[0.5, 0.3, 0.2, 0.1]", "[0.5, 0.3]"), r"problems\[0\].* truth"),
     "a tie": (("[0.5, 0.3, 0.2, 0.1]", "[0.5, 0.5, 0.2, 0.1]"), "are equally good"),
     "unknown rule": (('["uniform"]', '["uniformly"]'), r"rules\[0\] = 'uniformly' is not known"),
     "no rules": (('["uniform"]', "[]"), "rules must be a list of at least one rule"),
     "rules of a number": (('["uniform"]', "[3]"), r"rules\[0\] = 3 must be one of"),
-    "two labels": (('["uniform"]', '["uniform", {rule = "ofw", label = "uniform"}]'), "two rules are called 'uniform'"),
-    "the same rule": (('["uniform"]', '["uniform", {rule = "uniform", label = "b"}]'), "'b' on 'problem 1' is the same as 'uniform'"),
+    "two labels": (
+        ('["uniform"]', '["uniform", {rule = "ofw", label = "uniform"}]'),
+        "two rules are called 'uniform'",
+    ),
+    "the same rule": (
+        ('["uniform"]', '["uniform", {rule = "uniform", label = "b"}]'),
+        "'b' on 'problem 1' is the same as 'uniform'",
+    ),
     "two names": (
         ("[[problems]]", '[[problems]]\nfile = "other.toml"\nname = "p"\n[[problems]]\nname = "p"'),
         "two problems are called 'p'",
@@ -1053,10 +1250,16 @@ BAD = {
     "threshold is a number": (('"stylised"', "3"), "threshold = 3"),
     "thresholds are numbers": (('"stylised"', "[3]"), r"threshold = \[3\] must be a name"),
     "no threshold": (('"stylised"', "[]"), r"threshold = \[\] must be a name"),
-    "no such problem file": (("[[problems]]", '[[problems]]\nfile = "none.toml"\n[[problems]]'), "none.toml does not exist"),
-    "file and more": (("[[problems]]", '[[problems]]\nfile = "other.toml"'), "'actions' cannot stand beside file"),
+    "no such problem file": (
+        ("[[problems]]", '[[problems]]\nfile = "none.toml"\n[[problems]]'),
+        "none.toml does not exist",
+    ),
+    "file and more": (
+        ("[[problems]]", '[[problems]]\nfile = "other.toml"'),
+        "'actions' cannot stand beside file",
+    ),
     "not TOML": (("runs = 5", "runs = five"), "is not TOML"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("slip", BAD)
@@ -1086,7 +1289,10 @@ def newer(path):
 
 
 PLACES = {
-    "a text": (lambda path: path.write_text("hello, this is no database"), "a.db is not a campaign's file of runs"),
+    "a text": (
+        lambda path: path.write_text("hello, this is no database"),
+        "a.db is not a campaign's file of runs",
+    ),
     "a foreign file": (foreign, "a.db is another program's SQLite file, not a campaign"),
     "a newer file": (newer, r"was made by another version of combgame \(schema 99, here 1\)"),
     "a folder": (lambda path: path.mkdir(), "a.db is a folder"),
@@ -1112,7 +1318,9 @@ def test_a_store_that_is_none_gets_a_sentence_and_is_left_alone(tmp_path, capsys
         ["plot", path],
     ):
         code, out, err = command(capsys, "campaign", *line)
-        assert code == 2 and out == "" and err.startswith("combgame: ") and err.count("\n") == 1, line
+        assert code == 2 and out == "" and err.startswith("combgame: ") and err.count("\n") == 1, (
+            line
+        )
     assert before is None or path.read_bytes() == before
 
 
@@ -1124,13 +1332,18 @@ def test_a_report_that_cannot_be_written_gets_a_sentence(finished, tmp_path, cap
         ["plot", "-o", tmp_path / "file" / "p"],
     ):
         code, out, err = command(capsys, "campaign", line[0], finished / "a.db", *line[1:])
-        assert code == 2 and out == "" and err.startswith("combgame: ") and err.count("\n") == 1, line
+        assert code == 2 and out == "" and err.startswith("combgame: ") and err.count("\n") == 1, (
+            line
+        )
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://"])
 def test_a_cluster_that_is_not_there_gets_a_sentence(tmp_path, monkeypatch, address):
     monkeypatch.setattr(pools, "ANSWER", 1.0)
-    with pytest.raises(cg.CombGameError, match=rf"cluster = '{address}': no scheduler answers there .*dask scheduler"):
+    with pytest.raises(
+        cg.CombGameError,
+        match=rf"cluster = '{address}': no scheduler answers there .*dask scheduler",
+    ):
         tiny(runs=1).run(tmp_path / "a.db", cluster=address)
 
 
@@ -1138,9 +1351,14 @@ def test_a_cluster_without_workers_gets_a_sentence(tmp_path, monkeypatch):
     from distributed import LocalCluster
 
     monkeypatch.setattr(pools, "ANSWER", 1.0)
-    with LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0", protocol="tcp") as cluster:
+    with LocalCluster(
+        n_workers=0, processes=False, dashboard_address="127.0.0.1:0", protocol="tcp"
+    ) as cluster:
         address = cluster.scheduler_address
-        with pytest.raises(cg.CombGameError, match=f"cluster = '{address}': it has no workers; .*dask worker {address}"):
+        with pytest.raises(
+            cg.CombGameError,
+            match=f"cluster = '{address}': it has no workers; .*dask worker {address}",
+        ):
             tiny(runs=1).run(tmp_path / "a.db", cluster=address)
 
 
@@ -1162,7 +1380,9 @@ def test_a_cluster_that_goes_away_gets_a_sentence_and_what_was_finished_is_store
     tiny(runs=3, rules=["ofw"]).run(tmp_path / "a.db", engine="python")
     with (tmp_path / "log").open("w") as log:
         start = [sys.executable, str(tmp_path / "cluster.py"), str(tmp_path)]
-        cluster = subprocess.Popen(start, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        cluster = subprocess.Popen(
+            start, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        )
     address = cluster.stdout.readline().strip()
 
     def kill():
@@ -1173,7 +1393,9 @@ def test_a_cluster_that_goes_away_gets_a_sentence_and_what_was_finished_is_store
 
     thread = threading.Thread(target=kill)
     thread.start()
-    with pytest.raises(cg.CombGameError, match="the cluster is gone: its scheduler does not answer any more"):
+    with pytest.raises(
+        cg.CombGameError, match="the cluster is gone: its scheduler does not answer any more"
+    ):
         campaign.run(tmp_path / "a.db", cluster=address, engine="python")
     thread.join()
     cluster.wait()
@@ -1187,7 +1409,10 @@ def test_a_cluster_that_goes_away_gets_a_sentence_and_what_was_finished_is_store
 
 def test_a_worker_with_another_version_is_refused():
     campaign = tiny(runs=1)
-    with pytest.raises(cg.CombGameError, match=r"but the campaign was started with 0\.0\.0 .* install the same one everywhere"):
+    with pytest.raises(
+        cg.CombGameError,
+        match=r"but the campaign was started with 0\.0\.0 .* install the same one everywhere",
+    ):
         execute.work(campaign.configurations[0], 0, 1, "python", "0.0.0 (other)")
 
 
@@ -1195,34 +1420,63 @@ def test_a_worker_with_another_version_is_refused():
 
 
 def test_the_interval_of_the_error_rate_is_exact():
-    several = [(e, n) for n in range(1, 13) for e in range(n + 1)] + [(0, 750), (3, 750), (49, 1000), (999, 1000), (10**4, 10**5)]
+    several = [(e, n) for n in range(1, 13) for e in range(n + 1)] + [
+        (0, 750),
+        (3, 750),
+        (49, 1000),
+        (999, 1000),
+        (10**4, 10**5),
+    ]
     for errors, runs in several:
         exact = binomtest(errors, runs).proportion_ci(0.95, method="exact")
-        assert error_interval(errors, runs) == pytest.approx((exact.low, exact.high), rel=1e-9, abs=1e-12), (errors, runs)
+        assert error_interval(errors, runs) == pytest.approx(
+            (exact.low, exact.high), rel=1e-9, abs=1e-12
+        ), (errors, runs)
 
 
 def key(problem=PROBLEM, means=MEANS, rule="ofw", name="four", x=None, **settings):
     instance, label = cg.Instance(name, problem, means, x), settings.pop("label", "label")
-    campaign = cg.Campaign.cross("c", [instance], {label: rule}, **{"delta": 0.1, "threshold": "stylised", **settings})
+    campaign = cg.Campaign.cross(
+        "c", [instance], {label: rule}, **{"delta": 0.1, "threshold": "stylised", **settings}
+    )
     return campaign.configurations[0].key
 
 
 def test_names_do_not_make_another_run():
     usual = key()
     named = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=["a", "b", "c", "d"])
-    assert usual == key(named) == key(name="other", x=3.0) == key(label="mine") == key(rule=cg.CombGame(cg.OFW())) == key(runs=7)
-    assert usual == key(means=dict(enumerate(MEANS))) == key(delta=[0.1]) and key(threshold="proved") == key(threshold="gaussian")
+    assert (
+        usual
+        == key(named)
+        == key(name="other", x=3.0)
+        == key(label="mine")
+        == key(rule=cg.CombGame(cg.OFW()))
+        == key(runs=7)
+    )
+    assert usual == key(means=dict(enumerate(MEANS))) == key(delta=[0.1]) and key(
+        threshold="proved"
+    ) == key(threshold="gaussian")
 
 
 def test_whatever_determines_a_run_makes_another():
     sigma = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.2))
     boxed = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), bounds=(0.0, 1.0))
     others = [
-        key(), key(delta=0.05), key(delta=[0.1, 0.05]), key(seed=1), key(threshold="proved"), key(means=(0.5, 0.3, 0.2, 0.15)),
-        key(sigma), key(boxed), key(cg.Problem(cg.Subsets(4, 3), cg.Arms(4), cg.Gaussian(0.1))),
-        key(cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))), key(max_rounds=10), key(rule="uniform"),
-        key(rule=cg.CombGame(cg.OFW(), tracking="D")), key(rule=cg.CombGame(cg.OFW(sparsify=False))),
-    ]  # fmt: skip
+        key(),
+        key(delta=0.05),
+        key(delta=[0.1, 0.05]),
+        key(seed=1),
+        key(threshold="proved"),
+        key(means=(0.5, 0.3, 0.2, 0.15)),
+        key(sigma),
+        key(boxed),
+        key(cg.Problem(cg.Subsets(4, 3), cg.Arms(4), cg.Gaussian(0.1))),
+        key(cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))),
+        key(max_rounds=10),
+        key(rule="uniform"),
+        key(rule=cg.CombGame(cg.OFW(), tracking="D")),
+        key(rule=cg.CombGame(cg.OFW(sparsify=False))),
+    ]
     assert len(set(others)) == len(others)
 
 
@@ -1241,7 +1495,12 @@ def test_names_of_nodes_and_edges_do_not_change_a_key():
     def key(problem):
         return (
             cg.Campaign.cross(
-                "c", [cg.Instance("i", problem, (0.5, 0.4, 0.3))], ["uniform"], runs=1, delta=0.1, threshold="proved"
+                "c",
+                [cg.Instance("i", problem, (0.5, 0.4, 0.3))],
+                ["uniform"],
+                runs=1,
+                delta=0.1,
+                threshold="proved",
             )
             .configurations[0]
             .key
@@ -1251,10 +1510,19 @@ def test_names_of_nodes_and_edges_do_not_change_a_key():
     plain = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
     named = cg.Paths([(1, 2, "x"), (2, 9, "y"), (1, 9, "z")], 1, 9)
     other = cg.Paths([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
-    assert key(cg.Problem(plain, None, noise)) == key(cg.Problem(named, None, noise)) != key(cg.Problem(other, None, noise))
-    trees = [cg.SpanningTrees(edges) for edges in ([("a", "b"), ("b", "c"), ("a", "c")], [(5, 4), (4, 3), (5, 3)])]
+    assert (
+        key(cg.Problem(plain, None, noise))
+        == key(cg.Problem(named, None, noise))
+        != key(cg.Problem(other, None, noise))
+    )
+    trees = [
+        cg.SpanningTrees(edges)
+        for edges in ([("a", "b"), ("b", "c"), ("a", "c")], [(5, 4), (4, 3), (5, 3)])
+    ]
     assert key(cg.Problem(trees[0], None, noise)) == key(cg.Problem(trees[1], None, noise))
-    assert key(cg.Problem(cg.Arms(3), None, cg.Gaussian(1))) == key(cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0)))
+    assert key(cg.Problem(cg.Arms(3), None, cg.Gaussian(1))) == key(
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0))
+    )
 
 
 def test_runs_made_by_other_sources_are_mentioned(tmp_path):
@@ -1264,25 +1532,49 @@ def test_runs_made_by_other_sources_are_mentioned(tmp_path):
         db.execute("UPDATE chunks SET sources = '0.0.1 (somewhere else)'")
     db.close()
     tiny(runs=3).run(tmp_path / "a.db", engine="python", say=said.append)
-    assert len(said) == 1 and "has runs that were made by 0.0.1 (somewhere else)" in said[0] and execute.here() in said[0]
+    assert (
+        len(said) == 1
+        and "has runs that were made by 0.0.1 (somewhere else)" in said[0]
+        and execute.here() in said[0]
+    )
 
 
 def test_bounds_that_decide_the_answer_are_no_trouble(tmp_path):
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=[(0.6, 1.0), (0.0, 0.5)])
     report = cg.Campaign.cross(
-        "c", [cg.Instance("i", problem, (0.8, 0.2))], ["uniform"], runs=2, delta=0.1, threshold="proved"
+        "c",
+        [cg.Instance("i", problem, (0.8, 0.2))],
+        ["uniform"],
+        runs=2,
+        delta=0.1,
+        threshold="proved",
     ).run(tmp_path / "a.db", engine="python")
     assert report[0]["ratio"] is None and str(
-        cg.simulate(problem, [0.8, 0.2], rule="uniform", runs=2, engine="python", delta=0.1, threshold="proved")
+        cg.simulate(
+            problem,
+            [0.8, 0.2],
+            rule="uniform",
+            runs=2,
+            engine="python",
+            delta=0.1,
+            threshold="proved",
+        )
     )
 
 
 def test_bounded_rewards_have_no_bound_that_holds_for_every_rule(tmp_path):
     problem = cg.Problem(cg.Arms(2), None, cg.Bounded(0.0, 1.0))
     report = cg.Campaign.cross(
-        "c", [cg.Instance("i", problem, (0.9, 0.1))], ["uniform"], runs=2, delta=0.1, threshold="proved"
+        "c",
+        [cg.Instance("i", problem, (0.9, 0.1))],
+        ["uniform"],
+        runs=2,
+        delta=0.1,
+        threshold="proved",
     ).run(tmp_path / "a.db", engine="python")
-    assert report[0]["bound"] is None and all(show(report, form) for form in ("text", "markdown", "csv", "json"))
+    assert report[0]["bound"] is None and all(
+        show(report, form) for form in ("text", "markdown", "csv", "json")
+    )
 
 
 def test_an_address_that_is_none_is_refused_at_once(tmp_path):
@@ -1291,15 +1583,21 @@ def test_an_address_that_is_none_is_refused_at_once(tmp_path):
 
 
 def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
-    four = cg.Instance("four", cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), (0.5, 0.3, 0.2, 0.1))
+    four = cg.Instance(
+        "four", cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), (0.5, 0.3, 0.2, 0.1)
+    )
     with pytest.raises(cg.InputError, match=r"record=True is for cg.regret"):
-        cg.Campaign.cross("c", [four], [cg.CombGame(record=True)], runs=1, delta=0.1, threshold="proved")
+        cg.Campaign.cross(
+            "c", [four], [cg.CombGame(record=True)], runs=1, delta=0.1, threshold="proved"
+        )
     tied = cg.Instance("tied", four.problem, (0.5, 0.5, 0.2, 0.1))
     with pytest.raises(cg.TieError, match=r"tied: means: the answers .* change the means.$"):
         cg.Campaign.cross("c", [tied], ["ofw"], runs=1, delta=0.1, threshold="proved")
     labels = [
         c.label
-        for c in cg.Campaign.cross("c", [four], ["gcb-pe"], threshold=["stylised", "proved"], runs=1, delta=0.1).configurations
+        for c in cg.Campaign.cross(
+            "c", [four], ["gcb-pe"], threshold=["stylised", "proved"], runs=1, delta=0.1
+        ).configurations
     ]
     assert labels == ["gcb-pe, stylised, stopped by stylised", "gcb-pe, proved"]
 
@@ -1309,13 +1607,20 @@ def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
     [
         (lambda: cg.Instance("i", None, (0.5,)), "Instance 'i': problem = None must be a Problem"),
         (lambda: cg.Instance("i", PROBLEM, (math.nan, *MEANS[1:])), "every value must be finite"),
-        (lambda: cg.Campaign.cross("c", [PROBLEM], ["ofw"], delta=0.1, threshold="proved"), "must be a list of instances"),
         (
-            lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], "ofw", delta=0.1, threshold="proved"),
+            lambda: cg.Campaign.cross("c", [PROBLEM], ["ofw"], delta=0.1, threshold="proved"),
+            "must be a list of instances",
+        ),
+        (
+            lambda: cg.Campaign.cross(
+                "c", [cg.Instance("i", PROBLEM, MEANS)], "ofw", delta=0.1, threshold="proved"
+            ),
             "rules = 'ofw' must be a list of rules",
         ),
         (
-            lambda: cg.Campaign.cross("c", [cg.Instance("i", PROBLEM, MEANS)], [], delta=0.1, threshold="proved"),
+            lambda: cg.Campaign.cross(
+                "c", [cg.Instance("i", PROBLEM, MEANS)], [], delta=0.1, threshold="proved"
+            ),
             "has nothing to run",
         ),
         (lambda: cg.regret(None, MEANS, rule="lloo"), "regret: problem = None must be a Problem"),

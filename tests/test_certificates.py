@@ -1,4 +1,5 @@
-"""Nearest alternatives never lie above the truth, whatever the precisions, the boxes, the counts and the ties.
+"""Nearest alternatives never lie above the truth, whatever the precisions, the boxes, the counts
+and the ties.
 
 The truth is `naive.true_nearest`: all sets, each distance to 50 digits or more. Seeds are fixed.
 """
@@ -45,9 +46,15 @@ LOOSE = ("almost all", "oracle", "programme")  # certified lower bounds
 
 
 def wild(rng, d, family):
-    """Estimates, counts and sigmas: precisions that differ by up to 1e32, ties to the last digit, counts up to 2^53, and none at all."""
+    """Estimates, counts and sigmas: precisions that differ by up to 1e32, ties to the last digit,
+    counts up to 2^53, and none at all.
+    """
     kind = int(rng.integers(8))
-    counts = np.floor(2.0 ** rng.uniform(0, 53, d)) if rng.random() < 0.5 else rng.integers(1, 200, d).astype(float)
+    counts = (
+        np.floor(2.0 ** rng.uniform(0, 53, d))
+        if rng.random() < 0.5
+        else rng.integers(1, 200, d).astype(float)
+    )
     sigma = np.ones(d)
     if family == "bernoulli":
         mean = rng.uniform(0, 1, d)
@@ -72,7 +79,11 @@ def box(rng, d, family, mean):
     if family == "gaussian":
         return np.full(d, -np.inf), np.full(d, np.inf)
     if family == "bernoulli":
-        low, high = np.sort(rng.uniform(0, 1, (2, d)), axis=0) if rng.random() < 0.4 else (np.zeros(d), np.ones(d))
+        low, high = (
+            np.sort(rng.uniform(0, 1, (2, d)), axis=0)
+            if rng.random() < 0.4
+            else (np.zeros(d), np.ones(d))
+        )
         return low, np.maximum(high, np.nextafter(low, 2))
     size = np.abs(mean).max() + 1e-300
     low = mean - 10.0 ** -rng.uniform(-1, 16, d) * size * rng.choice([1, -0.1], d, p=[0.8, 0.2])
@@ -88,47 +99,79 @@ def test_no_nearest_alternative_lies_above_the_truth(name, family):
     for _ in range(4 if name == "programme" else 12 if name in LOOSE else 40):
         mean, counts, sigma = wild(rng, d, family)
         low, high = box(rng, d, family, mean)
-        rewards = (cg.Bernoulli() if family == "bernoulli" else cg.Gaussian(sigma.tolist())).part(low, high)
+        rewards = (cg.Bernoulli() if family == "bernoulli" else cg.Gaussian(sigma.tolist())).part(
+            low, high
+        )
         part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
         part.argmax(np.array([rewards.project(mean[a], a) for a in range(d)]), best)
         value = part.nearest(rewards, mean, counts, best, rival, alternative)
         least, every = naive.true_nearest(
-            "bernoulli" if family == "bernoulli" else "gaussian", sets, mean, counts, arms_of(best), sigma, low, high
+            "bernoulli" if family == "bernoulli" else "gaussian",
+            sets,
+            mean,
+            counts,
+            arms_of(best),
+            sigma,
+            low,
+            high,
         )
         assert value <= float(least) * (1.0 + 1e-9) + 1e-30  # not a number fails too
         if name not in LOOSE and math.isfinite(least) and value >= float(least) * (1.0 - 1e-9):
-            assert float(every[arms_of(rival)]) <= float(least) * (1.0 + 1e-9) + 1e-30  # the rival is the one that it is against
+            assert (
+                float(every[arms_of(rival)]) <= float(least) * (1.0 + 1e-9) + 1e-30
+            )  # the rival is the one that it is against
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1e-5, 1e-7, 1e-9])
 @pytest.mark.parametrize("threshold", ["mixture", "gaussian", "gaussian-counts"])
 def test_the_evidence_for_a_path_is_that_of_the_listed_paths(sigma, threshold):
-    """0.1.0 sought the rival at capped weights and priced it at the true ones: 8,924 where the list says -1.4."""
+    """0.1.0 sought the rival at capped weights and priced it at the true ones: 8,924 where the list
+    says -1.4.
+    """
     net = cg.Paths([("s", "m"), ("s", "m"), ("m", "t"), ("m", "t")], "s", "t")
     rewards = cg.Gaussian((sigma, sigma, 1.0, 1.0))
-    paths, listed = cg.Problem(net, None, rewards), cg.Problem(cg.Listed(net.sets(), 4), None, rewards)
+    paths, listed = (
+        cg.Problem(net, None, rewards),
+        cg.Problem(cg.Listed(net.sets(), 4), None, rewards),
+    )
     rng = np.random.default_rng(0)
     for _ in range(10):
         means, counts = [0.5, 0.0, *rng.normal(0.0, 0.1, 2)], rng.integers(1, 500, 4)
-        a, b = (cg.evidence(problem, means, counts, delta=0.05, threshold=threshold) for problem in (paths, listed))
+        a, b = (
+            cg.evidence(problem, means, counts, delta=0.05, threshold=threshold)
+            for problem in (paths, listed)
+        )
         assert a.value == pytest.approx(b.value, rel=1e-9) and a.rival == b.rival
         assert a.value - a.threshold <= b.value - b.threshold + 1e-9
 
 
 def test_tied_paths_of_unequal_precision_err_no_more_than_delta():
-    """delta = 0.2, 100 runs: 35 errors or more have a chance of 4e-4 at 0.2. With 0.1.0 and sigma = 1e-7 every second run was wrong."""
+    """delta = 0.2, 100 runs: 35 errors or more have a chance of 4e-4 at 0.2. With 0.1.0 and sigma =
+    1e-7 every second run was wrong.
+    """
     net = cg.Paths([("s", "m"), ("s", "m"), ("m", "t"), ("m", "t")], "s", "t")
     problem = cg.Problem(net, None, cg.Gaussian((1e-7, 1e-7, 1.0, 1.0)))
     sim = cg.simulate(
-        problem, [0.5, 0.0, 1e-6, 0.0], rule="uniform", delta=0.2, threshold="mixture", runs=100, max_rounds=60, engine="python"
+        problem,
+        [0.5, 0.0, 1e-6, 0.0],
+        rule="uniform",
+        delta=0.2,
+        threshold="mixture",
+        runs=100,
+        max_rounds=60,
+        engine="python",
     )
     assert sim.error_rate < 0.35
 
 
 @pytest.mark.parametrize("family", ["gaussian", "boxed", "bernoulli"])
-@pytest.mark.parametrize("name", ["chain", "braid", "matchings 2 x 3", "two of three pairs", "listed", "subsets"])
+@pytest.mark.parametrize(
+    "name", ["chain", "braid", "matchings 2 x 3", "two of three pairs", "listed", "subsets"]
+)
 def test_no_judge_says_more_than_its_theorem(name, family):
-    """Theorem 1 by enumeration: for some scale, the least distance of all sets at the weights W, less the largest fees and ln 1/p."""
+    """Theorem 1 by enumeration: for some scale, the least distance of all sets at the weights W,
+    less the largest fees and ln 1/p.
+    """
     if name == "subsets" and family != "bernoulli":
         pytest.skip("exchanges have Theorem 2: below")
     structure, rng = STRUCTURES[name], np.random.default_rng(5)
@@ -139,22 +182,44 @@ def test_no_judge_says_more_than_its_theorem(name, family):
         if family == "bernoulli":
             mean = np.round(mean * counts) / np.maximum(counts, 1.0)
         rewards = cg.Bernoulli() if family == "bernoulli" else cg.Gaussian(sigma.tolist())
-        problem = cg.Problem(structure, None, rewards, bounds=None if family == "gaussian" else np.c_[low, high])
-        stopping, game, best = make_stopping("mixture", problem, [0.05]), problem.game(), np.zeros(d)
+        problem = cg.Problem(
+            structure, None, rewards, bounds=None if family == "gaussian" else np.c_[low, high]
+        )
+        stopping, game, best = (
+            make_stopping("mixture", problem, [0.05]),
+            problem.game(),
+            np.zeros(d),
+        )
         game.answers.argmax(np.array([game.rewards.project(mean[a], a) for a in range(d)]), best)
-        value, leader, found = judge(stopping, problem, mean, counts, sigma, best), arms_of(best), []
+        value, leader, found = (
+            judge(stopping, problem, mean, counts, sigma, best),
+            arms_of(best),
+            [],
+        )
         for c, e, _, _, chance in [(1, 1, 1, 1, 1.0)] if family == "bernoulli" else SCALES:
             n = [naive.ratio(x) for x in counts]
             if family == "bernoulli":
-                weight, fees = n, [naive.true_regret(k, naive.ratio(x) * k) for k, x in zip(n, mean, strict=True)]
+                weight, fees = (
+                    n,
+                    [
+                        naive.true_regret(k, naive.ratio(x) * k)
+                        for k, x in zip(n, mean, strict=True)
+                    ],
+                )
             else:
                 prior = [naive.Fraction(c if a in leader else e) for a in range(d)]
                 weight = [k * k / (k + more) for k, more in zip(n, prior, strict=True)]
                 fees = [math.log1p(k / more) / 2 for k, more in zip(n, prior, strict=True)]
             kind = "bernoulli" if family == "bernoulli" else "gaussian"
             least, _ = naive.true_nearest(kind, sets, mean, weight, leader, sigma, low, high)
-            inside, outside = ([fees[a] for a in range(d) if (a in leader) == side] for side in (True, False))
-            dearest = max(inside) + max(outside) if exchange.swaps else sum(sorted(fees)[-exchange.most :])
+            inside, outside = (
+                [fees[a] for a in range(d) if (a in leader) == side] for side in (True, False)
+            )
+            dearest = (
+                max(inside) + max(outside)
+                if exchange.swaps
+                else sum(sorted(fees)[-exchange.most :])
+            )
             found.append((float(least) - dearest + math.log(chance), float(least)))
         truth, size = max(found)
         assert value <= truth + 1e-9 * max(size, 1.0)
@@ -168,14 +233,19 @@ def test_no_pair_is_judged_above_its_mixture(family):
         mean, counts, sigma = wild(rng, 3, family)
         low, high = box(rng, 3, family, mean)
         problem = cg.Problem(
-            structure, None, cg.Gaussian(sigma.tolist()), bounds=None if family == "gaussian" else np.c_[low, high]
+            structure,
+            None,
+            cg.Gaussian(sigma.tolist()),
+            bounds=None if family == "gaussian" else np.c_[low, high],
         )
         stopping, best = make_stopping("mixture", problem, [0.05]), np.zeros(3)
         problem.game().answers.argmax(np.clip(mean, low, high), best)
         value, (i,) = judge(stopping, problem, mean, counts, sigma, best), arms_of(best)
         if value > stopping.threshold.level(1, 0):
             for j in set(range(3)) - {i}:
-                assert min(counts[i], counts[j]) > 0.0 and high[i] >= low[j]  # else nothing is certain
+                assert (
+                    min(counts[i], counts[j]) > 0.0 and high[i] >= low[j]
+                )  # else nothing is certain
                 ends = max(low[i], low[j]), min(high[i], high[j])
                 if ends[0] <= ends[1]:
                     arms = ((mean[a], counts[a], sigma[a]) for a in (i, j))
@@ -184,27 +254,47 @@ def test_no_pair_is_judged_above_its_mixture(family):
 
 
 def test_a_lead_is_what_the_estimates_say_and_not_what_adding_them_up_does():
-    """0.1 + 0.2 + 0.3 leads 0.6 by 2.8e-17 as these floats are, and by 1.1e-16 as they add up: the evidence was 16 times too high."""
+    """0.1 + 0.2 + 0.3 leads 0.6 by 2.8e-17 as these floats are, and by 1.1e-16 as they add up: the
+    evidence was 16 times too high.
+    """
     structure, free = cg.Listed([(0, 1, 2), (3,)], 4), np.full(4, math.inf)
-    mean, counts, (best, rival, alternative) = np.array([0.1, 0.2, 0.3, 0.6]), np.full(4, 2.0**53), np.zeros((3, 4))
+    mean, counts, (best, rival, alternative) = (
+        np.array([0.1, 0.2, 0.3, 0.6]),
+        np.full(4, 2.0**53),
+        np.zeros((3, 4)),
+    )
     structure.part().argmax(mean, best)
-    value = structure.part().nearest(cg.Gaussian(1e-8).part(-free, free), mean, counts, best, rival, alternative)
-    truth, _ = naive.true_nearest("gaussian", structure.sets(), mean, counts, (0, 1, 2), [1e-8] * 4, -free, free)
-    assert arms_of(best) == (0, 1, 2) and value == pytest.approx(float(truth), rel=1e-9) and truth > 0
+    value = structure.part().nearest(
+        cg.Gaussian(1e-8).part(-free, free), mean, counts, best, rival, alternative
+    )
+    truth, _ = naive.true_nearest(
+        "gaussian", structure.sets(), mean, counts, (0, 1, 2), [1e-8] * 4, -free, free
+    )
+    assert (
+        arms_of(best) == (0, 1, 2) and value == pytest.approx(float(truth), rel=1e-9) and truth > 0
+    )
 
 
 def test_rare_events_are_told_apart_at_huge_counts():
-    """Two shares near 1e-15: a mean below 1e-12 was taken for that, and the evidence was 9,000 instead of 1."""
+    """Two shares near 1e-15: a mean below 1e-12 was taken for that, and the evidence was 9,000
+    instead of 1.
+    """
     counts, mean = [9e15, 9e15], [9 / 9e15, 3 / 9e15]
     found = cg.evidence(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), mean, [9 * 10**15] * 2)
-    truth, _ = naive.true_nearest("bernoulli", [(0,), (1,)], mean, counts, (0,), [1.0] * 2, [0.0] * 2, [1.0] * 2)
+    truth, _ = naive.true_nearest(
+        "bernoulli", [(0,), (1,)], mean, counts, (0,), [1.0] * 2, [0.0] * 2, [1.0] * 2
+    )
     assert found.value == pytest.approx(float(truth), rel=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-25, 1.0, 1e25])
-@pytest.mark.parametrize("name", ["braid", "matchings", "two of three pairs", "almost all", "oracle"])
+@pytest.mark.parametrize(
+    "name", ["braid", "matchings", "two of three pairs", "almost all", "oracle"]
+)
 def test_the_unit_of_the_values_does_not_matter(name, scale):
-    """Multipliers and the prices of forced arms had a scale of their own: nothing was found below 1e-16."""
+    """Multipliers and the prices of forced arms had a scale of their own: nothing was found below
+    1e-16.
+    """
     structure, rng = STRUCTURES[name], np.random.default_rng(2)
     d, free = structure.d, np.full(structure.d, math.inf)
     mean, counts = rng.normal(size=d), rng.integers(1, 50, d).astype(float)
@@ -212,12 +302,23 @@ def test_the_unit_of_the_values_does_not_matter(name, scale):
     for unit in (1.0, scale):
         part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
         part.argmax(unit * mean, best)
-        values.append(part.nearest(cg.Gaussian(0.3 * unit).part(-free, free), unit * mean, counts, best, rival, alternative))
+        values.append(
+            part.nearest(
+                cg.Gaussian(0.3 * unit).part(-free, free),
+                unit * mean,
+                counts,
+                best,
+                rival,
+                alternative,
+            )
+        )
         assert structure.argmax(unit * mean) == structure.argmax(mean)
     assert values[1] == pytest.approx(values[0], rel=1e-6 if name == "oracle" else 1e-9)
 
 
-@pytest.mark.parametrize(("structure", "module"), [(cg.Matchings(5, 5), cycles), (cg.grid_network(8), detour_search)])
+@pytest.mark.parametrize(
+    ("structure", "module"), [(cg.Matchings(5, 5), cycles), (cg.grid_network(8), detour_search)]
+)
 def test_a_search_that_gives_up_says_what_is_certain(monkeypatch, structure, module):
     rng, d = np.random.default_rng(3), structure.d
     lower = 0
@@ -251,10 +352,22 @@ def test_both_engines_search_alike_over_wild_inputs():
     inputs = [wild(rng, d, "bernoulli") for _ in range(60)]
     means, counts = np.array([one[0] for one in inputs]), np.array([one[1] for one in inputs])
     for engine in (nearest_of_many, compiled_entry(nearest_of_many, False)):
-        parts, bests, out = (net.answer_part(), pairs.answer_part()), np.zeros((2, 60, d)), np.zeros((3, 60))
+        parts, bests, out = (
+            (net.answer_part(), pairs.answer_part()),
+            np.zeros((2, 60, d)),
+            np.zeros((3, 60)),
+        )
         for k in range(60):
             for which in range(2):
                 parts[which].argmax(means[k], bests[which, k])
-        engine(*parts, cg.Bernoulli().part(np.zeros(d), np.ones(d)), means, counts, bests, *np.zeros((2, d)), out)
+        engine(
+            *parts,
+            cg.Bernoulli().part(np.zeros(d), np.ones(d)),
+            means,
+            counts,
+            bests,
+            *np.zeros((2, d)),
+            out,
+        )
         found.append(out)
     assert np.array_equal(*found)

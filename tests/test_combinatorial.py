@@ -1,4 +1,6 @@
-"""Partitions, paths, trees, matchings, almost all sets, integer programmes, oracles: oracles, counts, coverings, alternatives."""
+"""Partitions, paths, trees, matchings, almost all sets, integer programmes, oracles: oracles,
+counts, coverings, alternatives.
+"""
 
 import itertools
 import math
@@ -44,13 +46,19 @@ def structures(draw, kind):
         made = try_to(lambda: cg.Partition(groups, [draw(st.integers(0, s)) for s in sizes]))
     elif kind == "paths":
         n = draw(st.integers(3, 6))
-        pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda e: e[0] < e[1])
+        pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(
+            lambda e: e[0] < e[1]
+        )
         edges = [(i, i + 1) for i in range(n - 1)] + draw(st.lists(pairs, min_size=1, max_size=8))
         made = cg.Paths(draw(st.permutations(edges)), 0, n - 1)
     elif kind == "trees":
         n = draw(st.integers(2, 5))
-        pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda e: e[0] != e[1])
-        made = cg.SpanningTrees([(i, i + 1) for i in range(n - 1)] + draw(st.lists(pairs, min_size=1, max_size=5)))
+        pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(
+            lambda e: e[0] != e[1]
+        )
+        made = cg.SpanningTrees(
+            [(i, i + 1) for i in range(n - 1)] + draw(st.lists(pairs, min_size=1, max_size=5))
+        )
     elif kind == "matchings":
         n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
         barred = draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), max_size=3))
@@ -77,7 +85,9 @@ def test_oracles_are_exact_with_ties_and_negative_scores(kind, data):
         score = numbers(data, structure.d, scores)
         got = structure.argmax(score)
         assert got in sets
-        assert score[list(got)].sum() == pytest.approx(max(score[list(s)].sum() for s in sets), abs=1e-9)
+        assert score[list(got)].sum() == pytest.approx(
+            max(score[list(s)].sum() for s in sets), abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,7 +98,9 @@ def test_counts_coverings_and_differences_against_enumeration(kind, data):
     sets = structure.sets()
     assert structure.size() == len(sets) == len(set(sets)) <= structure.size_bound()
     assert all(structure.contains(s) for s in sets)
-    every = itertools.chain.from_iterable(itertools.combinations(range(structure.d), n) for n in range(structure.d + 1))
+    every = itertools.chain.from_iterable(
+        itertools.combinations(range(structure.d), n) for n in range(structure.d + 1)
+    )
     if structure.d <= 7:
         assert {s for s in every if structure.contains(s)} == set(sets)
     assert structure.largest() == max(map(len, sets))
@@ -98,18 +110,28 @@ def test_counts_coverings_and_differences_against_enumeration(kind, data):
         assert structure.difference() == apart
     assert structure.deciding() == set().union(*(set(a) ^ set(b) for a in sets for b in sets))
     covering = structure.covering()
-    assert set().union(*map(set, covering)) == set().union(*map(set, sets)) == structure.observable()
-    minimal = kind != "matchings" or (structure.complete and structure.pairs == min(len(structure.rows), len(structure.columns)))
+    assert (
+        set().union(*map(set, covering)) == set().union(*map(set, sets)) == structure.observable()
+    )
+    minimal = kind != "matchings" or (
+        structure.complete and structure.pairs == min(len(structure.rows), len(structure.columns))
+    )
     if minimal and len(sets) <= 30:
         assert len(covering) == naive.smallest_cover(sets, structure.d)
-    check_structure(structure, trials=1 if kind == "almost" else 5)  # its nearest alternative is slow where it is interpreted
+    check_structure(
+        structure, trials=1 if kind == "almost" else 5
+    )  # its nearest alternative is slow where it is interpreted
 
 
 def rewards_of(family, d, data):
     if family == "bernoulli":
         return cg.Bernoulli().part(np.zeros(d), np.ones(d)), [1.0] * d, np.zeros(d), np.ones(d)
     sigma = data.draw(st.lists(st.floats(0.3, 2), min_size=d, max_size=d))
-    low, high = (np.full(d, -np.inf), np.full(d, np.inf)) if family == "gaussian" else (np.full(d, 0.01), np.full(d, 0.99))
+    low, high = (
+        (np.full(d, -np.inf), np.full(d, np.inf))
+        if family == "gaussian"
+        else (np.full(d, 0.01), np.full(d, 0.99))
+    )
     return cg.Gaussian(sigma).part(low, high), sigma, low, high
 
 
@@ -127,7 +149,9 @@ def all_distances(rewards, sets, mean, weight, best, d):
 @given(data=st.data())
 @settings(max_examples=150)
 def test_nearest_alternatives_are_exact(kind, family, data):
-    """Against the distance to every answer (`Rewards.distance` is tested against a convex solver), zero weights included."""
+    """Against the distance to every answer (`Rewards.distance` is tested against a convex solver),
+    zero weights included.
+    """
     structure = data.draw(structures(kind))
     d = structure.d
     mean = numbers(data, d, st.floats(0.05, 0.95))
@@ -138,8 +162,12 @@ def test_nearest_alternatives_are_exact(kind, family, data):
     part = structure.answer_part()
     value = part.nearest(rewards, mean, weight, vector(best, d), rival, alternative)
     expected = min(all_distances(rewards, structure.sets(), mean, weight, best, d).values())
-    if isinstance(part, BracketPart):  # without weight on some arm its lower end is 0; the rival is the nearest all the same
-        assert value <= expected + 1e-9 and part.upper == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    if isinstance(
+        part, BracketPart
+    ):  # without weight on some arm its lower end is 0; the rival is the nearest all the same
+        assert value <= expected + 1e-9 and part.upper == pytest.approx(
+            expected, rel=1e-6, abs=1e-8
+        )
         value = part.upper if not weight.all() else value
     assert value == pytest.approx(expected, rel=1e-6, abs=1e-8)
     assert structure.contains(arms_of(rival)) and arms_of(rival) != best
@@ -163,7 +191,10 @@ def test_nearest_alternatives_against_a_convex_solver(kind, family, data):
 
 def listed_oracle(sets, d, exact):
     return cg.Oracle(
-        lambda s: max(sets, key=lambda c: s[list(c)].sum()), d, contains=lambda c: tuple(sorted(c)) in sets, exact=exact
+        lambda s: max(sets, key=lambda c: s[list(c)].sum()),
+        d,
+        contains=lambda c: tuple(sorted(c)) in sets,
+        exact=exact,
     )
 
 
@@ -173,43 +204,73 @@ def listed_oracle(sets, d, exact):
 def test_an_oracle_gives_a_certified_bracket_and_closes_it_on_request(family, data):
     d = data.draw(st.integers(3, 5))
     sets = sorted(
-        tuple(sorted(s)) for s in data.draw(st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=3, max_size=9))
+        tuple(sorted(s))
+        for s in data.draw(
+            st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=3, max_size=9)
+        )
     )
     mean, weight = numbers(data, d, st.floats(0.05, 0.95)), numbers(data, d, st.floats(0.1, 20))
     rewards, *_ = rewards_of(family, d, data)
     for exact in (False, True):
         structure = listed_oracle(sets, d, exact)
-        best, rival, alternative, part = structure.argmax(mean), np.zeros(d), np.zeros(d), structure.answer_part()
+        best, rival, alternative, part = (
+            structure.argmax(mean),
+            np.zeros(d),
+            np.zeros(d),
+            structure.answer_part(),
+        )
         expected = min(all_distances(rewards, sets, mean, weight, best, d).values())
         value = part.nearest(rewards, mean, weight, vector(best, d), rival, alternative)
-        assert value == part.lower <= expected + 1e-9 <= part.upper + 2e-9  # stopping uses the lower end
+        assert (
+            value == part.lower <= expected + 1e-9 <= part.upper + 2e-9
+        )  # stopping uses the lower end
         if exact:
-            assert value == pytest.approx(expected, rel=1e-6, abs=1e-9) and part.upper == pytest.approx(
+            assert value == pytest.approx(
                 expected, rel=1e-6, abs=1e-9
-            )
+            ) and part.upper == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_swapping_min_and_max_is_not_exact_and_the_bracket_says_so():
     """The example of the design notes: two rivals at distance 1/2, but max-min is 0.444."""
     sets = [(0, 1, 2, 3), (1, 2, 3), (0, 4)]
-    rewards, mean, weight = cg.Gaussian(1.0).part(np.full(5, -np.inf), np.full(5, np.inf)), np.ones(5), np.ones(5)
+    rewards, mean, weight = (
+        cg.Gaussian(1.0).part(np.full(5, -np.inf), np.full(5, np.inf)),
+        np.ones(5),
+        np.ones(5),
+    )
     for exact, expected in ((False, 4 / 9), (True, 0.5)):
         part = listed_oracle(sets, 5, exact).answer_part()
-        value = part.nearest(rewards, mean, weight, vector((0, 1, 2, 3), 5), np.zeros(5), np.zeros(5))
+        value = part.nearest(
+            rewards, mean, weight, vector((0, 1, 2, 3), 5), np.zeros(5), np.zeros(5)
+        )
         assert value == pytest.approx(expected, rel=0.05) and part.upper == pytest.approx(0.5)
 
 
 def test_integer_programmes():
     budget = cg.IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], -np.inf, 4.0), d=4, exact=True)
-    sets = [s for n in range(1, 5) for s in itertools.combinations(range(4), n) if sum([3, 2, 2, 1][a] for a in s) <= 4]
-    assert sorted(budget.sets()) == sorted(sets) and all(budget.contains(s) for s in sets) and not budget.contains((0, 1))
+    sets = [
+        s
+        for n in range(1, 5)
+        for s in itertools.combinations(range(4), n)
+        if sum([3, 2, 2, 1][a] for a in s) <= 4
+    ]
+    assert (
+        sorted(budget.sets()) == sorted(sets)
+        and all(budget.contains(s) for s in sets)
+        and not budget.contains((0, 1))
+    )
     check_structure(budget, trials=20)
-    rewards, rng = cg.Gaussian(1.0).part(np.full(4, -np.inf), np.full(4, np.inf)), np.random.default_rng(0)
+    rewards, rng = (
+        cg.Gaussian(1.0).part(np.full(4, -np.inf), np.full(4, np.inf)),
+        np.random.default_rng(0),
+    )
     for _ in range(10):
         mean, weight = rng.uniform(0.1, 0.9, 4), rng.exponential(size=4) + 0.1
         best, part = budget.argmax(mean), budget.answer_part()
         value = part.nearest(rewards, mean, weight, vector(best, 4), np.zeros(4), np.zeros(4))
-        assert value == pytest.approx(min(all_distances(rewards, sets, mean, weight, best, 4).values()), rel=1e-6)
+        assert value == pytest.approx(
+            min(all_distances(rewards, sets, mean, weight, best, 4).values()), rel=1e-6
+        )
     with pytest.raises(cg.InputError, match="satisfies the constraints"):
         cg.IntegerProgram(([[1.0, 1.0]], 3.0, 5.0), d=2)
     with pytest.raises(cg.InputError, match="needs 2 finite columns"):
@@ -219,9 +280,16 @@ def test_integer_programmes():
     rng = np.random.default_rng(1)
     hard = rng.integers(1, 1000, (8, 60)).astype(float)
     with pytest.raises(cg.OracleError, match="the solver did not finish"):
-        cg.IntegerProgram((hard, hard.sum(axis=1) // 2, hard.sum(axis=1) // 2), d=60, time_limit=0.05)
+        cg.IntegerProgram(
+            (hard, hard.sum(axis=1) // 2, hard.sum(axis=1) // 2), d=60, time_limit=0.05
+        )
     sim = cg.simulate(
-        cg.Problem(budget, cg.Arms(4), cg.Gaussian(0.2)), [0.9, 0.6, 0.4, 0.2], rule="ofw", runs=3, delta=0.1, threshold="proved"
+        cg.Problem(budget, cg.Arms(4), cg.Gaussian(0.2)),
+        [0.9, 0.6, 0.4, 0.2],
+        rule="ofw",
+        runs=3,
+        delta=0.1,
+        threshold="proved",
     )
     assert sim.correct.all()
 
@@ -229,15 +297,27 @@ def test_integer_programmes():
 def test_the_papers_table_of_central_quantities():
     for d, k in ((10, 3), (20, 3), (9, 2)):
         uniform = cg.Subsets(d, k)
-        assert (uniform.d, uniform.size(), len(uniform.covering())) == (d, math.comb(d, k), math.ceil(d / k))
+        assert (uniform.d, uniform.size(), len(uniform.covering())) == (
+            d,
+            math.comb(d, k),
+            math.ceil(d / k),
+        )
         assert sum(0 in s for s in uniform.sets()) == math.comb(d - 1, k - 1)
     for n_s in (6, 8, 10):
         grid = cg.grid_network(n_s)
-        assert (grid.d, grid.size(), len(grid.covering())) == (n_s * (n_s // 2 + 1), math.comb(n_s, n_s // 2), n_s)
+        assert (grid.d, grid.size(), len(grid.covering())) == (
+            n_s * (n_s // 2 + 1),
+            math.comb(n_s, n_s // 2),
+            n_s,
+        )
         assert sum(0 in s for s in grid.sets()) == 1  # one path takes a*
     for n_n, n_l in ((2, 4), (2, 6), (3, 4)):
         line = cg.line_network(n_n, n_l)
-        assert (line.d, line.size(), len(line.covering())) == (2 * n_n + (n_l - 1) * n_n**2, n_n**n_l, n_n**2)
+        assert (line.d, line.size(), len(line.covering())) == (
+            2 * n_n + (n_l - 1) * n_n**2,
+            n_n**n_l,
+            n_n**2,
+        )
         assert sum(0 in s for s in line.sets()) == n_n ** (n_l - 2)
     for d in (7, 10):
         almost = cg.AlmostAllSets(d, 0)
@@ -259,9 +339,17 @@ def test_counts_are_exact_where_enumeration_is_out_of_reach():
 
 def test_random_sets_are_uniform_where_they_say_so():
     rng = np.random.default_rng(0)
-    for structure in (cg.grid_network(4), cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)]), cg.AlmostAllSets(4, [0, 1]),
-                      cg.Partition([[0, 1, 2], [3, 4]], [2, 1])):  # fmt: skip
-        part, out, tally = structure.part(), np.zeros(structure.d), dict.fromkeys(structure.sets(), 0)
+    for structure in (
+        cg.grid_network(4),
+        cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)]),
+        cg.AlmostAllSets(4, [0, 1]),
+        cg.Partition([[0, 1, 2], [3, 4]], [2, 1]),
+    ):
+        part, out, tally = (
+            structure.part(),
+            np.zeros(structure.d),
+            dict.fromkeys(structure.sets(), 0),
+        )
         for _ in range(6000):
             part.sample(rng, out)
             tally[arms_of(out)] += 1
@@ -273,7 +361,9 @@ def test_random_sets_are_uniform_where_they_say_so():
 def test_graphs_of_other_libraries_are_read_with_their_names():
     edges = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("a", "t")]
     plain = cg.Paths(edges, "s", "t")
-    assert plain.names == ("s->a", "s->b", "a->t", "b->t", "a->t #2") and plain.size() == 3  # parallel edges
+    assert (
+        plain.names == ("s->a", "s->b", "a->t", "b->t", "a->t #2") and plain.size() == 3
+    )  # parallel edges
     multi = networkx.MultiDiGraph()
     multi.add_edges_from(edges)
     assert cg.Paths(multi, "s", "t").size() == 3
@@ -286,24 +376,39 @@ def test_graphs_of_other_libraries_are_read_with_their_names():
     number = {x: rust.add_node(x) for x in "sabt"}
     rust.add_edges_from([(number[u], number[v], None) for u, v in edges])
     assert cg.Paths(rust, "s", "t").names == plain.names
-    matrix = scipy.sparse.csr_matrix(np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]))
+    matrix = scipy.sparse.csr_matrix(
+        np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]])
+    )
     assert cg.Paths(matrix, 0, 3).size() == 2
     both_ways = scipy.sparse.csr_matrix(np.ones((4, 4)) - np.eye(4))
-    assert cg.SpanningTrees(both_ways).size() == cg.SpanningTrees(networkx.complete_graph(4)).size() == 16
+    assert (
+        cg.SpanningTrees(both_ways).size()
+        == cg.SpanningTrees(networkx.complete_graph(4)).size()
+        == 16
+    )
     problem = cg.Problem(plain, None, cg.Gaussian(0.1))
     assert problem.label((1, 3)) == "s->b, b->t" and problem.arm("a->t") == 2
     assert cg.Matchings(["ann", "bob"], ["x", "y"]).names == ("ann-x", "ann-y", "bob-x", "bob-y")
 
 
 CASES = {
-    "cycle": (lambda: cg.Paths([(0, 1), (1, 2), (2, 1), (2, 3)], 0, 3), r"has a cycle among the nodes \[1, 2\]"),
+    "cycle": (
+        lambda: cg.Paths([(0, 1), (1, 2), (2, 1), (2, 3)], 0, 3),
+        r"has a cycle among the nodes \[1, 2\]",
+    ),
     "unreachable": (lambda: cg.Paths([(0, 1), (2, 3)], 0, 3), "cannot be reached"),
     "unknown source": (lambda: cg.Paths([(0, 1)], 7, 1), "source = 7 is not a node"),
     "source is sink": (lambda: cg.Paths([(0, 1)], 0, 0), "they must differ"),
     "no edges": (lambda: cg.Paths([], 0, 1), "there are no edges"),
     "not edges": (lambda: cg.Paths(3, 0, 1), "must be a list of"),
-    "undirected": (lambda: cg.Paths(networkx.Graph([("s", "t")]), "s", "t"), "the graph is undirected"),
-    "undirected, rustworkx": (lambda: cg.Paths(rustworkx.generators.path_graph(3), 0, 2), "the graph is undirected"),
+    "undirected": (
+        lambda: cg.Paths(networkx.Graph([("s", "t")]), "s", "t"),
+        "the graph is undirected",
+    ),
+    "undirected, rustworkx": (
+        lambda: cg.Paths(rustworkx.generators.path_graph(3), 0, 2),
+        "the graph is undirected",
+    ),
     "directed": (lambda: cg.SpanningTrees(networkx.DiGraph([("s", "t")])), "the graph is directed"),
     "weights as names": (lambda: cg.Paths([(0, 1, 1.5)], 0, 1), "with a text as name"),
     "texts as edges": (lambda: cg.Paths(["st", "ab"], "s", "t"), "must be a list of"),
@@ -333,20 +438,40 @@ CASES = {
     ),
     "disconnected": (lambda: cg.SpanningTrees([(0, 1), (2, 3)]), "not connected"),
     "loop": (lambda: cg.SpanningTrees([(0, 1), (1, 1)]), "joins a node to itself"),
-    "one path": (lambda: cg.Problem(cg.Paths([(0, 1), (1, 2)], 0, 2), None, cg.Gaussian(1)), "single answer"),
+    "one path": (
+        lambda: cg.Problem(cg.Paths([(0, 1), (1, 2)], 0, 2), None, cg.Gaussian(1)),
+        "single answer",
+    ),
     "groups overlap": (lambda: cg.Partition([[0, 1], [1, 2]], 1), "exactly once"),
-    "size of a group": (lambda: cg.Partition([[0, 1], [2]], [3, 1]), "the size 3 is more than the 2 arms"),
+    "size of a group": (
+        lambda: cg.Partition([[0, 1], [2]], [3, 1]),
+        "the size 3 is more than the 2 arms",
+    ),
     "sizes": (lambda: cg.Partition([[0, 1], [2]], [1]), "1 sizes for 2 groups"),
     "groups of numbers": (lambda: cg.Partition(3, 1), "must be a list of groups of arms"),
-    "forbidden without pairs": (lambda: cg.Matchings(2, 2, forbidden=[3]), r"must be a list of pairs \(row, column\)"),
+    "forbidden without pairs": (
+        lambda: cg.Matchings(2, 2, forbidden=[3]),
+        r"must be a list of pairs \(row, column\)",
+    ),
     "nothing": (lambda: cg.Partition([[0, 1]], 0), "all sizes are 0"),
-    "matching too large": (lambda: cg.Matchings(2, 3, size=3), "more than the 2 of the smaller side"),
-    "matching impossible": (lambda: cg.Matchings(2, 2, forbidden=[(0, 0), (1, 0)]), "no 2 pairs can be matched"),
-    "forbidden unknown": (lambda: cg.Matchings(2, 2, forbidden=[(5, 0)]), r"forbidden pair \(5, 0\)"),
+    "matching too large": (
+        lambda: cg.Matchings(2, 3, size=3),
+        "more than the 2 of the smaller side",
+    ),
+    "matching impossible": (
+        lambda: cg.Matchings(2, 2, forbidden=[(0, 0), (1, 0)]),
+        "no 2 pairs can be matched",
+    ),
+    "forbidden unknown": (
+        lambda: cg.Matchings(2, 2, forbidden=[(5, 0)]),
+        r"forbidden pair \(5, 0\)",
+    ),
     "needle": (lambda: cg.AlmostAllSets(3, 5), "needle = 5 must be an arm from 0 to 2"),
     "grid": (lambda: cg.grid_network(5), "n_s = 5 must be even"),
     "unobserved": (
-        lambda: cg.Problem(cg.Paths([("s", "t"), ("s", "t"), ("x", "t")], "s", "t"), cg.Arms(3), cg.Gaussian(1)),
+        lambda: cg.Problem(
+            cg.Paths([("s", "t"), ("s", "t"), ("x", "t")], "s", "t"), cg.Arms(3), cg.Gaussian(1)
+        ),
         r"no action observes the arms \[2\]",
     ),
     "elimination with several deltas": (
@@ -387,16 +512,25 @@ def test_graphs_with_holes_and_lower_triangles_are_read_whole():
 
 def test_integer_programmes_tell_close_scores_apart_and_never_overstate_the_distance():
     one = cg.IntegerProgram(([[1.0, 1.0, 1.0]], 1.0, 1.0), d=3)
-    assert one.argmax([1.0, 1.0 + 1e-7, 1.0 - 1e-7]) == (1,) and one.argmax([1e-3, 1e-3 * (1 + 1e-5), -5.0]) == (1,)
+    assert one.argmax([1.0, 1.0 + 1e-7, 1.0 - 1e-7]) == (1,) and one.argmax(
+        [1e-3, 1e-3 * (1 + 1e-5), -5.0]
+    ) == (1,)
     assert len(cg.IntegerProgram(([[1e-7] * 3], 0.0, 1e-7), d=3).argmax([1.0, 1.0, 1.0])) == 1
     two, rng = cg.IntegerProgram(([[1.0] * 6], 2.0, 2.0), d=6), np.random.default_rng(0)
-    rewards, sets = cg.Gaussian(0.1).part(np.full(6, -np.inf), np.full(6, np.inf)), list(itertools.combinations(range(6), 2))
+    rewards, sets = (
+        cg.Gaussian(0.1).part(np.full(6, -np.inf), np.full(6, np.inf)),
+        list(itertools.combinations(range(6), 2)),
+    )
     for offset in (0.0, 1e3, 1e5):
         for _ in range(3):
             mean, weight = offset + rng.uniform(0, 0.3, 6), rng.integers(5, 40, 6).astype(float)
             best = max(sets, key=lambda s: mean[list(s)].sum())
-            value = two.answer_part().nearest(rewards, mean, weight, vector(best, 6), np.zeros(6), np.zeros(6))
-            assert value <= min(all_distances(rewards, sets, mean, weight, best, 6).values()) * (1 + 1e-9)
+            value = two.answer_part().nearest(
+                rewards, mean, weight, vector(best, 6), np.zeros(6), np.zeros(6)
+            )
+            assert value <= min(all_distances(rewards, sets, mean, weight, best, 6).values()) * (
+                1 + 1e-9
+            )
 
 
 def test_a_very_uncertain_link_does_not_hide_the_others():
@@ -405,14 +539,20 @@ def test_a_very_uncertain_link_does_not_hide_the_others():
     for sigma, first in ((1.0, 1.0), (1e5, 0.0), (1e9, 1.0)):
         rewards = cg.Gaussian([sigma, 1, 1, 1, 1, 1]).part(np.full(d, -np.inf), np.full(d, np.inf))
         weight, best, rival = np.array([first, 1, 1, 1, 1, 40.0]), vector((0, 1, 3), d), np.zeros(d)
-        assert net.part().nearest(rewards, mean, weight, best, rival, np.zeros(d)) == pytest.approx(0.01, rel=1e-4)
+        assert net.part().nearest(rewards, mean, weight, best, rival, np.zeros(d)) == pytest.approx(
+            0.01, rel=1e-4
+        )
         assert net.contains(arms_of(rival))
 
 
 def test_forests_partition_as_many_edges_as_possible():
     complete = [(i, j) for i in range(6) for j in range(i)]
     tails, heads = [e[0] for e in complete], [e[1] for e in complete]
-    assert [sum(map(len, forests(6, tails, heads, k))) for k in (1, 2, 3)] == [5, 10, 15]  # K6 is three disjoint trees
+    assert [sum(map(len, forests(6, tails, heads, k))) for k in (1, 2, 3)] == [
+        5,
+        10,
+        15,
+    ]  # K6 is three disjoint trees
     found = forests(6, tails, heads, 3)
     assert all(networkx.is_tree(networkx.Graph([complete[a] for a in some])) for some in found)
 
@@ -438,7 +578,10 @@ INSTANCES = {
 def test_both_engines_agree_on_every_compilable_structure(name):
     problem = cg.Problem(*INSTANCES[name])
     means, rule = np.random.default_rng(2).uniform(0.1, 0.9, problem.d), cg.CombGame(cg.LLOO())
-    runs = [Run(problem, rule.setup(problem), NEVER, means, 1, 0, 0, engine) for engine in ("python", "compiled")]
+    runs = [
+        Run(problem, rule.setup(problem), NEVER, means, 1, 0, 0, engine)
+        for engine in ("python", "compiled")
+    ]
     for run in runs:
         run.advance(250)
     assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].rule, runs[1].rule)
@@ -471,7 +614,9 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     means = np.array([0.3, 0.27, 0.26, 0.2, 0.1])
     runs = [
-        make_bench(problem, means, "ofw", 0.1, "stylised", 0, 100_000, engine, eliminate=True).run(0)
+        make_bench(problem, means, "ofw", 0.1, "stylised", 0, 100_000, engine, eliminate=True).run(
+            0
+        )
         for engine in ("python", "compiled")
     ]
     for run in runs:
@@ -479,8 +624,12 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
         assert run.game.answers.alive.sum() == 1 and arms_of(run.winners[0]) == (0,)
     assert same(tuple(runs[0].seen), tuple(runs[1].seen)) and same(runs[0].stops, runs[1].stops)
     plain = cg.simulate(problem, means, rule="uniform", runs=300, delta=0.1, threshold="proved")
-    saving = cg.simulate(problem, means, rule="uniform", runs=300, eliminate=True, delta=0.1, threshold="proved")
-    assert np.all(saving.rounds <= plain.rounds) and saving.rounds.mean() < plain.rounds.mean()  # the same plays, stopped earlier
+    saving = cg.simulate(
+        problem, means, rule="uniform", runs=300, eliminate=True, delta=0.1, threshold="proved"
+    )
+    assert (
+        np.all(saving.rounds <= plain.rounds) and saving.rounds.mean() < plain.rounds.mean()
+    )  # the same plays, stopped earlier
     assert saving.error_rate <= 0.1
 
 
@@ -493,21 +642,34 @@ def test_best_action_identification_finds_the_best_action():
     ):
         rng = np.random.default_rng(seed)
         sim = cg.simulate(
-            problem, rng.uniform(0, 1, problem.d), rule="ofw", delta=0.1, threshold="stylised", runs=30, max_rounds=300_000
+            problem,
+            rng.uniform(0, 1, problem.d),
+            rule="ofw",
+            delta=0.1,
+            threshold="stylised",
+            runs=30,
+            max_rounds=300_000,
         )
         assert sim.error_rate <= 0.1 and sim.capped.mean() <= 0.1
 
 
 @pytest.mark.parametrize(
-    "structure", [cg.Paths([(0, 1), (0, 1), (0, 1), (0, 2), (2, 1)], 0, 1), cg.Matchings(2, 3)], ids=["paths", "matchings"]
+    "structure",
+    [cg.Paths([(0, 1), (0, 1), (0, 1), (0, 2), (2, 1)], 0, 1), cg.Matchings(2, 3)],
+    ids=["paths", "matchings"],
 )
 def test_nearest_never_overstates_however_unlike_the_sigmas(structure):
-    """Standard deviations from 1e-8 to 1e8, weights that may be 0: never above the nearest of all sets, and no 0 without a reason."""
+    """Standard deviations from 1e-8 to 1e8, weights that may be 0: never above the nearest of all
+    sets, and no 0 without a reason.
+    """
     rng, d = np.random.default_rng(0), structure.d
     for _ in range(150):
         sigma, mean = 10.0 ** rng.integers(-8, 9, d), rng.normal(size=d)
         weight = rng.integers(0 if rng.random() < 0.2 else 1, 50, d).astype(float)
-        answers, rewards = structure.answer_part(), cg.Gaussian(sigma.tolist()).part(np.full(d, -np.inf), np.full(d, np.inf))
+        answers, rewards = (
+            structure.answer_part(),
+            cg.Gaussian(sigma.tolist()).part(np.full(d, -np.inf), np.full(d, np.inf)),
+        )
         listed = cg.Listed(structure.sets(), d).part()
         best, rival, other, alternative = (np.zeros(d) for _ in range(4))
         answers.argmax(mean, best)

@@ -1,4 +1,6 @@
-"""The characteristic time against a generic convex solver, structure by structure, and its certified gap."""
+"""The characteristic time against a generic convex solver, structure by structure, and its
+certified gap.
+"""
 
 import numpy as np
 import pytest
@@ -41,28 +43,55 @@ def by_solver(problem, means):
     sigma = np.broadcast_to(getattr(problem.rewards, "sigma", 1.0), problem.d)
     actions, answers = sets_of(problem.actions), sets_of(problem.answers)
     return naive.characteristic_time(
-        type(problem.rewards).__name__.lower(), actions, answers, means, sigma, problem.low, problem.high
+        type(problem.rewards).__name__.lower(),
+        actions,
+        answers,
+        means,
+        sigma,
+        problem.low,
+        problem.high,
     )
 
 
 def check(problem, means):
-    """The solver's time is at least the true one, so the certified lower end lies below it; and ours is attained by our allocation."""
+    """The solver's time is at least the true one, so the certified lower end lies below it; and
+    ours is attained by our allocation.
+    """
     found = cg.complexity(problem, means)
     solver = by_solver(problem, means)
     assert found.gap <= 1e-4
-    assert found.time / (1 + found.gap) <= solver * (1 + 1e-9) and found.time == pytest.approx(solver, rel=1e-3)
-    assert cg.evidence(problem, means, weights=found.allocation).value == pytest.approx(1 / found.time, rel=1e-6)
+    assert found.time / (1 + found.gap) <= solver * (1 + 1e-9) and found.time == pytest.approx(
+        solver, rel=1e-3
+    )
+    assert cg.evidence(problem, means, weights=found.allocation).value == pytest.approx(
+        1 / found.time, rel=1e-6
+    )
     sigma = np.broadcast_to(getattr(problem.rewards, "sigma", 1.0), problem.d)
     answers = sets_of(problem.answers)
     best = naive.best_set(answers, means)
     seen = np.maximum(found.allocation, 1e-9)
-    value, _ = naive.nearest(type(problem.rewards).__name__.lower(), answers, means, seen, best, sigma, problem.low, problem.high)
+    value, _ = naive.nearest(
+        type(problem.rewards).__name__.lower(),
+        answers,
+        means,
+        seen,
+        best,
+        sigma,
+        problem.low,
+        problem.high,
+    )
     assert value == pytest.approx(1 / found.time, rel=1e-4)
     played = np.zeros(problem.d)
     for chosen, weight in found.support:
-        assert problem.actions.contains(chosen) if not isinstance(problem.actions, cg.Oracle) else len(chosen) == 2
+        assert (
+            problem.actions.contains(chosen)
+            if not isinstance(problem.actions, cg.Oracle)
+            else len(chosen) == 2
+        )
         played[list(chosen)] += weight
-    assert played == pytest.approx(found.allocation, abs=1e-9) and sum(w for _, w in found.support) == pytest.approx(1.0)
+    assert played == pytest.approx(found.allocation, abs=1e-9) and sum(
+        w for _, w in found.support
+    ) == pytest.approx(1.0)
 
 
 REWARDS = {
@@ -93,7 +122,9 @@ def test_boxes_that_bind_are_used(bounds):
         check(cg.Problem(cg.Subsets(4, 2), cg.Subsets(4, 2), rewards, bounds=bounds), MEANS[:4])
 
 
-@pytest.mark.parametrize("answers", [budget(exact=False), cg.Oracle(two_best, 5)], ids=["integer programme", "oracle"])
+@pytest.mark.parametrize(
+    "answers", [budget(exact=False), cg.Oracle(two_best, 5)], ids=["integer programme", "oracle"]
+)
 def test_where_the_nearest_alternative_is_a_bound_the_gap_says_so(answers):
     problem = cg.Problem(answers, None, cg.Gaussian(0.2))
     means = MEANS[: answers.d]
@@ -104,13 +135,22 @@ def test_where_the_nearest_alternative_is_a_bound_the_gap_says_so(answers):
 def test_the_gap_is_honest_at_every_tolerance():
     problem = cg.Problem(cg.Subsets(8, 3), None, cg.Bernoulli())
     means = [0.7, 0.62, 0.6, 0.55, 0.5, 0.35, 0.3, 0.2]
-    times = {tolerance: cg.complexity(problem, means, tolerance=tolerance) for tolerance in (0.3, 0.1, 1e-2, 1e-4, 1e-6)}
+    times = {
+        tolerance: cg.complexity(problem, means, tolerance=tolerance)
+        for tolerance in (0.3, 0.1, 1e-2, 1e-4, 1e-6)
+    }
     sharp = times[1e-6].time
     for tolerance, found in times.items():
         assert found.gap <= tolerance
-        assert found.time / (1 + found.gap) <= sharp * (1 + 1e-6) and sharp / (1 + 1e-6) <= found.time
+        assert (
+            found.time / (1 + found.gap) <= sharp * (1 + 1e-6) and sharp / (1 + 1e-6) <= found.time
+        )
     cut = cg.complexity(problem, means, steps=5)
-    assert cut.gap > 1e-4 and cut.time / (1 + cut.gap) <= sharp * (1 + 1e-6) and sharp <= cut.time * (1 + 1e-6)
+    assert (
+        cut.gap > 1e-4
+        and cut.time / (1 + cut.gap) <= sharp * (1 + 1e-6)
+        and sharp <= cut.time * (1 + 1e-6)
+    )
 
 
 @pytest.mark.parametrize("d", instances.DIMENSIONS)
@@ -118,12 +158,20 @@ def test_the_paper_s_uniform_matroids(d):
     three, two = instances.matroid(d, 3), instances.matroid(d, 2)
     assert cg.complexity(three.problem, three.means).time == pytest.approx(400.0, rel=1e-4)
     if d in (5, 50):
-        assert cg.complexity(two.problem, two.means).time == pytest.approx({5: 52.87, 50: 59.20}[d], rel=2e-4)
+        assert cg.complexity(two.problem, two.means).time == pytest.approx(
+            {5: 52.87, 50: 59.20}[d], rel=2e-4
+        )
 
 
 def test_many_arms_do_not_stop_it_before_its_time():
-    """The first alternatives only discover one arm after another: a hundred steps without progress are no sign of the end."""
-    found = cg.complexity(cg.Problem(cg.Subsets(110, 3), None, cg.Gaussian(0.1)), np.linspace(1.0, 0.0, 110), tolerance=0.05)
+    """The first alternatives only discover one arm after another: a hundred steps without progress
+    are no sign of the end.
+    """
+    found = cg.complexity(
+        cg.Problem(cg.Subsets(110, 3), None, cg.Gaussian(0.1)),
+        np.linspace(1.0, 0.0, 110),
+        tolerance=0.05,
+    )
     assert found.gap <= 0.05
 
 
@@ -134,7 +182,9 @@ def test_an_answer_that_the_bounds_decide_takes_no_time():
 
 
 def test_a_tie_names_the_answers_also_where_rounding_hides_it():
-    problem = cg.Problem(cg.Listed([[0, 1], [2], [3]], 4), None, cg.Gaussian(1.0), names=list("abcd"))
+    problem = cg.Problem(
+        cg.Listed([[0, 1], [2], [3]], 4), None, cg.Gaussian(1.0), names=list("abcd")
+    )
     with pytest.raises(cg.TieError, match=r"\((a, b|c)\) and \((a, b|c)\) are equally good"):
         cg.complexity(problem, [0.1, 0.2, 0.3, 0.0])
 
@@ -171,6 +221,6 @@ def test_a_solver_that_gives_up_is_replaced_or_the_gap_says_so(monkeypatch):
     monkeypatch.setattr(scipy.optimize, "linprog", moody)
     found = cg.complexity(problem, means)
     assert set(calls) == {"highs", "highs-ds", "highs-ipm"} and found.gap > 1e-4
-    assert found.time / (1.0 + found.gap) <= whole.time * (1.0 + 1e-9) and whole.time / (1.0 + whole.gap) <= found.time * (
-        1.0 + 1e-9
-    )
+    assert found.time / (1.0 + found.gap) <= whole.time * (1.0 + 1e-9) and whole.time / (
+        1.0 + whole.gap
+    ) <= found.time * (1.0 + 1e-9)

@@ -1,4 +1,6 @@
-"""What people do to data: interrupts, files that are deleted or copied, edits, passwords in URLs. Nothing is lost unnoticed."""
+"""What people do to data: interrupts, files that are deleted or copied, edits, passwords in URLs.
+Nothing is lost unnoticed.
+"""
 
 import io
 import json
@@ -94,15 +96,22 @@ print(todo.id)
 @pytest.mark.own_numbers  # another process asks
 def test_three_hundred_interrupts_leave_no_lock_behind_and_lose_nothing(tmp_path):
     path, rng, number = tmp_path / "lab.db", random.Random(1), 300
-    command, root = [sys.executable, "-c", WORKER, str(path), str(number)], Path(__file__).parent.parent
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=root) as worker:
+    command, root = (
+        [sys.executable, "-c", WORKER, str(path), str(number)],
+        Path(__file__).parent.parent,
+    )
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=root
+    ) as worker:
         try:
             for k in range(number):
                 assert worker.stdout.read(1) == b"!", worker.stderr.read().decode()[-2000:]
                 time.sleep(rng.uniform(0.0, 0.01))
                 worker.send_signal(signal.SIGTERM if k % 3 == 0 else signal.SIGINT)
             locked, heard = json.loads(worker.stdout.readline())
-            with cg.Study.open(f"sqlite:///{path}", timeout=0.2, client="you") as other:  # another process writes at once
+            with cg.Study.open(
+                f"sqlite:///{path}", timeout=0.2, client="you"
+            ) as other:  # another process writes at once
                 heard += rounds(other, 3)
                 last, _ = worker.communicate(timeout=60)  # and so does this one
                 assert locked == 0 and len(heard) > 3 and {*heard, int(last)} <= set(told(other))
@@ -152,7 +161,10 @@ def test_what_is_no_handler_of_pythons_is_left_alone(handlers):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with deferred():
-        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        assert (
+            signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        )
     seen = []
 
     def elsewhere():
@@ -230,7 +242,10 @@ def test_a_file_that_is_gone_acknowledges_nothing(lab, how):
     GONE[how](path)
     for _ in range(3):  # and not only once
         for act in (lambda: study.tell(todo, {}), study.ask, lambda: study.status):
-            with pytest.raises(cg.StoreError, match=r"lab\.db is no longer the file .* nothing was stored; put it back, or open"):
+            with pytest.raises(
+                cg.StoreError,
+                match=r"lab\.db is no longer the file .* nothing was stored; put it back, or open",
+            ):
                 act()
 
 
@@ -241,12 +256,24 @@ def test_what_stands_beside_a_file_is_missed(lab, tails):
     todo = study.ask()
     for tail in tails:
         path.with_name(path.name + tail).unlink()
-    with pytest.raises(cg.StoreError, match=rf"lab\.db{tails[0]} was deleted .* nothing was stored.*Try again"):
+    with pytest.raises(
+        cg.StoreError, match=rf"lab\.db{tails[0]} was deleted .* nothing was stored.*Try again"
+    ):
         study.tell(todo, {0: 0.5})
     study.tell(todo, dict.fromkeys(todo.arms, 0.5))
-    code = "import sys, combgame as cg; print([e.round for e in cg.Study.open(sys.argv[1]).events() if e.kind == 'told'])"
-    seen = subprocess.run([sys.executable, "-c", code, f"sqlite:///{path}"], capture_output=True, text=True, check=True).stdout
-    assert json.loads(seen) == list(range(1, 10))  # nothing that was acknowledged is missing, and others see it
+    code = (
+        "import sys, combgame as cg; print([e.round for e in "
+        "cg.Study.open(sys.argv[1]).events() if e.kind == 'told'])"
+    )
+    seen = subprocess.run(
+        [sys.executable, "-c", code, f"sqlite:///{path}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert json.loads(seen) == list(
+        range(1, 10)
+    )  # nothing that was acknowledged is missing, and others see it
 
 
 @posix
@@ -264,16 +291,22 @@ def test_a_copy_that_is_written_over_the_file_is_noticed(lab):
     study, path = lab
     todo = study.ask()
     copied_over(path)
-    with pytest.raises(cg.StoreError, match=r"event 18 is not what was stored, because the file was changed or put back"):
+    with pytest.raises(
+        cg.StoreError,
+        match=r"event 18 is not what was stored, because the file was changed or put back",
+    ):
         study.tell(todo, dict.fromkeys(todo.arms, 0.5))
 
 
 @posix
 @pytest.mark.own_numbers  # it undoes what is patched
 @pytest.mark.parametrize(
-    ("look", "said", "stored"), [(2, "nothing was stored", 0), (3, "what was given just now counts as not stored", 1)]
+    ("look", "said", "stored"),
+    [(2, "nothing was stored", 0), (3, "what was given just now counts as not stored", 1)],
 )
-def test_a_file_that_vanishes_while_it_is_written_acknowledges_nothing(lab, monkeypatch, look, said, stored):
+def test_a_file_that_vanishes_while_it_is_written_acknowledges_nothing(
+    lab, monkeypatch, look, said, stored
+):
     """Before the commit (the second look), and after it (the third)."""
     study, path = lab
     usual, looks, todo = SameFile.changed, [], study.ask()
@@ -319,7 +352,9 @@ def test_another_folder_does_not_matter(tmp_path, monkeypatch):
 
 @posix
 def test_a_worker_does_not_go_on_with_another_study_in_a_new_file(tmp_path):
-    """It had lost its connection, as after any error: the new study has the same name and number, another problem and another delta."""
+    """It had lost its connection, as after any error: the new study has the same name and number,
+    another problem and another delta.
+    """
     url = f"sqlite:///{tmp_path}/lab.db"
     with cg.Study(HARD, delta=0.5, storage=url, client="me") as worker:
         rounds(worker, 1)
@@ -330,7 +365,9 @@ def test_a_worker_does_not_go_on_with_another_study_in_a_new_file(tmp_path):
             study.ask(3)
             for _ in range(3):
                 for act in (lambda: worker.tell(2, {0: 50.0}), worker.ask, lambda: worker.decision):
-                    with pytest.raises(cg.StudyError, match=r"is not the one that was opened: .* open it again"):
+                    with pytest.raises(
+                        cg.StudyError, match=r"is not the one that was opened: .* open it again"
+                    ):
                         act()
             assert len(study.events()) == 4 and study.replay().same
 
@@ -398,7 +435,10 @@ def test_somebody_elses_file_of_that_name_is_not_overwritten_in_the_last_moment(
 def test_whoever_closes_a_file_puts_what_was_told_into_it(tmp_path):
     """Also while another has it open: so a plain copy of it has all but what was told since."""
     path = tmp_path / "lab.db"
-    with cg.Study(HARD, storage=f"sqlite:///{path}", client="me") as study, cg.Study.open(f"sqlite:///{path}") as other:
+    with (
+        cg.Study(HARD, storage=f"sqlite:///{path}", client="me") as study,
+        cg.Study.open(f"sqlite:///{path}") as other,
+    ):
         other.status
         rounds(study, 3)
         study.close()
@@ -412,15 +452,29 @@ def test_whoever_closes_a_file_puts_what_was_told_into_it(tmp_path):
 
 SECRET = "hunter2"
 URLS = [
-    f"postgres://u:{SECRET}@h/db", f"postgres://u@h/db?password={SECRET}", f"postgresql://u:{SECRET}@h:port/db",
-    f"postgresql+psycopg://u:x@{SECRET}@127.0.0.1:1/db", f"postgresql+psycopg://u:x@{SECRET}:{SECRET}@127.0.0.1:1/db",
-    f"postgresql+psycopg://u:x@{SECRET}/{SECRET}@127.0.0.1:1/db", f"postgresql+psycopg://u@127.0.0.1:1/db?password={SECRET}",
-    f"postgresql+psycopg://u:{SECRET}@127.0.0.1:1/db", f"postgresql+psycopg://u:{SECRET}@127.0.0.1:1/db?sslmode={SECRET}",
-    f"postgresql+psycopg://u@127.0.0.1:1/db?sslpassword={SECRET}&sslmode={SECRET}", f"postgresql+nodriver://u:{SECRET}@h/db",
-    f"postgresql+psycopg//u:{SECRET}@h/db", f"postgresql:u:{SECRET}@h", f"u:{SECRET}@h/db", f"://u:{SECRET}@h", f"mysql://u:{SECRET}@h/db",
-    f"sqlite://u:{SECRET}@h/lab.db", f"sqlite:///lab.db?timeout={SECRET}", f"sqlite:////nowhere/lab.db?password={SECRET}",
-    f"sqlite+x:///lab.db?key={SECRET}", f"sqlite+pysqlcipher://:{SECRET}@/lab.db", f"postgres://u:{SECRET}@h/db".encode(),
-]  # fmt: skip
+    f"postgres://u:{SECRET}@h/db",
+    f"postgres://u@h/db?password={SECRET}",
+    f"postgresql://u:{SECRET}@h:port/db",
+    f"postgresql+psycopg://u:x@{SECRET}@127.0.0.1:1/db",
+    f"postgresql+psycopg://u:x@{SECRET}:{SECRET}@127.0.0.1:1/db",
+    f"postgresql+psycopg://u:x@{SECRET}/{SECRET}@127.0.0.1:1/db",
+    f"postgresql+psycopg://u@127.0.0.1:1/db?password={SECRET}",
+    f"postgresql+psycopg://u:{SECRET}@127.0.0.1:1/db",
+    f"postgresql+psycopg://u:{SECRET}@127.0.0.1:1/db?sslmode={SECRET}",
+    f"postgresql+psycopg://u@127.0.0.1:1/db?sslpassword={SECRET}&sslmode={SECRET}",
+    f"postgresql+nodriver://u:{SECRET}@h/db",
+    f"postgresql+psycopg//u:{SECRET}@h/db",
+    f"postgresql:u:{SECRET}@h",
+    f"u:{SECRET}@h/db",
+    f"://u:{SECRET}@h",
+    f"mysql://u:{SECRET}@h/db",
+    f"sqlite://u:{SECRET}@h/lab.db",
+    f"sqlite:///lab.db?timeout={SECRET}",
+    f"sqlite:////nowhere/lab.db?password={SECRET}",
+    f"sqlite+x:///lab.db?key={SECRET}",
+    f"sqlite+pysqlcipher://:{SECRET}@/lab.db",
+    f"postgres://u:{SECRET}@h/db".encode(),
+]
 
 
 @pytest.mark.parametrize("url", URLS)
@@ -439,13 +493,20 @@ def test_no_error_shows_a_password(url, tmp_path, monkeypatch):
 
 
 def test_what_is_refused_is_still_named_where_that_is_safe():
-    for url, said in (("lab.db", "storage = 'lab.db' must"), ("postgres://u@h/db", "which begins with postgres://, must")):
+    for url, said in (
+        ("lab.db", "storage = 'lab.db' must"),
+        ("postgres://u@h/db", "which begins with postgres://, must"),
+    ):
         with pytest.raises(cg.InputError, match=said):
             open_storage(url, "study", 1.0)
-    assert cli.app.pretty_exceptions_show_locals is False  # an error that nobody thought of would show the URL otherwise
+    assert (
+        cli.app.pretty_exceptions_show_locals is False
+    )  # an error that nobody thought of would show the URL otherwise
 
 
-@pytest.mark.parametrize("address", [f"tcp://u:{SECRET}@h:8786", f"u:{SECRET}@h", f"tcp://h:8786?password={SECRET}"])
+@pytest.mark.parametrize(
+    "address", [f"tcp://u:{SECRET}@h:8786", f"u:{SECRET}@h", f"tcp://h:8786?password={SECRET}"]
+)
 def test_no_address_of_a_cluster_shows_a_password(address, tmp_path):
     with pytest.raises(cg.InputError, match="must be a scheduler's address") as caught:
         campaign((0.5, 0.3, 0.2, 0.1)).run(tmp_path / "a.db", cluster=address)
@@ -457,7 +518,14 @@ def test_no_address_of_a_cluster_shows_a_password(address, tmp_path):
 
 def campaign(means, runs=3, rules=("uniform", "ofw"), **more):
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    return cg.Campaign.cross("tiny", [cg.Instance("four", problem, means)], list(rules), threshold="stylised", runs=runs, **more)
+    return cg.Campaign.cross(
+        "tiny",
+        [cg.Instance("four", problem, means)],
+        list(rules),
+        threshold="stylised",
+        runs=runs,
+        **more,
+    )
 
 
 def test_a_campaign_whose_means_were_edited_tells_its_rows_apart(tmp_path, capsys):
@@ -466,18 +534,36 @@ def test_a_campaign_whose_means_were_edited_tells_its_rows_apart(tmp_path, capsy
     assert said == []
     edited = campaign((0.1, 0.3, 0.2, 0.5))
     lines = edited.run(path, engine="python", say=said.append)
-    assert [line["rule"] for line in lines] == ["uniform", "ofw"]  # its own only, and nothing to tell apart
-    assert len(said) == 2 and "uniform on four stands there 2 times" in said[0] and "between runs: means (" in said[0]
+    assert [line["rule"] for line in lines] == [
+        "uniform",
+        "ofw",
+    ]  # its own only, and nothing to tell apart
+    assert (
+        len(said) == 2
+        and "uniform on four stands there 2 times" in said[0]
+        and "between runs: means (" in said[0]
+    )
 
     def shown(*words):
         cli.app(["campaign", *words, str(path)], standalone_mode=False)
         return capsys.readouterr().out
 
-    marks = {c.key[:6] for c in edited.configurations} | {c.key[:6] for c in campaign((0.5, 0.3, 0.2, 0.1)).configurations}
-    for words in (["report"], ["report", "-f", "markdown"], ["report", "-f", "csv"], ["status"], ["export"]):
+    marks = {c.key[:6] for c in edited.configurations} | {
+        c.key[:6] for c in campaign((0.5, 0.3, 0.2, 0.1)).configurations
+    }
+    for words in (
+        ["report"],
+        ["report", "-f", "markdown"],
+        ["report", "-f", "csv"],
+        ["status"],
+        ["export"],
+    ):
         assert all(f"[{mark}]" in shown(*words) for mark in marks)
     for words in (["report"], ["report", "-f", "markdown"], ["status"]):
-        assert "ofw on four stands there 2 times, because the campaign was changed between runs: means" in shown(*words)
+        assert (
+            "ofw on four stands there 2 times, because the campaign was changed between runs: means"
+            in shown(*words)
+        )
     labels = [line["rule"] for line in json.loads(shown("report", "--json"))]
     assert len(labels) == len(set(labels)) == 4
 
@@ -494,13 +580,21 @@ def test_what_a_report_shows_is_not_marked(tmp_path, capsys):
 
 @posix
 def test_opening_a_campaign_twice_keeps_the_locks_of_the_first(tmp_path):
-    """POSIX drops a process's locks on a file when the process closes it, through whichever handle."""
+    """POSIX drops a process's locks on a file when the process closes it, through whichever
+    handle.
+    """
     path = tmp_path / "a.db"
     campaign((0.5, 0.3, 0.2, 0.1)).run(path, engine="python")
-    code = "import sys, sqlite3; sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute('BEGIN IMMEDIATE')"
+    code = (
+        "import sys, sqlite3; sqlite3.connect(sys.argv[1], timeout=0, "
+        "isolation_level=None).execute('BEGIN IMMEDIATE')"
+    )
 
     def others_can_write():
-        return subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True).returncode == 0
+        return (
+            subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True).returncode
+            == 0
+        )
 
     with open_store(path)[0] as first:
         first.db.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,6 @@
-"""One source, two engines: the same run, bit for bit. And what is compiled is kept on disk, and only as long as it is right."""
+"""One source, two engines: the same run, bit for bit. And what is compiled is kept on disk, and
+only as long as it is right.
+"""
 
 import io
 import json
@@ -27,9 +29,9 @@ def subsets(d):
 
 def listed():
     sets = [[0, 1], [1, 2, 3], [2], [0, 3, 4], [4, 5], [1, 5], [0, 2, 5], [3], [1, 4]]
-    return cg.Problem(cg.Listed(sets, 6), None, cg.Gaussian([0.2, 0.3, 0.2, 0.4, 0.3, 0.2])), np.array(
-        [0.21, 0.13, 0.28, 0.17, 0.24, 0.19]
-    )
+    return cg.Problem(
+        cg.Listed(sets, 6), None, cg.Gaussian([0.2, 0.3, 0.2, 0.4, 0.3, 0.2])
+    ), np.array([0.21, 0.13, 0.28, 0.17, 0.24, 0.19])
 
 
 def both(problem, means, rule, rounds, number=3):
@@ -48,7 +50,9 @@ def both(problem, means, rule, rounds, number=3):
 
 
 @pytest.mark.parametrize("tracking", ["C", "D", "sample"])
-@pytest.mark.parametrize("learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()], ids=lambda x: type(x).__name__
+)
 @pytest.mark.parametrize("problem", ["subsets", "listed"])
 def test_both_engines_make_the_same_run_bit_for_bit(problem, learner, tracking):
     instance = listed() if problem == "listed" else subsets(7 if learner.on_simplex else 20)
@@ -64,11 +68,21 @@ def test_both_engines_make_the_same_run_bit_for_bit(problem, learner, tracking):
         cg.CombGame(cg.LLOO(sparsify=False), start="random-covering"),
         cg.CombGame(cg.OFW(), start="full"),
     ],
-    ids=["uniform", "lloo-per-answer", "adahedge-per-answer-theory", "lloo-plain-random-covering", "ofw-full"],
+    ids=[
+        "uniform",
+        "lloo-per-answer",
+        "adahedge-per-answer-theory",
+        "lloo-plain-random-covering",
+        "ofw-full",
+    ],
 )
 @pytest.mark.parametrize("rewards", ["bernoulli", "bounded", "boxed gaussian"])
 def test_the_other_options_and_rewards_too(rewards, rule):
-    kinds = {"bernoulli": cg.Bernoulli(), "bounded": cg.Bounded(-1, 2), "boxed gaussian": cg.Gaussian(0.4)}
+    kinds = {
+        "bernoulli": cg.Bernoulli(),
+        "bounded": cg.Bounded(-1, 2),
+        "boxed gaussian": cg.Gaussian(0.4),
+    }
     bounds = (0.2, 0.6) if rewards == "boxed gaussian" else None
     problem = cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), kinds[rewards], bounds=bounds)
     both(problem, [0.5, 0.48, 0.45, 0.4, 0.33, 0.25], rule, 400)
@@ -76,20 +90,28 @@ def test_the_other_options_and_rewards_too(rewards, rule):
 
 def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
     problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
-    pairs = cg.Oracle(lambda s: np.argsort(-s, kind="stable")[:2], 6, covering=[(0, 1), (2, 3), (4, 5)])
+    pairs = cg.Oracle(
+        lambda s: np.argsort(-s, kind="stable")[:2], 6, covering=[(0, 1), (2, 3), (4, 5)]
+    )
     asked = cg.Problem(pairs, cg.Arms(6), cg.Gaussian(0.3))
     geometry = cg.Subsets(6, 2).geometry()
     means = np.linspace(1, 0, 6)
-    runs = [Run(p, cg.CombGame(cg.LLOO(geometry=geometry)).setup(p), NEVER, means, 1, 0, 0, e)
-            for p, e in ((problem, "compiled"), (asked, "auto"))]  # fmt: skip
+    runs = [
+        Run(p, cg.CombGame(cg.LLOO(geometry=geometry)).setup(p), NEVER, means, 1, 0, 0, e)
+        for p, e in ((problem, "compiled"), (asked, "auto"))
+    ]
     for run in runs:
         run.advance(1000)
     assert same(tuple(runs[0].seen), tuple(runs[1].seen))
     asking = cg.Problem(cg.Subsets(6, 2), pairs, cg.Gaussian(0.3))
     with pytest.raises(cg.EngineError, match="BracketPart is not a NamedTuple"):
-        cg.simulate(asking, means, engine="compiled", runs=1, rule="lloo", delta=0.1, threshold="proved")
+        cg.simulate(
+            asking, means, engine="compiled", runs=1, rule="lloo", delta=0.1, threshold="proved"
+        )
     with pytest.raises(cg.UnknownNameError, match="engine = 'fast'"):
-        cg.simulate(problem, means, engine="fast", runs=1, rule="lloo", delta=0.1, threshold="proved")
+        cg.simulate(
+            problem, means, engine="fast", runs=1, rule="lloo", delta=0.1, threshold="proved"
+        )
 
 
 class Clash(NamedTuple):
@@ -112,7 +134,10 @@ def test_a_part_that_does_not_fit_the_verbs_is_said():
 
     with pytest.raises(cg.EngineError, match=r"Clash\.choose has the name of a verb"):
         choose_engine("auto", (Clash(1, 2),))
-    with pytest.raises(cg.EngineError, match=r"Stranger\.choose must have the parameters \(self, game, seen, view, rng\)"):
+    with pytest.raises(
+        cg.EngineError,
+        match=r"Stranger\.choose must have the parameters \(self, game, seen, view, rng\)",
+    ):
         choose_engine("auto", (Stranger(1),))
 
 
@@ -126,29 +151,49 @@ SCRIPT = """
 import combgame as cg
 from combgame.game.telling import MADE
 problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
-sim = cg.simulate(problem, [0.3, 0.25, 0.2], rule="ofw", runs=2, threshold="stylised", engine="compiled")
-print(sum(not one.compiled for one in MADE), sum(one.compiled > 0 for one in MADE), sim.rounds.tolist())
+how = {"rule": "ofw", "runs": 2, "threshold": "stylised", "engine": "compiled"}
+sim = cg.simulate(problem, [0.3, 0.25, 0.2], **how)
+made = [one.compiled for one in MADE]
+print(sum(not one for one in made), sum(one > 0 for one in made), sim.rounds.tolist())
 """
 
 
 def test_compilation_is_cached_until_any_source_changes_and_the_cache_does_not_grow(tmp_path):
     package = tmp_path / "combgame"
     shutil.copytree(Path(cg.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
 
     def run():
         out = subprocess.run(
-            [sys.executable, "-c", SCRIPT], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+            [sys.executable, "-c", SCRIPT],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         hits, misses, rounds = out.stdout.split(maxsplit=2)
-        return int(hits), int(misses), rounds.strip(), len([p for p in (tmp_path / "cache").rglob("*") if p.is_file()])
+        return (
+            int(hits),
+            int(misses),
+            rounds.strip(),
+            len([p for p in (tmp_path / "cache").rglob("*") if p.is_file()]),
+        )
 
     hits, misses, rounds, files = run()
     assert (hits, misses) == (0, 1)
     assert run() == (1, 0, rounds, files)  # a second process reuses it
     assert run() == (1, 0, rounds, files)  # and it does not grow
-    bonus = package / "rules" / "bonuses.py"  # not the file of the entry point, which is all that numba looks at
-    bonus.write_text(bonus.read_text().replace("self.scale * math.log(max(t, 1))", "9.0 * math.log(max(t, 1))"))
+    bonus = (
+        package / "rules" / "bonuses.py"
+    )  # not the file of the entry point, which is all that numba looks at
+    bonus.write_text(
+        bonus.read_text().replace("self.scale * math.log(max(t, 1))", "9.0 * math.log(max(t, 1))")
+    )
     hits, misses, changed, _ = run()
     assert (hits, misses) == (0, 1) and changed != rounds
 
@@ -160,12 +205,17 @@ def test_one_entry_serves_arguments_of_other_types():
     from combgame.game.round import recommend
 
     def game_of(problem, seed):
-        seen, view = blank(problem.d), View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
+        seen, view = (
+            blank(problem.d),
+            View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d)),
+        )
         seen.counts[:] = 2.0
         seen.sums[:] = np.random.default_rng(seed).normal(size=problem.d)
         return problem.game(), seen, view
 
-    arms, sets = (cg.Problem(answers, rewards=cg.Gaussian(1.0)) for answers in (cg.Arms(4), cg.Subsets(5, 2)))
+    arms, sets = (
+        cg.Problem(answers, rewards=cg.Gaussian(1.0)) for answers in (cg.Arms(4), cg.Subsets(5, 2))
+    )
     call = choose_engine("compiled", (arms.game(),), recommend)
     for problem, seed in ((arms, 0), (sets, 1), (arms, 2)):
         game, seen, view = game_of(problem, seed)
@@ -193,11 +243,27 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
     square, locked = np.zeros((3, 3)), np.zeros(3)
     locked.flags.writeable = False
     given = [
-        np.zeros(3), np.zeros(3, np.float32), np.zeros(3, np.int64), square,
-        np.asfortranarray(square + 1.0), square[:, 0], square[::2], locked,
-        1, 1.0, True, np.float64(1.0), np.int64(1), np.random.default_rng(0), One(np.zeros(3)), Two(np.zeros(3)), One(square[0]),
-        (1, 2.0), (1.0, 2), (One(locked), 1),
-    ]  # fmt: skip
+        np.zeros(3),
+        np.zeros(3, np.float32),
+        np.zeros(3, np.int64),
+        square,
+        np.asfortranarray(square + 1.0),
+        square[:, 0],
+        square[::2],
+        locked,
+        1,
+        1.0,
+        True,
+        np.float64(1.0),
+        np.int64(1),
+        np.random.default_rng(0),
+        One(np.zeros(3)),
+        Two(np.zeros(3)),
+        One(square[0]),
+        (1, 2.0),
+        (1.0, 2),
+        (One(locked), 1),
+    ]
     for a in given:
         for b in given:
             assert (_key((a,), []) == _key((b,), [])) <= (typeof(a) == typeof(b)), (a, b)
@@ -211,9 +277,11 @@ import combgame as cg
 from combgame.game.numba import borrow as _borrow
 warnings.simplefilter("error")
 found = []
-problem = cg.Problem(cg.Paths(list(map(tuple, ["sa", "sb", "ab", "at", "bt"])), "s", "t"), None, cg.Gaussian(0.3))
+paths = cg.Paths(list(map(tuple, ["sa", "sb", "ab", "at", "bt"])), "s", "t")
+problem = cg.Problem(paths, None, cg.Gaussian(0.3))
 sim = cg.simulate(
-    problem, [0.9, 0.2, 0.4, 0.3, 0.8], rule="ofw", delta=[0.2, 0.01], threshold="stylised", runs=20, max_rounds=2000, engine="compiled"
+    problem, [0.9, 0.2, 0.4, 0.3, 0.8], rule="ofw", delta=[0.2, 0.01], threshold="stylised",
+    runs=20, max_rounds=2000, engine="compiled"
 )
 found.append([sim.stops.tolist(), sim.winners.tolist()])
 assert bool(_borrow.plain) == PLAIN
@@ -223,9 +291,15 @@ print(found)
 
 def test_compiled_our_way_and_in_numbas_the_runs_are_the_same(tmp_path):
     def run(way, plain):
-        environment = {**os.environ, "COMBGAME_COMPILER": way, "NUMBA_CACHE_DIR": str(tmp_path / way)}
+        environment = {
+            **os.environ,
+            "COMBGAME_COMPILER": way,
+            "NUMBA_CACHE_DIR": str(tmp_path / way),
+        }
         command = [sys.executable, "-c", BOTH.replace("PLAIN", str(plain))]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stdout
 
     assert run("fast", False) == run("plain", True)
 
@@ -260,7 +334,8 @@ from combgame.game.records import View, blank
 from combgame.game.round import advise, recommend
 from combgame.game.telling import MADE
 problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.5))
-seen, view, rng = blank(4), View(*np.zeros((3, 4)), np.zeros(1), np.zeros(4)), np.random.default_rng(0)
+seen, rng = blank(4), np.random.default_rng(0)
+view = View(*np.zeros((3, 4)), np.zeros(1), np.zeros(4))
 seen.counts[:] = 3.0
 seen.sums[:] = 1.0, 4.0, 2.0, 3.5
 rule, _ = cg.Uniform().setup(problem).fresh(rng)
@@ -275,8 +350,11 @@ print([one.compiled for one in MADE], [part.tolist() for part in view])
 def small(cache, *what):
     return subprocess.Popen(
         [sys.executable, "-c", SMALL, *what],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def outcome(process):
@@ -308,13 +386,20 @@ def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_
     )  # what is new to it, which is called by it: the entry of the other does not count
     for i, path in enumerate(files):
         data = path.read_bytes()
-        path.write_bytes([b"", data[: len(data) // 2], data[:-1] + bytes([data[-1] ^ 1]), b"\0" * len(data)][i % 4])
+        path.write_bytes(
+            [b"", data[: len(data) // 2], data[:-1] + bytes([data[-1] ^ 1]), b"\0" * len(data)][
+                i % 4
+            ]
+        )
     assert outcome(small(tmp_path, "recommend")) == (first, view)
     assert outcome(small(tmp_path, "recommend")) == ([0], view)
 
 
 def test_processes_that_compile_the_same_at_the_same_time_leave_whole_files(tmp_path):
-    found = [outcome(process) for process in [small(tmp_path, "recommend"), small(tmp_path, "recommend", "advise")]]
+    found = [
+        outcome(process)
+        for process in [small(tmp_path, "recommend"), small(tmp_path, "recommend", "advise")]
+    ]
     again = outcome(small(tmp_path, "recommend"))
     assert again == ([0], found[0][1])
     assert not [path for path in kept(tmp_path) if path.name.startswith("new-")]
@@ -329,15 +414,35 @@ def test_the_key_of_a_kept_function_knows_classes_by_their_modules_and_users_are
         x: np.ndarray
 
     def like(module, qualname="Bonus"):
-        return type("Bonus", (Bonus,), {"__module__": module, "__qualname__": qualname})(np.zeros(2))
+        return type("Bonus", (Bonus,), {"__module__": module, "__qualname__": qualname})(
+            np.zeros(2)
+        )
 
-    ours = [disk.spelled(typeof(like(module))) for module in ("combgame.rules.bonuses", "combgame.learners.base")]
+    ours = [
+        disk.spelled(typeof(like(module)))
+        for module in ("combgame.rules.bonuses", "combgame.learners.base")
+    ]
     assert None not in ours and len(set(ours)) == 2
-    for stranger in ("__main__", "combgame_extra.rules", "combgame.testing", "combgame.theory.limit"):
+    for stranger in (
+        "__main__",
+        "combgame_extra.rules",
+        "combgame.testing",
+        "combgame.theory.limit",
+    ):
         assert disk.spelled(typeof(like(stranger))) is None
         assert disk.spelled(typeof((1, (like("combgame.rules.bonuses"), like(stranger))))) is None
     assert disk.spelled(typeof("text")) is None
-    given = [np.zeros(2), np.zeros(2, np.float32), np.zeros((2, 2)), np.zeros((2, 2))[:, 0], 1, 1.0, True, (1, 1), (1.0, 1)]
+    given = [
+        np.zeros(2),
+        np.zeros(2, np.float32),
+        np.zeros((2, 2)),
+        np.zeros((2, 2))[:, 0],
+        1,
+        1.0,
+        True,
+        (1, 1),
+        (1.0, 1),
+    ]
     assert len({disk.spelled(typeof(one)) for one in given}) == len(given)
 
 
@@ -430,13 +535,27 @@ def test_warm_prepares_what_a_problem_file_needs_and_says_when_it_was_ready(tmp_
     ]
 
     def warm(*more):
-        return subprocess.run([*command, *more], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return subprocess.run(
+            [*command, *more],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
 
     first = warm()
-    assert first.stdout.startswith("uniform, stylised: compiled Uniform on Arms with Gaussian rewards in ") and first.stderr == ""
+    assert (
+        first.stdout.startswith(
+            "uniform, stylised: compiled Uniform on Arms with Gaussian rewards in "
+        )
+        and first.stderr == ""
+    )
     assert warm().stdout == "uniform, stylised: was ready.\n"
     again = json.loads(warm("--json").stdout)
-    assert [(row["rule"], row["threshold"], row["compiled"]) for row in again] == [("uniform", "stylised", 0)]
+    assert [(row["rule"], row["threshold"], row["compiled"]) for row in again] == [
+        ("uniform", "stylised", 0)
+    ]
 
 
 def test_an_engine_is_chosen_once_for_the_same_classes(monkeypatch):

@@ -22,12 +22,17 @@ MEANS = [0.5, 0.47, 0.4, 0.35, 0.2]
 CASES = {
     "three of five, best arm": (cg.Subsets(5, 3), cg.Arms(5)),
     "two of five, best pair": (cg.Subsets(5, 2), cg.Subsets(5, 2)),
-    "a list, another list": (cg.Listed([(0, 1), (1, 2), (2, 3, 4), (0, 4)], 5), cg.Listed([(0, 1, 2), (3, 4), (0, 4), (1,)], 5)),
+    "a list, another list": (
+        cg.Listed([(0, 1), (1, 2), (2, 3, 4), (0, 4)], 5),
+        cg.Listed([(0, 1, 2), (3, 4), (0, 4), (1,)], 5),
+    ),
 }
 
 
 def twin(sets, answers, rng, rounds, rule, places, draw):
-    """Written from the description: the rivals met so far with the round in which each was last nearest."""
+    """Written from the description: the rivals met so far with the round in which each was last
+    nearest.
+    """
     d, start = 5, None
     largest = max(map(len, sets))
     counts, sums, rivals, played = [0.0] * d, [0.0] * d, {}, []
@@ -60,7 +65,9 @@ def twin(sets, answers, rng, rounds, rule, places, draw):
                         gain = (mean[a] - alternative[a]) ** 2 / (2 * SIGMA[a] ** 2)
                         score[a] += math.exp(-rate * (value - least)) * gain
             value = [draw["number"](x) for x in score]
-            chosen = max(sets, key=lambda s: (sum(value[a] for a in sorted(s)), tuple(-a for a in s)))
+            chosen = max(
+                sets, key=lambda s: (sum(value[a] for a in sorted(s)), tuple(-a for a in s))
+            )
         for a in sorted(chosen):
             sums[a] += draw["draw"](MEANS[a], a, rng)
             counts[a] += 1.0
@@ -98,8 +105,11 @@ def test_every_action_is_the_one_that_the_description_gives(case, options):
             run.advance(t)
             found.append(tuple(np.flatnonzero(run.view.action > 0.5).tolist()))
         rng = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(number,)))
-        game = {"draw": problem.game().rewards.draw, "start": actions.covering(),
-                "number": float if isinstance(actions, cg.Listed) else Fraction}  # the best k are found without adding  # fmt: skip
+        game = {
+            "draw": problem.game().rewards.draw,
+            "start": actions.covering(),
+            "number": float if isinstance(actions, cg.Listed) else Fraction,
+        }  # the best k are found without adding
         places = rule.pool or 16
         expected = twin(actions.sets(), answers.sets(), rng, 300, rule, places, game)
         assert found == expected
@@ -125,32 +135,59 @@ def test_the_engines_agree_on_lists_and_paths():
     edges = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")]
     for actions, answers in (CASES["a list, another list"], (cg.Paths(edges, "s", "t"), None)):
         problem = cg.Problem(actions, answers, cg.Gaussian(0.1))
-        both = [cg.simulate(problem, MEANS, rule="frank-wolfe", runs=3, engine=engine, threshold="stylised", delta=0.1).rounds.tolist()
-                for engine in ("python", "compiled")]  # fmt: skip
+        both = [
+            cg.simulate(
+                problem,
+                MEANS,
+                rule="frank-wolfe",
+                runs=3,
+                engine=engine,
+                threshold="stylised",
+                delta=0.1,
+            ).rounds.tolist()
+            for engine in ("python", "compiled")
+        ]
         assert both[0] == both[1]
 
 
 def test_other_rewards_and_bounds_are_no_trouble():
-    for rewards, bounds in ((cg.Bernoulli(), None), (cg.Bounded(0, 1), None), (cg.Gaussian(0.3), (0.0, 1.0))):
+    for rewards, bounds in (
+        (cg.Bernoulli(), None),
+        (cg.Bounded(0, 1), None),
+        (cg.Gaussian(0.3), (0.0, 1.0)),
+    ):
         problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), rewards, bounds=bounds)
         found = cg.simulate(
-            problem, [0.9, 0.5, 0.4, 0.3, 0.1], rule="frank-wolfe", runs=5, engine="python", threshold="stylised", delta=0.1
+            problem,
+            [0.9, 0.5, 0.4, 0.3, 0.1],
+            rule="frank-wolfe",
+            runs=5,
+            engine="python",
+            threshold="stylised",
+            delta=0.1,
         )
         assert not found.capped.any() and found.error_rate <= 0.2
 
 
 def test_no_arm_is_forgotten():
-    """Every arm has at least what `explore` and `ease` ask for, but for the one play that it may take to catch up."""
+    """Every arm has at least what `explore` and `ease` ask for, but for the one play that it may
+    take to catch up.
+    """
     i = line(3, 4)
     rule = cg.FrankWolfe(explore=1.0, ease=1e-6)
     run = Run(i.problem, rule.setup(i.problem), NEVER, np.array(i.means), 1, 0, 0, "auto")
     for t in (200, 1000, 5000):
         run.advance(t)
-        assert run.seen.counts.min() >= math.sqrt(t * i.problem.actions.largest() / i.problem.d) - 1.0 - i.problem.d / 10
+        assert (
+            run.seen.counts.min()
+            >= math.sqrt(t * i.problem.actions.largest() / i.problem.d) - 1.0 - i.problem.d / 10
+        )
 
 
 def test_the_counts_follow_the_optimal_allocation():
-    """The evidence grows at D_nu per round: 100,000 rounds, within 3 %. (With the true means; there it must.)"""
+    """The evidence grows at D_nu per round: 100,000 rounds, within 3 %. (With the true means; there
+    it must.)
+    """
     i = matroid(20)
     problem, means = i.problem, np.array(i.means)
     run = Run(problem, cg.FrankWolfe().setup(problem), NEVER, means, 1, 0, 0, "auto")
@@ -164,7 +201,15 @@ def test_it_passes_the_conformance_check():
 
 
 @pytest.mark.parametrize(
-    "options", [{"kappa": 0.0}, {"slow": -1.0}, {"explore": math.inf}, {"kappa": "x"}, {"pool": 0}, {"pool": True}]
+    "options",
+    [
+        {"kappa": 0.0},
+        {"slow": -1.0},
+        {"explore": math.inf},
+        {"kappa": "x"},
+        {"pool": 0},
+        {"pool": True},
+    ],
 )
 def test_wrong_options_are_refused(options):
     with pytest.raises(cg.InputError, match="FrankWolfe"):

@@ -1,4 +1,6 @@
-"""A tenth of what tests/golden.py records, without the slow structures; all of it: python tests/golden.py --check."""
+"""A tenth of what tests/golden.py records, without the slow structures; all of it: python
+tests/golden.py --check.
+"""
 
 import json
 
@@ -14,7 +16,12 @@ def test_the_file_has_every_case():
     assert set(KEPT["runs"]) == set(CASES)
 
 
-@pytest.mark.skipif(KEPT["arithmetic"] != golden.fingerprint(), reason="this machine's exp and log have other last digits")
-@pytest.mark.parametrize("name", [name for name in sorted(CASES) if not name.startswith(("programme", "oracle"))][::9])
+@pytest.mark.skipif(
+    KEPT["arithmetic"] != golden.fingerprint(),
+    reason="this machine's exp and log have other last digits",
+)
+@pytest.mark.parametrize(
+    "name", [name for name in sorted(CASES) if not name.startswith(("programme", "oracle"))][::9]
+)
 def test_runs_are_as_they_were(name):
     assert golden.outcome(*CASES[name]) == KEPT["runs"][name]

@@ -1,4 +1,6 @@
-"""What is labelled proved: only what a theorem covers, and with a condition where a part is a user's own."""
+"""What is labelled proved: only what a theorem covers, and with a condition where a part is a
+user's own.
+"""
 
 import json
 import math
@@ -75,9 +77,12 @@ class PoissonPart(NamedTuple):
 
     def closest(self, mean, weight, i, taken, value):
         costs = {
-            j: boxed_pair(self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare)
-            for j in range(mean.size) if taken[j] < 0.5
-        }  # fmt: skip
+            j: boxed_pair(
+                self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare
+            )
+            for j in range(mean.size)
+            if taken[j] < 0.5
+        }
         value[0] = min(costs.values())
         return min(costs, key=costs.get)
 
@@ -90,7 +95,9 @@ class PoissonPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Poisson(RewardsBase):
-    """Counts: an exponential family that is not sub-Gaussian. Nothing else in the package knows of it."""
+    """Counts: an exponential family that is not sub-Gaussian. Nothing else in the package knows of
+    it.
+    """
 
     def licenses(self):
         return frozenset({License.EXPONENTIAL})
@@ -108,10 +115,21 @@ COUNTS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), Poisson())
 @pytest.mark.parametrize(
     ("threshold", "words"),
     [
-        ("proved", "proved if its licenses and its divergence are right: Theorem 2 (a): independent arms from a one-parameter"),
+        (
+            "proved",
+            "proved if its licenses and its divergence are right: Theorem 2 (a): independent "
+            "arms from a one-parameter",
+        ),
         ("sub-gaussian", "proved if its licenses and its divergence are right: Theorem 2 (a)"),
-        ("sub-gaussian-counts", "proved if its licenses and its divergence are right: Theorem 2 (a)"),
-        ("gaussian", "heuristic: Theorem 2 (b) needs Gaussian values with the stated sigma, which Poisson does not have"),
+        (
+            "sub-gaussian-counts",
+            "proved if its licenses and its divergence are right: Theorem 2 (a)",
+        ),
+        (
+            "gaussian",
+            "heuristic: Theorem 2 (b) needs Gaussian values with the stated sigma, which Poisson "
+            "does not have",
+        ),
         ("gaussian-counts", "heuristic: Theorem 2 (b) needs Gaussian values"),
         ("stylised", "heuristic: ln((1 + ln t)/delta) is the paper's choice"),
     ],
@@ -122,18 +140,30 @@ def test_counts_get_the_label_that_a_theorem_gives_them(threshold, words):
 
 def test_counts_have_no_mixture_and_are_told_so():
     with pytest.raises(
-        cg.InputError, match="'mixture' needs values that are sub-Gaussian with a known spread, which Poisson does not"
+        cg.InputError,
+        match="'mixture' needs values that are sub-Gaussian with a known spread, which Poisson "
+        "does not",
     ):
         label(COUNTS, "mixture")
 
 
 def test_counts_can_be_played():
-    sim = cg.simulate(COUNTS, [6.0, 3.0, 2.0, 1.0], rule="frank-wolfe", delta=0.1, threshold="proved", runs=5, engine="python")
+    sim = cg.simulate(
+        COUNTS,
+        [6.0, 3.0, 2.0, 1.0],
+        rule="frank-wolfe",
+        delta=0.1,
+        threshold="proved",
+        runs=5,
+        engine="python",
+    )
     assert sim.answers == [(0,)] * 5 and sim.validity.proved
     assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [40] * 4).value == pytest.approx(
         40 * (6 * math.log(6 / 4.5) + 3 * math.log(3 / 4.5))
     )
-    assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="proved").certified
+    assert cg.evidence(
+        COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="proved"
+    ).certified
 
 
 class Skewed(cg.Gaussian):
@@ -165,21 +195,31 @@ class Own(cg.Listed):
         return OwnPart(super().part(), self.factor)
 
 
-ORACLE = cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4, contains=lambda arms: len(arms) == 2)
+ORACLE = cg.Oracle(
+    lambda scores: np.argsort(-scores, kind="stable")[:2], 4, contains=lambda arms: len(arms) == 2
+)
 
 
 def label(problem, threshold="mixture", rule="uniform"):
-    return stopping_of(cg.GCBPE() if rule == "gcb-pe" else cg.Uniform(), threshold, problem, [0.1]).validity
+    return stopping_of(
+        cg.GCBPE() if rule == "gcb-pe" else cg.Uniform(), threshold, problem, [0.1]
+    ).validity
 
 
 @pytest.mark.parametrize("rewards", [Cauchy(), Skewed(1.0)])
-@pytest.mark.parametrize("threshold", ["mixture", "proved", "gaussian", "sub-gaussian", "gaussian-counts", "sub-gaussian-counts"])
+@pytest.mark.parametrize(
+    "threshold",
+    ["mixture", "proved", "gaussian", "sub-gaussian", "gaussian-counts", "sub-gaussian-counts"],
+)
 def test_rewards_that_no_proof_is_about_are_heuristic(rewards, threshold):
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards)
     found = label(problem, threshold)
     assert not found.proved and str(found).startswith("heuristic: ")
     if threshold in ("mixture", "proved"):
-        assert f"no theorem covers {type(rewards).__name__}, a class that does not say what is known of its values" in str(found)
+        assert (
+            f"no theorem covers {type(rewards).__name__}, a class that does not say what is "
+            "known of its values" in str(found)
+        )
         assert not label(problem, "proved", "gcb-pe").proved
     if threshold in ("gaussian", "sub-gaussian"):
         assert not validity(threshold, rewards).proved
@@ -197,23 +237,38 @@ def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
     for threshold in ("mixture", "gaussian", "gaussian-counts"):
         found = label(cg.Problem(Own(), rewards=cg.Gaussian(1.0)), threshold)
         assert found.proved and found.label == "proved if its nearest is right"
-        assert str(found).startswith("proved if its nearest is right: ") and "what Own says of itself is taken as it is" in str(
-            found
-        )
-    assert label(cg.Problem(ORACLE, rewards=cg.Gaussian(1.0))).label == "proved if its argmax is right"
-    played = cg.Problem(Own(), cg.Arms(4), cg.Gaussian(1.0))  # only the answers' nearest alternative is used
-    assert label(played).label == "proved" and label(played, "gaussian").label == "proved if its largest is right"
-    for ours in (cg.Subsets(4, 2), cg.Listed([[0, 1], [2]], 4), cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3)])):
+        assert str(found).startswith(
+            "proved if its nearest is right: "
+        ) and "what Own says of itself is taken as it is" in str(found)
+    assert (
+        label(cg.Problem(ORACLE, rewards=cg.Gaussian(1.0))).label == "proved if its argmax is right"
+    )
+    played = cg.Problem(
+        Own(), cg.Arms(4), cg.Gaussian(1.0)
+    )  # only the answers' nearest alternative is used
+    assert (
+        label(played).label == "proved"
+        and label(played, "gaussian").label == "proved if its largest is right"
+    )
+    for ours in (
+        cg.Subsets(4, 2),
+        cg.Listed([[0, 1], [2]], 4),
+        cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3)]),
+    ):
         assert label(cg.Problem(ours, rewards=cg.Gaussian(1.0))).label == "proved"
 
 
 def test_the_condition_is_in_every_report(tmp_path):
     problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
     said = "proved if its nearest is right"
-    compared = cg.compare(problem, MEANS, threshold="proved", rules=["uniform"], delta=0.1, runs=2, engine="python")
+    compared = cg.compare(
+        problem, MEANS, threshold="proved", rules=["uniform"], delta=0.1, runs=2, engine="python"
+    )
     assert f"gaussian is {said}: Theorem 2 (b)" in str(compared)
     plan = cg.plan(problem, MEANS, delta=0.1, rules=None, shrink=1.0)
-    assert {row["label"] for row in plan.rows()} == {said} and f"the mixture ({said}) threshold" in plan.sentence
+    assert {row["label"] for row in plan.rows()} == {
+        said
+    } and f"the mixture ({said}) threshold" in plan.sentence
     study = cg.Study(problem, delta=0.1)
     study.observe(dict(enumerate([(x, 4000) for x in MEANS])))
     assert f"The threshold is {said}: " in str(study.decision)
@@ -228,7 +283,10 @@ def test_the_condition_is_in_every_report(tmp_path):
 def test_a_structure_whose_distance_is_too_large_is_found_out():
     check_structure(Own(), trials=20)
     check_structure(Own(0.3), trials=20)  # a lower bound is allowed
-    with pytest.raises(AssertionError, match=r"nearest returned .* but \(.*\) is at the distance .* what stops a run"):
+    with pytest.raises(
+        AssertionError,
+        match=r"nearest returned .* but \(.*\) is at the distance .* what stops a run",
+    ):
         check_structure(Own(3.0), trials=20)
     with pytest.raises(AssertionError, match="nearest returned"):
         check_structure(Own(1.00001), trials=20)
@@ -250,7 +308,10 @@ class WrongAlternative(OwnPart):
         return found
 
 
-@pytest.mark.parametrize(("part", "words"), [(WrongRival, "no other set"), (WrongAlternative, "is worse than the leader")])
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [(WrongRival, "no other set"), (WrongAlternative, "is worse than the leader")],
+)
 def test_a_wrong_rival_or_alternative_is_found_out(part, words):
     wrong = Own()
     wrong.part = lambda: part(cg.Listed.part(wrong), 1.0)
@@ -262,7 +323,10 @@ def test_a_wrong_rival_or_alternative_is_found_out(part, words):
 def test_numbers_that_would_make_a_threshold_too_low_are_found_out(name):
     wrong = Own()
     setattr(wrong, name, lambda: 1)
-    with pytest.raises(AssertionError, match=rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low"):
+    with pytest.raises(
+        AssertionError,
+        match=rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low",
+    ):
         check_structure(wrong, trials=5)
 
 

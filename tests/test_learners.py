@@ -1,4 +1,6 @@
-"""The learners against their naive twins; the sparse representation against the point it stands for."""
+"""The learners against their naive twins; the sparse representation against the point it stands
+for.
+"""
 
 import math
 
@@ -44,7 +46,9 @@ def played(part, catalogue, mixture):
     found = {}
     for i in range(mixture.size[0]):
         number = mixture.ids[i]
-        found[tuple(catalogue.members[number, : catalogue.length[number]].tolist())] = mixture.weight[i]
+        found[tuple(catalogue.members[number, : catalogue.length[number]].tolist())] = (
+            mixture.weight[i]
+        )
     return found
 
 
@@ -59,7 +63,9 @@ def twin(learner, sets):
 
 
 @pytest.mark.parametrize(
-    "learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(sparsify=False), cg.LLOO(sparsify=False)], ids=lambda x: type(x).__name__
+    "learner",
+    [cg.Hedge(), cg.AdaHedge(), cg.OFW(sparsify=False), cg.LLOO(sparsify=False)],
+    ids=lambda x: type(x).__name__,
 )
 @pytest.mark.parametrize("rewards", ["steady", "random", "adversarial"])
 def test_learners_play_what_their_naive_twins_play(learner, rewards):
@@ -120,13 +126,22 @@ def test_adahedge_keeps_the_regret_of_its_lemma():
 @settings(max_examples=80)
 def test_thinning_keeps_the_point_and_leaves_at_most_d_plus_one_actions(data):
     d = data.draw(st.integers(2, 8))
-    sets = sorted(data.draw(st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)), key=sorted)
+    sets = sorted(
+        data.draw(
+            st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)
+        ),
+        key=sorted,
+    )
     raw = data.draw(st.lists(st.floats(1e-6, 1.0), min_size=len(sets), max_size=len(sets)))
     weight = np.array(raw) / sum(raw)
     catalogue = make_catalogue(64, d)
     ids = np.array([catalogue.find(vector(sorted(s), d)) for s in sets], dtype=np.int64)
     support = make_support(d, ids[:1], 1, 64, 1)
-    support.ids[0, : len(ids)], support.weight[0, : len(ids)], support.used[0] = ids, weight, len(ids)
+    support.ids[0, : len(ids)], support.weight[0, : len(ids)], support.used[0] = (
+        ids,
+        weight,
+        len(ids),
+    )
     before, after = make_mixture(64, d), make_mixture(64, d)
     support.show(0, before)
     catalogue.enter(before)
@@ -193,21 +208,37 @@ def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(lea
     rewards[::7] = 0.0
     rewards[5::11, 0] = 1e15
     worst = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1e9, 0.0])
-    done = compiled(rounds_with, ours=False)(part, catalogue, mixture, actions.part(), rewards, worst)
+    done = compiled(rounds_with, ours=False)(
+        part, catalogue, mixture, actions.part(), rewards, worst
+    )
     assert done == rounds
     assert worst[0] >= 0 and worst[1] < 1e-9  # a distribution
     assert worst[2] <= 1 + 1e-9 and worst[3] >= -1e-12  # 0 <= w~ <= 1
-    assert worst[4] == pytest.approx(k, abs=1e-8) and worst[5] == pytest.approx(k, abs=1e-8)  # sum w~ = k
+    assert worst[4] == pytest.approx(k, abs=1e-8) and worst[5] == pytest.approx(
+        k, abs=1e-8
+    )  # sum w~ = k
     if not learner.on_simplex:
         assert worst[6] <= 2 * (d + 1) + 1  # the support stays of order d
 
 
 def test_a_catalogue_finds_what_it_knows_and_survives_growth():
     rng, catalogue = np.random.default_rng(0), make_catalogue(300, 5)
-    sets = list({tuple(sorted(rng.choice(12, rng.integers(1, 6), replace=False).tolist())) for _ in range(250)})
+    sets = list(
+        {
+            tuple(sorted(rng.choice(12, rng.integers(1, 6), replace=False).tolist()))
+            for _ in range(250)
+        }
+    )
     numbers = [catalogue.find(vector(s, 12)) for s in sets]
-    assert numbers == list(range(len(sets))) and [catalogue.find(vector(s, 12)) for s in sets] == numbers
+    assert (
+        numbers == list(range(len(sets)))
+        and [catalogue.find(vector(s, 12)) for s in sets] == numbers
+    )
     catalogue.played[:3] = [3, 1, 2]
     larger = enlarge_catalogue(catalogue, 900)
-    assert [larger.find(vector(s, 12)) for s in sets] == numbers and larger.played[:3].tolist() == [3, 1, 2]
+    assert [larger.find(vector(s, 12)) for s in sets] == numbers and larger.played[:3].tolist() == [
+        3,
+        1,
+        2,
+    ]
     assert larger.find(vector([0, 1, 2, 3, 11], 12)) in (len(sets), *numbers)

@@ -1,9 +1,10 @@
 """The numbers of the arms decide nothing: every run draws its own.
 
-`relisted` makes the instances that a user would have made who had listed the same arms in another order, with the public constructors. A
-run on that one with its own order o is, bit for bit, the run on the first one with the order r[o], r being the relisting: since o is
-uniform, so is r[o], and stopping rounds and answers have the same distribution however the arms are listed. That holds for every
-rule and structure below, without a test that could fail by chance.
+`relisted` makes the instances that a user would have made who had listed the same arms in another
+order, with the public constructors. A run on that one with its own order o is, bit for bit, the run
+on the first one with the order r[o], r being the relisting: since o is uniform, so is r[o], and
+stopping rounds and answers have the same distribution however the arms are listed. That holds for
+every rule and structure below, without a test that could fail by chance.
 """
 
 import numpy as np
@@ -52,14 +53,26 @@ def relisted(name, r):
     raise AssertionError(name)
 
 
-STRUCTURES = ("arms", "subsets", "partition", "paths", "trees", "almost all", "listed", "programme", "oracle")
+STRUCTURES = (
+    "arms",
+    "subsets",
+    "partition",
+    "paths",
+    "trees",
+    "almost all",
+    "listed",
+    "programme",
+    "oracle",
+)
 CLOSED = STRUCTURES[:7]  # those whose sets can be listed and summed over
 MEANS = np.array([0.52, 0.31, 0.77, 0.12, 0.64, 0.41, 0.05])
 SAME = np.arange(7)
 
 
 def teams(rows, columns):
-    """Matchings can be listed in another order of rows and columns only; r is then that of the pairs."""
+    """Matchings can be listed in another order of rows and columns only; r is then that of the
+    pairs.
+    """
     r = np.array([3 * i + j for i in rows for j in columns])
     return cg.Matchings([f"r{i}" for i in rows], [f"c{j}" for j in columns]), r
 
@@ -98,15 +111,21 @@ def test_a_run_does_not_depend_on_the_order_in_which_arms_are_listed(own, rule, 
     if rule in ("hedge", "adahedge", "product-adahedge") and structure not in CLOSED:
         pytest.skip("needs all sets")
     r = np.random.default_rng(5).permutation(7)
-    first, second = (cg.Problem(relisted(structure, order), cg.Arms(7), cg.Gaussian(0.3)) for order in (SAME, r))
-    assert_same_runs(own, first, second, r, MEANS, rule, "proved" if rule == "gcb-pe" else "stylised")
+    first, second = (
+        cg.Problem(relisted(structure, order), cg.Arms(7), cg.Gaussian(0.3)) for order in (SAME, r)
+    )
+    assert_same_runs(
+        own, first, second, r, MEANS, rule, "proved" if rule == "gcb-pe" else "stylised"
+    )
 
 
 @pytest.mark.parametrize("structure", CLOSED)
 @pytest.mark.parametrize("rewards", ["sigmas", "bernoulli", "bounds"])
 def test_nor_for_best_actions_and_other_rewards(own, rewards, structure):
     if structure == "almost all":
-        pytest.skip("its nearest alternatives are slow, and its ties are those of the single arms above")
+        pytest.skip(
+            "its nearest alternatives are slow, and its ties are those of the single arms above"
+        )
     r, sigma = np.random.default_rng(6).permutation(7), np.linspace(0.1, 0.7, 7)
     pairs = []
     for order in (SAME, r):
@@ -116,7 +135,11 @@ def test_nor_for_best_actions_and_other_rewards(own, rewards, structure):
         elif rewards == "bernoulli":  # ties in every round
             pairs.append(cg.Problem(made, None, cg.Bernoulli()))
         else:
-            pairs.append(cg.Problem(made, None, cg.Gaussian(0.4), bounds=[(0.0, 1.0 + s) for s in sigma[order]]))
+            pairs.append(
+                cg.Problem(
+                    made, None, cg.Gaussian(0.4), bounds=[(0.0, 1.0 + s) for s in sigma[order]]
+                )
+            )
     assert_same_runs(own, *pairs, r, MEANS, "frank-wolfe", "mixture")
     assert_same_runs(own, *pairs, r, MEANS, "lloo", "mixture")
 
@@ -134,11 +157,20 @@ def test_nor_on_the_order_of_rows_and_columns(own, rule):
 def test_nor_with_elimination_or_shares_of_given_actions(own):
     r = np.random.default_rng(8).permutation(7)
     called = np.argsort(r)
-    first, second = (cg.Problem(relisted("listed", order), None, cg.Gaussian(0.3)) for order in (SAME, r))
+    first, second = (
+        cg.Problem(relisted("listed", order), None, cg.Gaussian(0.3)) for order in (SAME, r)
+    )
     support = [((0, 1), 0.5), ((2, 3, 4), 0.2), ((1, 2, 5), 0.2), ((3, 5, 6), 0.1)]
     moved = [(tuple(sorted(called[list(chosen)].tolist())), share) for chosen, share in support]
     o = np.random.default_rng(9).permutation(7)
-    settings = {"delta": 0.2, "threshold": "stylised", "runs": 2, "max_rounds": 80, "engine": "python", "eliminate": True}
+    settings = {
+        "delta": 0.2,
+        "threshold": "stylised",
+        "runs": 2,
+        "max_rounds": 80,
+        "engine": "python",
+        "eliminate": True,
+    }
     own(r[o])
     a = cg.simulate(first, MEANS, rule=cg.Informed(support), **settings)
     own(o)
@@ -153,7 +185,12 @@ def test_nor_does_a_study(own):
     noise = np.random.default_rng(0).standard_normal((40, 7))
     for order, given, means in ((r[o], SAME, MEANS), (o, r, MEANS[r])):
         own(order)
-        study = cg.Study(cg.Problem(relisted("paths", given), cg.Arms(7), cg.Gaussian(0.3)), delta=0.2, seed=1, min_pulls=2)
+        study = cg.Study(
+            cg.Problem(relisted("paths", given), cg.Arms(7), cg.Gaussian(0.3)),
+            delta=0.2,
+            seed=1,
+            min_pulls=2,
+        )
         mine = []
         for k in range(40):
             if study.done:
@@ -171,18 +208,31 @@ def test_nor_do_its_batches_with_values_still_out(own):
     sets = [(0, 1, 6), (2, 3, 6), (4, 5, 6), (1, 2, 6), (3, 5, 6), (0, 4, 6)]
     for seed in range(3):
         rng, logs = np.random.default_rng(seed), []
-        r, o, means, noise = rng.permutation(7), rng.permutation(7), rng.random(7), rng.standard_normal((60, 7))
+        r, o, means, noise = (
+            rng.permutation(7),
+            rng.permutation(7),
+            rng.random(7),
+            rng.standard_normal((60, 7)),
+        )
         for order, given in ((r[o], SAME), (o, r)):
             own(order)
             listed = cg.Listed([np.argsort(given)[list(chosen)].tolist() for chosen in sets], 7)
-            study = cg.Study(cg.Problem(listed, None, cg.Gaussian(0.3)), delta=0.01, seed=1, min_pulls=3, engine="python")
+            study = cg.Study(
+                cg.Problem(listed, None, cg.Gaussian(0.3)),
+                delta=0.01,
+                seed=1,
+                min_pulls=3,
+                engine="python",
+            )
             log, k = [], 0
             for _ in range(6):
                 todo = study.ask(5)
                 log.append([sorted(int(given[a]) for a in one.arms) for one in todo])
                 told = {}
                 for one in todo[:4]:
-                    told[one] = {a: float(means[given[a]] + 0.3 * noise[k, given[a]]) for a in one.arms}
+                    told[one] = {
+                        a: float(means[given[a]] + 0.3 * noise[k, given[a]]) for a in one.arms
+                    }
                     k += 1
                 study.tell_many(told)
             logs.append(log)
@@ -219,7 +269,15 @@ def test_a_structure_under_other_numbers_has_the_same_sets_and_figures(structure
             assert all(other.contains(chosen) for chosen in sets)
         for what in ("observable", "deciding"):
             assert getattr(other, what)() == set(called[sorted(getattr(plain, what)())].tolist())
-        for what in ("size", "largest", "difference", "geometry", "exchange", "size_bound", "difference_bound"):
+        for what in (
+            "size",
+            "largest",
+            "difference",
+            "geometry",
+            "exchange",
+            "size_bound",
+            "difference_bound",
+        ):
             assert getattr(other, what)() == getattr(plain, what)()
         assert {a for chosen in other.covering() for a in chosen} == other.observable()
         again = np.random.default_rng(seed + 50).permutation(7)
@@ -234,7 +292,9 @@ def test_evidence_and_complexity_are_equivariant_to_the_last_bit(structure):
         r = rng.permutation(7)
         called, means, counts = np.argsort(r), rng.uniform(0.0, 1.0, 7), rng.integers(1, 200, 7)
         answers = None if case % 2 else cg.Arms(7)
-        first, second = (cg.Problem(relisted(structure, order), answers, cg.Gaussian(0.3)) for order in (SAME, r))
+        first, second = (
+            cg.Problem(relisted(structure, order), answers, cg.Gaussian(0.3)) for order in (SAME, r)
+        )
         for delta, threshold in ((None, "proved"), (0.1, "mixture")):
             a = cg.evidence(first, means, counts, delta=delta, threshold=threshold)
             b = cg.evidence(second, means[r], counts[r], delta=delta, threshold=threshold)
@@ -244,20 +304,25 @@ def test_evidence_and_complexity_are_equivariant_to_the_last_bit(structure):
         c, e = cg.complexity(first, means), cg.complexity(second, means[r])
         assert (c.time, c.gap) == (e.time, e.gap)
         assert c.allocation[r].tolist() == e.allocation.tolist()
-        assert sorted((tuple(sorted(called[list(s)].tolist())), w) for s, w in c.support) == sorted(e.support)
+        assert sorted((tuple(sorted(called[list(s)].tolist())), w) for s, w in c.support) == sorted(
+            e.support
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["lloo", "ofw"])
 def test_rounds_have_one_distribution_as_printed_and_reversed(rule):
-    """The paper's k = 3 with less noise. With arms 0 and 1 filling the last block, the means differed by a factor of 1.7 (p < 1e-9).
+    """The paper's k = 3 with less noise. With arms 0 and 1 filling the last block, the means
+    differed by a factor of 1.7 (p < 1e-9).
 
     Two-sample Kolmogorov-Smirnov at 1e-4, seeds fixed.
     """
     means = np.array([0.3, 0.29, 0.28, 0.232, 0.224, 0.207, 0.2, 0.192, 0.182, 0.176])
     problem = cg.Problem(cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(0.02))
     listed, reverse = (
-        cg.simulate(problem, mu, rule=rule, delta=0.1, threshold="stylised", runs=150, seed=seed).rounds
+        cg.simulate(
+            problem, mu, rule=rule, delta=0.1, threshold="stylised", runs=150, seed=seed
+        ).rounds
         for mu, seed in ((means, 1), (means[::-1], 2))
     )
     assert ks_2samp(listed, reverse).pvalue > 1e-4
@@ -269,7 +334,9 @@ def test_relabelling_is_recorded_in_the_rows():
     sim = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], relabel=True, **settings)
     assert [sorted(row) for row in sim.labels.tolist()] == [[0, 1, 2, 3]] * 3
     assert len({tuple(row) for row in sim.labels.tolist()}) > 1
-    assert [row["labels"] for row in sim.rows()] == [" ".join(map(str, sim.labels[i])) for i in (0, 0, 1, 1, 2, 2)]
+    assert [row["labels"] for row in sim.rows()] == [
+        " ".join(map(str, sim.labels[i])) for i in (0, 0, 1, 1, 2, 2)
+    ]
     assert sim.at(0.1).answers == sim.at(0.01).answers == [(0,)] * 3
     assert "labels" not in cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], **settings).rows()[0]
     both = cg.compare(
@@ -289,7 +356,9 @@ def test_a_campaign_relabels_and_exports_the_labels(tmp_path):
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     instance = cg.Instance("four", problem, (0.5, 0.3, 0.2, 0.1))
     plain, other = (
-        cg.Campaign.cross("c", [instance], ["ofw"], runs=2, threshold="stylised", relabel=word, delta=0.1)
+        cg.Campaign.cross(
+            "c", [instance], ["ofw"], runs=2, threshold="stylised", relabel=word, delta=0.1
+        )
         for word in (False, True)
     )
     assert plain.configurations[0].key != other.configurations[0].key
@@ -300,7 +369,16 @@ def test_a_campaign_relabels_and_exports_the_labels(tmp_path):
     store, _ = open_store(tmp_path / "c.db")
     with store:
         found = rows(store)
-    sim = cg.simulate(problem, instance.means, rule="ofw", threshold="stylised", runs=2, relabel=True, engine="python", delta=0.1)
+    sim = cg.simulate(
+        problem,
+        instance.means,
+        rule="ofw",
+        threshold="stylised",
+        runs=2,
+        relabel=True,
+        engine="python",
+        delta=0.1,
+    )
     assert [row["labels"] for row in found] == [" ".join(map(str, labels)) for labels in sim.labels]
     assert [row["rounds"] for row in found] == sim.rounds.tolist()
 
@@ -314,7 +392,9 @@ def test_what_cannot_be_numbered_keeps_its_numbers_and_is_not_relabelled():
     bench = make_bench(problem, [0.5, 0.3, 0.2, 0.1], "ofw", 0.1, "stylised", 0, 100, "python")
     assert bench.numbers(3).order.tolist() == [0, 1, 2, 3]
     with pytest.raises(InputError, match="numbered"):
-        cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", relabel=True, delta=0.1, threshold="proved")
+        cg.simulate(
+            problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", relabel=True, delta=0.1, threshold="proved"
+        )
     with pytest.raises(InputError, match="relabel = 'yes'"):
         cg.simulate(
             cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)),

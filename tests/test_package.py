@@ -1,4 +1,6 @@
-"""The package as a whole: what importing it costs, which way imports point, whether the documentation runs."""
+"""The package as a whole: what importing it costs, which way imports point, whether the
+documentation runs.
+"""
 
 import json
 import os
@@ -18,25 +20,48 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def test_importing_loads_neither_numba_nor_plots_nor_servers_nor_the_heavy_rest():
-    heavy = ("numba", "matplotlib", "scipy", "pandas", "joblib", "fastapi", "uvicorn", "sqlalchemy", "dask", "typer", "rich")
-    loaded = json.loads(python("import sys, json, combgame; print(json.dumps(sorted(sys.modules)))"))
+    heavy = (
+        "numba",
+        "matplotlib",
+        "scipy",
+        "pandas",
+        "joblib",
+        "fastapi",
+        "uvicorn",
+        "sqlalchemy",
+        "dask",
+        "typer",
+        "rich",
+    )
+    loaded = json.loads(
+        python("import sys, json, combgame; print(json.dumps(sorted(sys.modules)))")
+    )
     assert not [name for name in heavy if name in loaded]
 
 
 def test_importing_loads_no_package_but_numpy():
-    """What importing costs, without a clock: SciPy, numba or SQLAlchemy would double it, and so would most of what is not listed above."""
+    """What importing costs, without a clock: SciPy, numba or SQLAlchemy would double it, and so
+    would most of what is not listed above.
+    """
     code = (
-        "import sys, json, combgame; print(json.dumps([[n, getattr(m, '__file__', None) or ''] for n, m in sys.modules.items()]))"
+        "import sys, json, combgame; print(json.dumps([[n, getattr(m, '__file__', None) or "
+        "''] for n, m in sys.modules.items()]))"
     )
     plain = {
         name for name, _ in json.loads(python(code.replace("combgame", "math")))
     }  # what the interpreter and its .pth files load anyway
     loaded = {name.split(".")[0] for name, _ in json.loads(python(code)) if name not in plain}
-    assert {name for name in loaded if name not in sys.stdlib_module_names and not name.startswith(("_", "cython"))} == {
+    assert {
+        name
+        for name in loaded
+        if name not in sys.stdlib_module_names and not name.startswith(("_", "cython"))
+    } == {
         "combgame",
         "numpy",
     }
@@ -54,7 +79,9 @@ def test_the_code_in_the_documentation_runs(page, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("page", "begin", "end"), [("README.md", "rule  ", "Evidence("), ("docs/study.md", "", None)], ids=["README", "study"]
+    ("page", "begin", "end"),
+    [("README.md", "rule  ", "Evidence("), ("docs/study.md", "", None)],
+    ids=["README", "study"],
 )
 def test_a_page_prints_what_it_says(page, begin, end, capsys):
     """The first text block of a page is what its first code block prints, or a part of that."""
@@ -65,13 +92,20 @@ def test_a_page_prints_what_it_says(page, begin, end, capsys):
     printed = capsys.readouterr().out
     printed = printed[printed.index(begin) : printed.index(end) if end else None]
     assert number.sub("#", told).split() == number.sub("#", printed).split()
-    for a, b in zip(number.findall(told), number.findall(printed), strict=True):  # another libm may move a last digit
-        assert float(a.replace(",", "").rstrip(".")) == pytest.approx(float(b.replace(",", "").rstrip(".")), rel=0.05, abs=0.01)
+    for a, b in zip(
+        number.findall(told), number.findall(printed), strict=True
+    ):  # another libm may move a last digit
+        assert float(a.replace(",", "").rstrip(".")) == pytest.approx(
+            float(b.replace(",", "").rstrip(".")), rel=0.05, abs=0.01
+        )
 
 
 def test_the_readme_has_exactly_two_set_up_commands():
     block = re.search(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M).group(1)
-    assert [line.split("#")[0].strip() for line in block.strip().splitlines()] == ["make demo", "make test"]
+    assert [line.split("#")[0].strip() for line in block.strip().splitlines()] == [
+        "make demo",
+        "make test",
+    ]
     assert "make test" in (ROOT / ".ci" / "run").read_text()
 
 
@@ -83,7 +117,10 @@ def test_links_in_the_documentation_lead_somewhere():
 
 def test_the_code_quoted_in_the_walk_through_is_the_code():
     """docs/round.md quotes lines of the source: each quoted call must still be there."""
-    text, sources = (ROOT / "docs" / "round.md").read_text(), "".join(p.read_text() for p in SOURCE.rglob("*.py"))
+    text, sources = (
+        (ROOT / "docs" / "round.md").read_text(),
+        "".join(p.read_text() for p in SOURCE.rglob("*.py")),
+    )
 
     def squeeze(text):
         return re.sub(r"#.*|\s+", "", text)
@@ -102,10 +139,20 @@ def test_the_demo_ends_with_one_plain_sentence(capsys):
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 0, result.output
     last = " ".join(result.output.split("\n\n")[-1].split())
-    for words in ("A12G", "confidence 95%", "closest rival was", "plates of 3", "uniform sampling needs"):
+    for words in (
+        "A12G",
+        "confidence 95%",
+        "closest rival was",
+        "plates of 3",
+        "uniform sampling needs",
+    ):
         assert words in last
     found = json.loads(CliRunner().invoke(app, ["demo", "--json", "--seed", "3"]).output)
-    assert found["answer"] == "A12G" and found["evidence"] > found["threshold"] and found["rounds"] < found["uniform_rounds"]
+    assert (
+        found["answer"] == "A12G"
+        and found["evidence"] > found["threshold"]
+        and found["rounds"] < found["uniform_rounds"]
+    )
 
 
 def test_errors_on_the_command_line_are_one_sentence(monkeypatch, capsys):
@@ -117,7 +164,10 @@ def test_errors_on_the_command_line_are_one_sentence(monkeypatch, capsys):
     monkeypatch.setattr(cli, "app", fail)
     with pytest.raises(SystemExit) as left:
         cli.main()
-    assert left.value.code == 2 and capsys.readouterr().err == "combgame: seed = -1 must be a whole number.\n"
+    assert (
+        left.value.code == 2
+        and capsys.readouterr().err == "combgame: seed = -1 must be a whole number.\n"
+    )
 
 
 def test_no_machine_path_is_in_the_repository():
@@ -134,5 +184,11 @@ def test_the_version_is_one():
 
 
 def test_the_walks_through_the_house_are_those_of_the_page():
-    done = subprocess.run([sys.executable, "-m", "tests.walk", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.walk", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr

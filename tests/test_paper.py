@@ -56,44 +56,84 @@ def test_the_means_are_those_printed_in_the_paper():
     for d, text in PRINTED.items():
         values = [float(word) for word in text.split() if word != "+"]
         so_far = so_far + values if "+" in text else values
-        assert list(the.matroid_means(d)) == so_far[:d] and len(so_far) - d == (1 if d in (30, 35, 40) else 0)
+        assert list(the.matroid_means(d)) == so_far[:d] and len(so_far) - d == (
+            1 if d in (30, 35, 40) else 0
+        )
     needle = [0.3, 0.24, 0.23, 0.22, 0.21, 0.2, 0.19, 0.18, 0.17, 0.16, 0.215, 0.195, 0.205, 0.185]
     for d in range(7, 15):
         assert list(the.almost_all(d).means) == needle[:d]
 
 
 def test_the_noise_and_the_sizes_are_those_printed_in_the_paper():
-    printed = {"figure1": 0.1, "uniform-matroid-k2": 0.035, "grid": 0.075, "line2": 0.2, "line3": 0.2, "almost-all": 0.25}
-    sizes = {"figure1": range(5, 51, 5), "uniform-matroid-k2": range(5, 51, 5), "grid": range(6, 17, 2), "line2": range(5, 13),
-             "line3": range(4, 9), "almost-all": range(7, 15)}  # fmt: skip
+    printed = {
+        "figure1": 0.1,
+        "uniform-matroid-k2": 0.035,
+        "grid": 0.075,
+        "line2": 0.2,
+        "line3": 0.2,
+        "almost-all": 0.25,
+    }
+    sizes = {
+        "figure1": range(5, 51, 5),
+        "uniform-matroid-k2": range(5, 51, 5),
+        "grid": range(6, 17, 2),
+        "line2": range(5, 13),
+        "line3": range(4, 9),
+        "almost-all": range(7, 15),
+    }
     for name, sigma in printed.items():
         e = experiments()[name]
-        assert {i.problem.rewards for i in e.instances} == {cg.Gaussian(sigma)} and [i.x for i in e.instances] == list(
-            sizes[name]
+        assert {i.problem.rewards for i in e.instances} == {cg.Gaussian(sigma)} and [
+            i.x for i in e.instances
+        ] == list(sizes[name])
+        assert all(
+            c.deltas == (0.1,) and c.threshold == "stylised" for c in e.campaign(5).configurations
         )
-        assert all(c.deltas == (0.1,) and c.threshold == "stylised" for c in e.campaign(5).configurations)
     assert {i.problem.actions.largest() for i in experiments()["figure1"].instances} == {3}
-    assert {i.problem.actions.largest() for i in experiments()["uniform-matroid-k2"].instances} == {2}
+    assert {i.problem.actions.largest() for i in experiments()["uniform-matroid-k2"].instances} == {
+        2
+    }
 
 
 def test_the_stored_means_of_the_networks_are_those_of_the_published_seed():
-    for kind, sizes, make in (("grid", the.GRIDS, the.grid), ("line2", the.LINES_2, lambda n: the.line(2, n)),
-                              ("line3", the.LINES_3, lambda n: the.line(3, n))):  # fmt: skip
+    for kind, sizes, make in (
+        ("grid", the.GRIDS, the.grid),
+        ("line2", the.LINES_2, lambda n: the.line(2, n)),
+        ("line3", the.LINES_3, lambda n: the.line(3, n)),
+    ):
         for n in sizes:
             instance = make(n)
             assert list(instance.means) == the.drawn_means(kind, n, instance.problem.d)
-            assert instance.means[0] - 0.025 >= instance.means[1] and sorted(instance.means, reverse=True) == list(instance.means)
+            assert instance.means[0] - 0.025 >= instance.means[1] and sorted(
+                instance.means, reverse=True
+            ) == list(instance.means)
 
 
 def test_every_instance_has_the_central_quantities_of_the_papers_table(monkeypatch):
-    monkeypatch.setattr(tables, "complexity", lambda problem, means: cg.Complexity(1.0, np.zeros(problem.d), [], 0.0))
+    monkeypatch.setattr(
+        tables,
+        "complexity",
+        lambda problem, means: cg.Complexity(1.0, np.zeros(problem.d), [], 0.0),
+    )
     rows = tables.quantities(lambda text: None)
-    assert len(rows) == sum(len(experiments()[name].instances) for name in tables.FORMULAS) and all(row["agrees"] for row in rows)
+    assert len(rows) == sum(len(experiments()[name].instances) for name in tables.FORMULAS) and all(
+        row["agrees"] for row in rows
+    )
 
 
 def test_every_experiment_of_the_paper_can_be_made():
-    assert set(TITLES) == {"figure1", "uniform-matroid-k2", "gcb-pe", "grid", "line2", "line3", "almost-all", "options", "learners",
-                            "quantities"}  # fmt: skip
+    assert set(TITLES) == {
+        "figure1",
+        "uniform-matroid-k2",
+        "gcb-pe",
+        "grid",
+        "line2",
+        "line3",
+        "almost-all",
+        "options",
+        "learners",
+        "quantities",
+    }
     result = CliRunner().invoke(app, ["paper", "list"])
     assert result.exit_code == 0 and all(name in result.output for name in TITLES)
     for e in experiments().values():
@@ -130,11 +170,20 @@ ANSWERS = {
 @pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("scale", [0.03, 0.1])
 def test_gcb_pe_stops_where_its_definition_says(answers, scale):
-    """A twin in plain Python: passes over the covering, all answers sorted by value, the radius as printed."""
+    """A twin in plain Python: passes over the covering, all answers sorted by value, the radius as
+    printed.
+    """
     means, sigma, delta = [0.9, 0.5, 0.3, 0.1, 0.2], 0.1, 0.1
     problem = cg.Problem(cg.Subsets(5, 3), answers, cg.Gaussian(sigma))
     found = cg.simulate(
-        problem, means, rule=cg.GCBPE(scale), delta=delta, runs=5, engine="python", max_rounds=50_000, threshold="proved"
+        problem,
+        means,
+        rule=cg.GCBPE(scale),
+        delta=delta,
+        runs=5,
+        engine="python",
+        max_rounds=50_000,
+        threshold="proved",
     )
     sets, covering = answers.sets(), problem.actions.covering()
     l_p = math.sqrt(max(map(len, sets)))
@@ -150,7 +199,9 @@ def test_gcb_pe_stops_where_its_definition_says(answers, scale):
                     values[a].append(draw(means[a], a, rng))
             theta = {a: np.mean(v) for a, v in values.items()}
             ranked = sorted((sum(theta[a] for a in s) for s in sets), reverse=True)
-            radius = scale * math.sqrt(5) * math.sqrt(2 * math.log(4 * n**2 * math.e**2 / delta) / n)
+            radius = (
+                scale * math.sqrt(5) * math.sqrt(2 * math.log(4 * n**2 * math.e**2 / delta) / n)
+            )
             if ranked[0] - ranked[1] > 2 * l_p * radius:
                 break
         assert found.rounds[number] == n * len(covering)
@@ -161,15 +212,24 @@ def test_gcb_pe_stops_where_its_definition_says(answers, scale):
 def test_the_engines_agree_on_gcb_pe_and_a_tie_of_sizes_is_no_trouble():
     problem = cg.Problem(cg.Subsets(5, 3), ANSWERS["sets of several sizes"], cg.Gaussian(0.1))
     both = [
-        cg.simulate(problem, [0.9, 0.5, 0.3, 0.1, 0.2], rule="gcb-pe", runs=3, engine=engine, delta=0.1, threshold="proved")
+        cg.simulate(
+            problem,
+            [0.9, 0.5, 0.3, 0.1, 0.2],
+            rule="gcb-pe",
+            runs=3,
+            engine=engine,
+            delta=0.1,
+            threshold="proved",
+        )
         for engine in ("python", "compiled")
     ]
     assert both[0].rounds.tolist() == both[1].rounds.tolist() and both[0].error_rate == 0.0
 
 
 def test_the_proved_scale_of_gcb_pe_keeps_delta_by_the_law_of_the_error():
-    """||theta^ - theta||^2 is at most sigma^2 chi^2_d / n in law, so pass n errs with at most P(chi^2_d > 2 d ln(4 n^2 e^2/delta)),
-    which must not exceed delta/(2 n^2): their sum over n is below delta. The sub-Gaussian bound (Hsu, Kakade, Zhang 2012) must say so too.
+    """||theta^ - theta||^2 is at most sigma^2 chi^2_d / n in law, so pass n errs with at most
+    P(chi^2_d > 2 d ln(4 n^2 e^2/delta)), which must not exceed delta/(2 n^2): their sum over n is
+    below delta. The sub-Gaussian bound (Hsu, Kakade, Zhang 2012) must say so too.
     """
     for d in (2, 3, 5, 20, 100):
         for delta in (0.5, 0.1, 1e-3, 1e-9):
@@ -180,13 +240,20 @@ def test_the_proved_scale_of_gcb_pe_keeps_delta_by_the_law_of_the_error():
 
 
 def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_cannot():
-    problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
+    problem, means = (
+        cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)),
+        [0.5, 0.3, 0.2, 0.1],
+    )
     assert (
-        cg.simulate(problem, means, rule="gcb-pe", threshold="gaussian", runs=2, engine="python", delta=0.1).threshold
+        cg.simulate(
+            problem, means, rule="gcb-pe", threshold="gaussian", runs=2, engine="python", delta=0.1
+        ).threshold
         == "gaussian"
     )
     with pytest.raises(cg.InputError, match="here the threshold is 'gcb-pe'"):
-        cg.simulate(problem, means, rule="gcb-pe", eliminate=True, runs=2, delta=0.1, threshold="proved")
+        cg.simulate(
+            problem, means, rule="gcb-pe", eliminate=True, runs=2, delta=0.1, threshold="proved"
+        )
     with pytest.raises(cg.UnknownNameError, match="threshold = 'gcb-pe' is not known"):
         cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2, delta=0.1)
     for bad in (0.0, -1.0, math.nan, math.inf, "x"):
@@ -196,14 +263,22 @@ def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_can
 
 def test_the_published_means_imply_one_scale():
     found = [implied_scale(d, mean) for d, mean in PUBLISHED.items()]
-    assert max(found) / min(found) < 1.01 and 1.005 < SCALE / np.mean(found) < 1.015  # a noisy lead crosses earlier
+    assert (
+        max(found) / min(found) < 1.01 and 1.005 < SCALE / np.mean(found) < 1.015
+    )  # a noisy lead crosses earlier
 
 
 def test_with_that_scale_the_published_means_are_met():
     """d = 5, 300 runs: within 4 standard errors and 1 %."""
     instance = the.matroid(5)
     found = cg.simulate(
-        instance.problem, instance.means, rule=cg.GCBPE(SCALE), runs=300, max_rounds=10**7, delta=0.1, threshold="proved"
+        instance.problem,
+        instance.means,
+        rule=cg.GCBPE(SCALE),
+        runs=300,
+        max_rounds=10**7,
+        delta=0.1,
+        threshold="proved",
     )
     error = found.rounds.std() / math.sqrt(300)
     assert abs(found.rounds.mean() - PUBLISHED[5]) <= 4 * error + 0.01 * PUBLISHED[5]
@@ -261,7 +336,10 @@ LEARNERS = [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()]
 @pytest.mark.given_numbers  # its twin draws nothing
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
-    problem, means = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)), [0.5, 0.45, 0.3, 0.2, 0.1]
+    problem, means = (
+        cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)),
+        [0.5, 0.45, 0.3, 0.2, 0.1],
+    )
     sets = problem.actions.sets()
     rule = cg.CombGame(Spied(learner), record=True)
     setup = rule.setup(problem)
@@ -274,7 +352,10 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
     total = sum(r for _, r in log)
     taken = sum(w @ r for w, r in log)
     assert ledger.figures[TAKEN] == pytest.approx(taken)
-    spans = [max(sum(r[a] for a in s) for s in sets) - min(sum(r[a] for a in s) for s in sets) for _, r in log]
+    spans = [
+        max(sum(r[a] for a in s) for s in sets) - min(sum(r[a] for a in s) for s in sets)
+        for _, r in log
+    ]
     losses = {
         s: sum(
             (max(sum(r[a] for a in o) for o in sets) - sum(r[a] for a in s)) / b
@@ -283,21 +364,40 @@ def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
         )
         for s in sets
     }
-    record = Record(260.0, 5, 10, problem.actions.geometry(), max(np.linalg.norm(r) for _, r in log), max(spans),
-                    sum(b * b for b in spans), min(losses.values()))  # fmt: skip
-    found = cg.regret(problem, means, rule=cg.CombGame(learner), rounds=260, points=3, engine="python")
+    record = Record(
+        260.0,
+        5,
+        10,
+        problem.actions.geometry(),
+        max(np.linalg.norm(r) for _, r in log),
+        max(spans),
+        sum(b * b for b in spans),
+        min(losses.values()),
+    )
+    found = cg.regret(
+        problem, means, rule=cg.CombGame(learner), rounds=260, points=3, engine="python"
+    )
     assert found.rounds[-1] == 260
     assert found.regret[-1] == pytest.approx(max(sum(total[a] for a in s) for s in sets) - taken)
     assert found.bound[-1] == pytest.approx(learner.regret_bound(record))
-    same = cg.regret(problem, means, rule=cg.CombGame(learner), rounds=260, points=3, engine="compiled")
+    same = cg.regret(
+        problem, means, rule=cg.CombGame(learner), rounds=260, points=3, engine="compiled"
+    )
     assert np.array_equal(same.regret, found.regret) and np.array_equal(same.support, found.support)
 
 
 def test_recording_changes_nothing_in_a_run():
-    problem, means = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)), [0.5, 0.45, 0.3, 0.2, 0.1]
+    problem, means = (
+        cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)),
+        [0.5, 0.45, 0.3, 0.2, 0.1],
+    )
     for learner in LEARNERS:
-        plain, kept = (cg.simulate(problem, means, rule=cg.CombGame(learner, record=record), runs=3, engine="python").rounds.tolist()
-                       for record in (False, True))  # fmt: skip
+        plain, kept = (
+            cg.simulate(
+                problem, means, rule=cg.CombGame(learner, record=record), runs=3, engine="python"
+            ).rounds.tolist()
+            for record in (False, True)
+        )
         assert plain == kept
 
 
@@ -313,10 +413,18 @@ def test_adahedge_keeps_the_bound_on_its_regret():
 def test_the_bounds_are_the_papers_formulas():
     record = Record(100.0, 10, 120, cg.Subsets(10, 3).geometry(), 0.5, 0.2, 3.0, 20.0)
     logs, diameter = math.log(120), math.sqrt(6)
-    assert cg.Hedge().regret_bound(record) == pytest.approx((4 * math.sqrt(20 * 80 / 100 * logs) + 39 * logs) * 0.2)
-    assert cg.AdaHedge().regret_bound(record) == pytest.approx(math.sqrt(3.0 * logs) + (4 / 3 * logs + 2) * 0.2)
-    assert cg.OFW().regret_bound(record) == pytest.approx(18 * 2.5**2 * diameter * 100**0.75 + 3 * diameter * 100**0.75)
-    assert cg.LLOO().regret_bound(record) == pytest.approx(diameter * diameter * math.sqrt(10 * 100) * 0.5)
+    assert cg.Hedge().regret_bound(record) == pytest.approx(
+        (4 * math.sqrt(20 * 80 / 100 * logs) + 39 * logs) * 0.2
+    )
+    assert cg.AdaHedge().regret_bound(record) == pytest.approx(
+        math.sqrt(3.0 * logs) + (4 / 3 * logs + 2) * 0.2
+    )
+    assert cg.OFW().regret_bound(record) == pytest.approx(
+        18 * 2.5**2 * diameter * 100**0.75 + 3 * diameter * 100**0.75
+    )
+    assert cg.LLOO().regret_bound(record) == pytest.approx(
+        diameter * diameter * math.sqrt(10 * 100) * 0.5
+    )
     assert math.isnan(LearnerBase().regret_bound(record))
 
 
@@ -339,7 +447,12 @@ def test_regret_says_what_it_needs(call, words):
 
 def test_the_digitised_figure_is_in_the_package():
     rows = digitised()
-    assert len(rows) == 14 and rows[9]["d"] == 50 and rows[9]["lloo"] == 19900 and rows[4]["gcb_pe"] is None
+    assert (
+        len(rows) == 14
+        and rows[9]["d"] == 50
+        and rows[9]["lloo"] == 19900
+        and rows[4]["gcb_pe"] is None
+    )
 
 
 def test_a_table_is_read_back_as_it_was_written(tmp_path):
@@ -348,13 +461,24 @@ def test_a_table_is_read_back_as_it_was_written(tmp_path):
         {"x": 10, "rule": "ofw", "mean": 1.0, "limit": 2.5, "proved": True},
     ]
     write(tmp_path, "some", rows)
-    assert read(tmp_path, "some") == [{**rows[0], "mean": 1234.57}, rows[1]] and read(tmp_path, "none") == []
+    assert (
+        read(tmp_path, "some") == [{**rows[0], "mean": 1234.57}, rows[1]]
+        and read(tmp_path, "none") == []
+    )
 
 
 def test_a_small_experiment_is_made_from_the_command_line(tmp_path, monkeypatch):
-    """Runs, table, timings, both pictures; a second call computes nothing again and gives the same table."""
-    small = Experiment("line2", "Line network", "number of layers n_l", the_experiments.cross(("uniform", "lloo")),
-                       tuple(the.line(2, n) for n in (5, 6)), ("uniform", "lloo"))  # fmt: skip
+    """Runs, table, timings, both pictures; a second call computes nothing again and gives the same
+    table.
+    """
+    small = Experiment(
+        "line2",
+        "Line network",
+        "number of layers n_l",
+        the_experiments.cross(("uniform", "lloo")),
+        tuple(the.line(2, n) for n in (5, 6)),
+        ("uniform", "lloo"),
+    )
     monkeypatch.setattr(timing, "SECONDS", 1e-3)
     for module in ("experiments", "make", "figures"):
         monkeypatch.setattr(f"combgame.paper.{module}.experiments", lambda: {"line2": small})
@@ -367,10 +491,18 @@ def test_a_small_experiment_is_made_from_the_command_line(tmp_path, monkeypatch)
     picture = (out / "line2.svg").read_text()
     assert all(
         words in picture
-        for words in ("uniform", "lloo", "number of layers n_l", "stopping time (rounds)", "microseconds per round")
+        for words in (
+            "uniform",
+            "lloo",
+            "number of layers n_l",
+            "stopping time (rounds)",
+            "microseconds per round",
+        )
     )
     before = read(out, "line2")
-    monkeypatch.setattr(Bench, "one", lambda self, number: pytest.fail("a stored run was made again"))
+    monkeypatch.setattr(
+        Bench, "one", lambda self, number: pytest.fail("a stored run was made again")
+    )
     again = CliRunner().invoke(app, ["paper", "line2", "--runs", "3", "--out", str(out), "--json"])
     assert again.exit_code == 0, again.output
     assert [row["mean"] for row in read(out, "line2")] == [row["mean"] for row in before]
@@ -387,27 +519,85 @@ def invented(out, change=None):
         write(out, name, rows)
 
     def row(x, rule, mean, **more):
-        rounds = {"mean": mean, "median": mean, "q25": mean, "q75": mean, "capped": 0, "limit": 100.0}
-        errors = {"runs": 750, "errors": 1, "standard_error": 1.0, "error_rate": 0.001, "error_low": 0.0, "error_high": 0.01}
-        return {"instance": f"x = {x}", "x": x, "rule": rule, "threshold": "stylised", **rounds, **errors, **more}
+        rounds = {
+            "mean": mean,
+            "median": mean,
+            "q25": mean,
+            "q75": mean,
+            "capped": 0,
+            "limit": 100.0,
+        }
+        errors = {
+            "runs": 750,
+            "errors": 1,
+            "standard_error": 1.0,
+            "error_rate": 0.001,
+            "error_low": 0.0,
+            "error_high": 0.01,
+        }
+        return {
+            "instance": f"x = {x}",
+            "x": x,
+            "rule": rule,
+            "threshold": "stylised",
+            **rounds,
+            **errors,
+            **more,
+        }
 
     factors = {"uniform": 3, "hedge": 1, "adahedge": 1.1, "lloo": 1.2, "ofw": 2}
     put("figure1", [row(d, r, 100 * d * f) for d in the.DIMENSIONS for r, f in factors.items()])
-    put("gcb-pe", [row(d, "gcb-pe, scale 0.0325", 1500 * d, threshold="gcb-pe") for d in the.DIMENSIONS])
-    costs = {"uniform": (0, 1), "hedge": (0.02, 3), "adahedge": (0.02, 3), "ofw": (0, 5), "lloo": (0, 6)}
-    put("figure1-time", [{"x": d, "rule": r, "actions": math.comb(d, 3), "us_per_round": a * math.comb(d, 3) + b}
-                         for d in the.DIMENSIONS for r, (a, b) in costs.items()])  # fmt: skip
+    put(
+        "gcb-pe",
+        [row(d, "gcb-pe, scale 0.0325", 1500 * d, threshold="gcb-pe") for d in the.DIMENSIONS],
+    )
+    costs = {
+        "uniform": (0, 1),
+        "hedge": (0.02, 3),
+        "adahedge": (0.02, 3),
+        "ofw": (0, 5),
+        "lloo": (0, 6),
+    }
+    put(
+        "figure1-time",
+        [
+            {"x": d, "rule": r, "actions": math.comb(d, 3), "us_per_round": a * math.comb(d, 3) + b}
+            for d in the.DIMENSIONS
+            for r, (a, b) in costs.items()
+        ],
+    )
     sizes = {n: math.comb(n, n // 2) for n in the.GRIDS}
     put("quantities", [{"family": "grid", "x": n, "actions": size} for n, size in sizes.items()])
     put(
         "grid",
-        [row(n, r, m) for n, size in sizes.items() for r, m in (("uniform", 10 * size), ("adahedge", size), ("lloo", 500))],
+        [
+            row(n, r, m)
+            for n, size in sizes.items()
+            for r, m in (("uniform", 10 * size), ("adahedge", size), ("lloo", 500))
+        ],
     )
     for name in ("uniform-matroid-k2", "line2", "line3"):
         put(name, [row(x, r, 1000) for x in (5, 6) for r in ("uniform", "adahedge", "lloo")])
-        put(name + "-time", [{"x": x, "rule": r, "us_per_round": t} for x in (5, 6) for r, t in (("adahedge", 9), ("lloo", 5))])
-    put("almost-all", [row(d, r, m) for d in (7, 14) for r, m in (("uniform", 9e5), ("adahedge", 9000), ("lloo", 500))])
-    options, learners = ("", ", D-tracking", ", one per answer"), ("hedge", "adahedge", "ofw", "lloo")
+        put(
+            name + "-time",
+            [
+                {"x": x, "rule": r, "us_per_round": t}
+                for x in (5, 6)
+                for r, t in (("adahedge", 9), ("lloo", 5))
+            ],
+        )
+    put(
+        "almost-all",
+        [
+            row(d, r, m)
+            for d in (7, 14)
+            for r, m in (("uniform", 9e5), ("adahedge", 9000), ("lloo", 500))
+        ],
+    )
+    options, learners = (
+        ("", ", D-tracking", ", one per answer"),
+        ("hedge", "adahedge", "ofw", "lloo"),
+    )
     put("options", [row(d, f"{r}{o}", 1000) for d in (5, 10) for r in learners for o in options])
 
 
@@ -421,7 +611,9 @@ def spoil(name, rule=None, x=None, **values):
 
     def change(table, row):
         if table == name and (rule is None or rule in row["rule"]) and (x is None or row["x"] == x):
-            row.update({key: value(row) if callable(value) else value for key, value in values.items()})
+            row.update(
+                {key: value(row) if callable(value) else value for key, value in values.items()}
+            )
 
     return change
 
@@ -429,11 +621,19 @@ def spoil(name, rule=None, x=None, **values):
 SPOILS = [
     (1, spoil("figure1", "lloo", 20, mean=3600), "holds partly"),  # not similar
     (1, spoil("figure1", "uniform", 25, mean=100), "holds partly"),  # not below uniform
-    (1, spoil("figure1", mean=lambda row: row["mean"] * 1000 / row["x"] ** 2), "holds partly"),  # does not grow
+    (
+        1,
+        spoil("figure1", mean=lambda row: row["mean"] * 1000 / row["x"] ** 2),
+        "holds partly",
+    ),  # does not grow
     (2, spoil("figure1", "ofw", mean=lambda row: 100 * row["x"]), "does not hold"),
     (2, spoil("figure1", "ofw", 30, mean=3000), "holds partly"),
     (3, spoil("gcb-pe", mean=100.0), "does not hold"),
-    (3, spoil("gcb-pe", mean=lambda row: 500 * row["mean"]), "does not hold"),  # far more than ten times
+    (
+        3,
+        spoil("gcb-pe", mean=lambda row: 500 * row["mean"]),
+        "does not hold",
+    ),  # far more than ten times
     (3, spoil("gcb-pe", x=20, mean=9e5), "holds partly"),
     (4, spoil("figure1-time", "hedge", us_per_round=5.0), "holds partly"),  # does not grow like |A|
     (4, spoil("figure1-time", "lloo", 50, us_per_round=60.0), "holds partly"),  # is not flat
@@ -453,13 +653,19 @@ SPOILS = [
 ]
 
 
-@pytest.mark.parametrize(("number", "change", "expected"), SPOILS, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(SPOILS)])
-def test_every_part_of_a_finding_can_fail_and_only_that_finding_does(number, change, expected, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "change", "expected"), SPOILS, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(SPOILS)]
+)
+def test_every_part_of_a_finding_can_fail_and_only_that_finding_does(
+    number, change, expected, tmp_path
+):
     invented(tmp_path, change)
     found = {f.number: f.verdict for f in judge(tmp_path)}
     assert found[number] == expected
     beside = {1: {2, 3}, 2: {3}}.get(number, set())  # they share the table of Figure 1
-    assert all(verdict == "holds" for n, verdict in found.items() if n != number and n not in beside)
+    assert all(
+        verdict == "holds" for n, verdict in found.items() if n != number and n not in beside
+    )
 
 
 def test_a_difference_within_two_standard_errors_is_none(tmp_path):
@@ -490,7 +696,13 @@ def test_the_page_on_the_paper_is_the_one_that_its_tables_give():
 
 def test_a_bench_is_the_same_wherever_it_runs():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    bench = make_bench(problem, [0.5, 0.3, 0.2, 0.1], "ofw", [0.1, 0.01], "stylised", 3, 10**5, "python")
+    bench = make_bench(
+        problem, [0.5, 0.3, 0.2, 0.1], "ofw", [0.1, 0.01], "stylised", 3, 10**5, "python"
+    )
     one, two = bench.one(4), bench.one(4)
-    assert one.stops.tolist() == two.stops.tolist() and one.figures == two.figures and one.rounds == max(one.stops)
+    assert (
+        one.stops.tolist() == two.stops.tolist()
+        and one.figures == two.figures
+        and one.rounds == max(one.stops)
+    )
     assert isinstance(problem.actions, StructureBase)

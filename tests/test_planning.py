@@ -52,27 +52,49 @@ def test_rows_have_the_bound_the_limit_the_figures_and_the_label(found):
         level = make_threshold(row["threshold"], PROBLEM, [row["delta"]])
         assert row["shrink"] == 1.0 and row["answer"] == "w"
         end = row["limit"]
-        assert level.level(int(end), 0) * time <= end and level.level(int(end - 0.5), 0) * time > end - 0.5
+        assert (
+            level.level(int(end), 0) * time <= end
+            and level.level(int(end - 0.5), 0) * time > end - 0.5
+        )
         assert row["bound"] == pytest.approx(math.log(1 / (2.4 * row["delta"])) * time, rel=1e-4)
         assert (
-            row["q25"] <= row["median"] <= row["q75"] <= row["q90"] and row["errors"] == row["capped"] == 0 and row["runs"] == 6
+            row["q25"] <= row["median"] <= row["q75"] <= row["q90"]
+            and row["errors"] == row["capped"] == 0
+            and row["runs"] == 6
         )
     assert len(found.to_frame()) == len(rows)
 
 
 def test_the_runs_are_those_of_simulate(found):
-    sim = cg.simulate(PROBLEM, MEANS, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=6)
-    own = [row for row in found.rows() if (row["rule"], row["threshold"], row["shrink"]) == ("uniform", "stylised", 1.0)]
+    sim = cg.simulate(
+        PROBLEM, MEANS, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=6
+    )
+    own = [
+        row
+        for row in found.rows()
+        if (row["rule"], row["threshold"], row["shrink"]) == ("uniform", "stylised", 1.0)
+    ]
     assert [row["mean"] for row in own] == sim.stops.mean(axis=0).tolist()
     assert (
-        cg.plan(PROBLEM, MEANS, delta=0.1, rules="uniform", thresholds="stylised", runs=6, jobs=2, shrink=1).rows()[0]["mean"]
+        cg.plan(
+            PROBLEM,
+            MEANS,
+            delta=0.1,
+            rules="uniform",
+            thresholds="stylised",
+            runs=6,
+            jobs=2,
+            shrink=1,
+        ).rows()[0]["mean"]
         == own[0]["mean"]
     )
 
 
 def test_smaller_gaps_take_their_inverse_square(found):
     one, half = found.cases
-    assert half.complexity.time == pytest.approx(4 * one.complexity.time, rel=1e-3) and half.means.mean() == pytest.approx(0.325)
+    assert half.complexity.time == pytest.approx(
+        4 * one.complexity.time, rel=1e-3
+    ) and half.means.mean() == pytest.approx(0.325)
     first, last = (next(r for r in found.rows() if r["shrink"] == s) for s in (1.0, 0.5))
     assert 2.0 < last["mean"] / first["mean"] < 8.0
 
@@ -84,16 +106,31 @@ def test_the_allocation_adds_up(found):
     own = [row for row in played if (row["threshold"], row["delta"]) == ("gaussian", 0.1)]
     assert sum(row["share"] for row in own) == pytest.approx(1.0)
     assert sum(row["plays"] for row in own) == pytest.approx(found.rows()[0]["limit"])
-    assert arms[0]["values"] == pytest.approx(sum(row["plays"] for row in own if "w" in row["action"]))
+    assert arms[0]["values"] == pytest.approx(
+        sum(row["plays"] for row in own if "w" in row["action"])
+    )
 
 
 def test_it_prints_a_table_and_one_sentence(found):
     text, row = str(found), found.rows()[0]
-    assert text.splitlines()[-1] == found.sentence == (
-        f"Expect about {row['mean']:,.0f} rounds with ofw at delta = 0.1 and the proved threshold (half of the runs need between "
-        f"{row['q25']:,.0f} and {row['q75']:,.0f}); no rule can do it in fewer than {row['bound']:,.0f} on average."
-    )  # fmt: skip
-    for words in ("x 0.5", "gaussian (proved)", "stylised (heuristic)", "Theorem 2 (b)", "w, x", "per round"):
+    assert (
+        text.splitlines()[-1]
+        == found.sentence
+        == (
+            f"Expect about {row['mean']:,.0f} rounds with ofw at delta = 0.1 and the proved "
+            "threshold (half of the runs need between "
+            f"{row['q25']:,.0f} and {row['q75']:,.0f}); no rule can do it in fewer than "
+            f"{row['bound']:,.0f} on average."
+        )
+    )
+    for words in (
+        "x 0.5",
+        "gaussian (proved)",
+        "stylised (heuristic)",
+        "Theorem 2 (b)",
+        "w, x",
+        "per round",
+    ):
         assert words in text
     assert found.sentence in repr(found)
 
@@ -104,7 +141,10 @@ def test_without_rules_nothing_is_simulated():
         rows = plan.rows()
         assert len(rows) == 3 and {row["rule"] for row in rows} == {None} and "mean" not in rows[0]
         assert plan.sentence.startswith("Expect some") and "runs" not in str(plan).splitlines()[0]
-        assert "at best" not in str(plan) and "fewer or more: so many take the optimal proportions without noise" in plan.sentence
+        assert (
+            "at best" not in str(plan)
+            and "fewer or more: so many take the optimal proportions without noise" in plan.sentence
+        )
         json.dumps(plan.to_dict(), allow_nan=False)
         assert plan.plot().axes[0].lines
 
@@ -113,7 +153,9 @@ def test_coins_need_fewer_rounds_as_bounded_values_in_the_middle_of_the_range():
     """As docs/thresholds.md says; near 0 and 1 it is the other way round."""
     for pair, share in (([0.5, 0.4], 0.53), ([0.3, 0.2], 0.72), ([0.1, 0.05], 2.05)):
         bounded, coins = (
-            cg.plan(cg.Problem(cg.Arms(2), None, rewards), pair, rules=None, shrink=1.0).rows()[0]["limit"]
+            cg.plan(cg.Problem(cg.Arms(2), None, rewards), pair, rules=None, shrink=1.0).rows()[0][
+                "limit"
+            ]
             for rewards in (cg.Bounded(0, 1), cg.Bernoulli())
         )
         assert bounded / coins == pytest.approx(share, abs=0.01)
@@ -121,89 +163,170 @@ def test_coins_need_fewer_rounds_as_bounded_values_in_the_middle_of_the_range():
 
 def test_caps_and_heuristics_are_in_the_sentence():
     plan = cg.plan(
-        PROBLEM, MEANS, delta=0.05, rules={"mine": cg.Uniform()}, thresholds="stylised", runs=4, max_rounds=5, shrink=[1.0]
+        PROBLEM,
+        MEANS,
+        delta=0.05,
+        rules={"mine": cg.Uniform()},
+        thresholds="stylised",
+        runs=4,
+        max_rounds=5,
+        shrink=[1.0],
     )
     assert plan.rows()[0]["capped"] == 4 and plan.rows()[0]["rule"] == "mine"
     assert (
-        "Expect more than 5 rounds with mine" in plan.sentence and "4 of 4 runs were stopped at max_rounds = 5" in plan.sentence
+        "Expect more than 5 rounds with mine" in plan.sentence
+        and "4 of 4 runs were stopped at max_rounds = 5" in plan.sentence
     )
     assert "the stylised (heuristic) threshold" in plan.sentence and ">= 5" in str(plan)
-    assert "fewer than" not in cg.plan(PROBLEM, MEANS, delta=0.5, rules=None).sentence  # ln(1/(2.4 delta)) < 0: there is no bound
+    assert (
+        "fewer than" not in cg.plan(PROBLEM, MEANS, delta=0.5, rules=None).sentence
+    )  # ln(1/(2.4 delta)) < 0: there is no bound
 
 
 def test_a_rule_with_its_own_stopping_has_no_limit():
     plan = cg.plan(
-        PROBLEM, MEANS, delta=0.1, rules=["gcb-pe"], thresholds=["proved"], runs=2, shrink=1.0, engine="python", max_rounds=3000
+        PROBLEM,
+        MEANS,
+        delta=0.1,
+        rules=["gcb-pe"],
+        thresholds=["proved"],
+        runs=2,
+        shrink=1.0,
+        engine="python",
+        max_rounds=3000,
     )
     row = plan.rows()[0]
-    assert row["limit"] is None and row["threshold"] != "gaussian" and row["label"] in ("proved", "heuristic")
+    assert (
+        row["limit"] is None
+        and row["threshold"] != "gaussian"
+        and row["label"] in ("proved", "heuristic")
+    )
     assert row["threshold"] in plan.to_dict()["validity"] and str(plan) and plan.plot()
 
 
 def test_bounded_rewards_do_not_claim_a_bound_for_every_rule():
-    plan = cg.plan(cg.Problem(cg.Arms(3), None, cg.Bounded(0.0, 1.0)), [0.1, 0.05, 0.01], rules=None)
-    assert "no rule" not in plan.sentence and plan.rows()[0]["bound"] is None and str(plan) and plan.plot()
-    sim = cg.simulate(plan.problem, [0.9, 0.3, 0.1], rule="ofw", runs=2, engine="python", threshold="stylised", delta=0.1)
+    plan = cg.plan(
+        cg.Problem(cg.Arms(3), None, cg.Bounded(0.0, 1.0)), [0.1, 0.05, 0.01], rules=None
+    )
+    assert (
+        "no rule" not in plan.sentence
+        and plan.rows()[0]["bound"] is None
+        and str(plan)
+        and plan.plot()
+    )
+    sim = cg.simulate(
+        plan.problem,
+        [0.9, 0.3, 0.1],
+        rule="ofw",
+        runs=2,
+        engine="python",
+        threshold="stylised",
+        delta=0.1,
+    )
     assert math.isnan(sim.report()[0]["bound"]) and "no rule can" not in str(sim)
 
 
 def test_another_best_answer_after_shrinking_is_said():
     problem = cg.Problem(cg.Listed([[0], [1, 2]], 3), None, cg.Gaussian(0.1))
     plan = cg.plan(problem, [1.0, 0.4, 0.4], rules=None, shrink=[1.0, 0.1])
-    assert [case.answer for case in plan.cases] == [(0,), (1, 2)] and "another answer is best: 1, 2 instead of 0" in str(plan)
+    assert [case.answer for case in plan.cases] == [
+        (0,),
+        (1, 2),
+    ] and "another answer is best: 1, 2 instead of 0" in str(plan)
 
 
 def test_the_plot_has_a_line_per_rule_and_threshold_the_limits_and_the_bound(found):
     axis = found.plot().axes[0]
     labels = [line.get_label() for line in axis.lines]
-    assert len(labels) == 4 + 2 + 1 and "ofw, gaussian (proved)" in labels and "limit, stylised (heuristic)" in labels
+    assert (
+        len(labels) == 4 + 2 + 1
+        and "ofw, gaussian (proved)" in labels
+        and "limit, stylised (heuristic)" in labels
+    )
     assert axis.get_xscale() == "log" and axis.get_yscale() == "log"
 
 
 def test_with_epsilon_the_proportions_are_the_best_for_the_stopping_rule():
-    """Against all proportions on a grid: Gaussian values with the spread of coins, and the leader lifted by epsilon."""
+    """Against all proportions on a grid: Gaussian values with the spread of coins, and the leader
+    lifted by epsilon.
+    """
     problem, means, epsilon = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli()), [0.6, 0.55, 0.3], 0.3
     found = cg.plan(problem, means, delta=0.05, rules=None, shrink=1.0, epsilon=epsilon)
 
     def evidence(a, b, c):
-        return min((means[0] + epsilon - x) ** 2 / (2 * 0.25 * (1 / a + 1 / w)) for w, x in ((b, means[1]), (c, means[2])))
+        return min(
+            (means[0] + epsilon - x) ** 2 / (2 * 0.25 * (1 / a + 1 / w))
+            for w, x in ((b, means[1]), (c, means[2]))
+        )
 
-    most = max(evidence(a / 60, b / 60, (60 - a - b) / 60) for a in range(1, 60) for b in range(1, 60 - a))
+    most = max(
+        evidence(a / 60, b / 60, (60 - a - b) / 60) for a in range(1, 60) for b in range(1, 60 - a)
+    )
     assert most <= 1 / found.cases[0].complexity.time * (1 + 1e-6) <= 1.02 * most
     assert evidence(*found.cases[0].complexity.allocation) >= 0.999 * most
     (row,) = found.rows()
     assert row["bound"] is None and row["epsilon"] == epsilon
-    assert row["limit"] < 0.5 * cg.plan(problem, means, delta=0.05, rules=None, shrink=1.0, epsilon=0.05).rows()[0]["limit"]
-    assert "delta = 0.05, epsilon = 0.3 and the proved threshold" in found.sentence and "no rule can" not in found.sentence
+    assert (
+        row["limit"]
+        < 0.5
+        * cg.plan(problem, means, delta=0.05, rules=None, shrink=1.0, epsilon=0.05).rows()[0][
+            "limit"
+        ]
+    )
+    assert (
+        "delta = 0.05, epsilon = 0.3 and the proved threshold" in found.sentence
+        and "no rule can" not in found.sentence
+    )
 
 
 def test_with_epsilon_the_runs_are_those_of_simulate_and_ties_are_allowed():
     means, options = [0.5, 0.5, 0.1, 0.1], {"epsilon": 0.2, "seed": 3, "engine": "python"}
     found = cg.plan(PROBLEM, means, delta=0.1, runs=4, shrink=[1.0, 0.5], progress=False, **options)
-    runs = cg.simulate(PROBLEM, means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=4, **options)
+    runs = cg.simulate(
+        PROBLEM, means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=4, **options
+    )
     assert found.cases[0].simulations[0].rounds.ravel().tolist() == runs.rounds.tolist()
-    assert [row["errors"] for row in found.rows()] == [0, 0] and all(row["limit"] < math.inf for row in found.rows())
+    assert [row["errors"] for row in found.rows()] == [0, 0] and all(
+        row["limit"] < math.inf for row in found.rows()
+    )
 
 
 BAD = {
     "epsilon": (lambda: cg.plan(PROBLEM, MEANS, epsilon=-1.0), "epsilon = -1.0 must be"),
-    "epsilon elsewhere": (lambda: cg.plan(PROBLEM, MEANS, thresholds="stylised", epsilon=0.1), "needs the threshold 'mixture'"),
+    "epsilon elsewhere": (
+        lambda: cg.plan(PROBLEM, MEANS, thresholds="stylised", epsilon=0.1),
+        "needs the threshold 'mixture'",
+    ),
     "no problem": (lambda: cg.plan(MEANS, PROBLEM), "must be a Problem"),
     "tie": (lambda: cg.plan(PROBLEM, [0.5, 0.5, 0.1, 0.1]), r"\(w\) and \(x\) are equally good"),
     "delta": (lambda: cg.plan(PROBLEM, MEANS, delta=1.5), "delta = 1.5 must be strictly between"),
     "rule": (lambda: cg.plan(PROBLEM, MEANS, rules="best"), "rule = 'best' is not known"),
     "no rules": (lambda: cg.plan(PROBLEM, MEANS, rules=[]), "rules = .* must be one or more"),
-    "threshold": (lambda: cg.plan(PROBLEM, MEANS, thresholds="sure"), "threshold = 'sure' is not known"),
-    "no thresholds": (lambda: cg.plan(PROBLEM, MEANS, thresholds=[]), "thresholds = .* must be one or more"),
+    "threshold": (
+        lambda: cg.plan(PROBLEM, MEANS, thresholds="sure"),
+        "threshold = 'sure' is not known",
+    ),
+    "no thresholds": (
+        lambda: cg.plan(PROBLEM, MEANS, thresholds=[]),
+        "thresholds = .* must be one or more",
+    ),
     "runs": (lambda: cg.plan(PROBLEM, MEANS, runs=-1), "runs = -1 must be"),
     "jobs": (lambda: cg.plan(PROBLEM, MEANS, jobs=0), "jobs = 0 must be"),
     "cap": (lambda: cg.plan(PROBLEM, MEANS, max_rounds=0), "max_rounds = 0 must be"),
     "seed": (lambda: cg.plan(PROBLEM, MEANS, rules=None, seed=-1), "seed = -1 must be"),
-    "engine": (lambda: cg.plan(PROBLEM, MEANS, engine="gpu", runs=1), "engine = 'gpu' is not known"),
-    "shrink 0": (lambda: cg.plan(PROBLEM, MEANS, shrink=0.0), "shrink = 0.0 must be one or more positive numbers"),
+    "engine": (
+        lambda: cg.plan(PROBLEM, MEANS, engine="gpu", runs=1),
+        "engine = 'gpu' is not known",
+    ),
+    "shrink 0": (
+        lambda: cg.plan(PROBLEM, MEANS, shrink=0.0),
+        "shrink = 0.0 must be one or more positive numbers",
+    ),
     "shrink as text": (lambda: cg.plan(PROBLEM, MEANS, shrink="half"), "shrink = 'half' must be"),
     "shrink beyond the range": (
-        lambda: cg.plan(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [0.9, 0.2], rules=None, shrink=[3.0]),
+        lambda: cg.plan(
+            cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [0.9, 0.2], rules=None, shrink=[3.0]
+        ),
         r"means with gaps x 3: arm 0 has the mean .* outside \[0.0, 1.0\]",
     ),
 }
@@ -234,14 +357,27 @@ def test_the_command_line_prints_the_same(tmp_path):
         "--shrink",
         "1",
     ]
-    expected = cg.plan(PROBLEM, MEANS, delta=[0.1, 0.01], rules="uniform", thresholds="stylised", runs=5, shrink=1.0)
-    result = CliRunner().invoke(app, ["plan", str(path), *options, "--plot", str(tmp_path / "picture")])
+    expected = cg.plan(
+        PROBLEM,
+        MEANS,
+        delta=[0.1, 0.01],
+        rules="uniform",
+        thresholds="stylised",
+        runs=5,
+        shrink=1.0,
+    )
+    result = CliRunner().invoke(
+        app, ["plan", str(path), *options, "--plot", str(tmp_path / "picture")]
+    )
     assert result.exit_code == 0 and str(expected) in result.output
     assert (tmp_path / "picture.png").exists() and (tmp_path / "picture.svg").exists()
     told = json.loads(CliRunner().invoke(app, ["plan", str(path), *options, "--json"]).stdout)
     assert told == json.loads(json.dumps(expected.to_dict()))
     loose = CliRunner().invoke(app, ["plan", str(path), "--runs", "0", "--epsilon", "0.1"])
-    assert loose.exit_code == 0 and str(cg.plan(PROBLEM, MEANS, rules=None, epsilon=0.1)) in loose.output
+    assert (
+        loose.exit_code == 0
+        and str(cg.plan(PROBLEM, MEANS, rules=None, epsilon=0.1)) in loose.output
+    )
     quick = CliRunner().invoke(app, ["plan", str(path), "--runs", "0"])
     assert quick.exit_code == 0 and "Expect some" in quick.output
 
@@ -251,8 +387,14 @@ def test_the_command_line_ends_with_a_sentence_and_2_on_errors(tmp_path):
     path.write_text(FILE)
     code = "import sys; from combgame.cli.app import main; main()"
     for more in ([], ["--rule", "best"], ["--shrink", "-1"]):
-        ended = subprocess.run([sys.executable, "-c", code, "plan", str(path), *more], capture_output=True, text=True)
-        assert ended.returncode == 2 and ended.stderr.startswith("combgame: ") and ended.stderr.count("\n") == 1
+        ended = subprocess.run(
+            [sys.executable, "-c", code, "plan", str(path), *more], capture_output=True, text=True
+        )
+        assert (
+            ended.returncode == 2
+            and ended.stderr.startswith("combgame: ")
+            and ended.stderr.count("\n") == 1
+        )
         path.write_text(FILE + TRUTH)
     path.write_text(FILE)
     with pytest.raises(cg.InputError, match="truth is missing; write the means that you suppose"):

@@ -1,4 +1,6 @@
-"""AdaHedge in product form: sums over all sets against enumeration, the learner and the rule against their enumerated twins."""
+"""AdaHedge in product form: sums over all sets against enumeration, the learner and the rule
+against their enumerated twins.
+"""
 
 import itertools
 import math
@@ -24,7 +26,16 @@ def complete(n):
     return cg.SpanningTrees(list(itertools.combinations(range(n), 2)))
 
 
-SQUARE = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t"), ("a", "t"), ("b", "z")]  # "z" leads nowhere
+SQUARE = [
+    ("s", "a"),
+    ("s", "b"),
+    ("a", "b"),
+    ("a", "t"),
+    ("b", "t"),
+    ("s", "t"),
+    ("a", "t"),
+    ("b", "z"),
+]  # "z" leads nowhere
 STRUCTURES = {
     "arms": cg.Arms(5),
     "one arm": cg.Arms(1),
@@ -35,7 +46,9 @@ STRUCTURES = {
     "paths": cg.Paths(SQUARE, "s", "t"),
     "grid": cg.grid_network(4),
     "line": cg.line_network(2, 3),
-    "trees": cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (2, 3), (3, 4)]),  # parallel edges, and a bridge
+    "trees": cg.SpanningTrees(
+        [(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (2, 3), (3, 4)]
+    ),  # parallel edges, and a bridge
     "complete": complete(5),
     "two nodes": cg.SpanningTrees([(0, 1), (0, 1), (1, 0)]),
     "needle arm": cg.AlmostAllSets(5, needle=2),
@@ -57,11 +70,16 @@ def asked(structure, score):
 def test_sums_and_marginals_are_those_of_all_sets(name, data):
     structure = STRUCTURES[name]
     scale = data.draw(st.sampled_from([1.0, 30.0, 700.0, 1e4]))
-    score = [scale * x for x in data.draw(st.lists(st.floats(-1, 1), min_size=structure.d, max_size=structure.d))]
+    score = [
+        scale * x
+        for x in data.draw(st.lists(st.floats(-1, 1), min_size=structure.d, max_size=structure.d))
+    ]
     total, chance = asked(structure, score)
     exact, chances = naive.ensemble(structure.sets(), score, structure.d)
     assert total == pytest.approx(exact, rel=1e-12, abs=1e-12)
-    assert np.abs(chance - chances).max() < 1e-15 * scale * structure.d + 1e-13  # the scores are no better known than that
+    assert (
+        np.abs(chance - chances).max() < 1e-15 * scale * structure.d + 1e-13
+    )  # the scores are no better known than that
     again = np.zeros(structure.d)
     part = structure.ensemble()
     for _ in range(2):  # what the scratch arrays hold does not matter
@@ -126,10 +144,18 @@ def test_flows_and_groups_and_trees_keep_their_totals_at_any_size(kind):
     assert math.isfinite(total) and np.abs(balance).max() < 1e-12
     groups = cg.Partition([range(40), range(40, 70), range(70, 71)], [17, 4, 1])
     total, chance = asked(groups, SCORES[kind](71, rng))
-    assert math.isfinite(total) and [chance[:40].sum(), chance[40:70].sum(), chance[70]] == pytest.approx([17, 4, 1], rel=1e-12)
+    assert math.isfinite(total) and [
+        chance[:40].sum(),
+        chance[40:70].sum(),
+        chance[70],
+    ] == pytest.approx([17, 4, 1], rel=1e-12)
     trees = complete(25)
     total, chance = asked(trees, SCORES[kind](trees.d, rng))
-    assert math.isfinite(total) and chance.sum() == pytest.approx(24, abs=1e-9) and np.all((chance >= 0) & (chance < 1 + 1e-9))
+    assert (
+        math.isfinite(total)
+        and chance.sum() == pytest.approx(24, abs=1e-9)
+        and np.all((chance >= 0) & (chance < 1 + 1e-9))
+    )
     needle = cg.AlmostAllSets(60, needle=[3, 5, 8])
     total, chance = asked(needle, SCORES[kind](60, rng))
     assert math.isfinite(total) and np.all((chance >= 0) & (chance < 1 + 1e-12))
@@ -158,9 +184,16 @@ def test_both_engines_sum_alike_bit_for_bit(name):
 
 @pytest.mark.parametrize("name", [name for name in STRUCTURES if name not in ("one arm", "all")])
 def test_the_learner_is_enumerated_adahedge(name):
-    """Marginals and mixability gaps, 300 rounds of rewards of changing size, with some rounds in which all arms get the same."""
+    """Marginals and mixability gaps, 300 rounds of rewards of changing size, with some rounds in
+    which all arms get the same.
+    """
     structure, rng = STRUCTURES[name], np.random.default_rng(0)
-    d, oracle, learner, twin = structure.d, structure.part(), product_hedge(structure), naive.AdaHedge(structure.sets())
+    d, oracle, learner, twin = (
+        structure.d,
+        structure.part(),
+        product_hedge(structure),
+        naive.AdaHedge(structure.sets()),
+    )
     arms = np.zeros(d)
     for t in range(300):
         learner.weigh(arms)
@@ -175,7 +208,12 @@ def test_the_learner_is_enumerated_adahedge(name):
 @pytest.mark.parametrize("name", ["subsets", "trees", "partition"])
 def test_as_long_as_all_actions_are_tied_all_are_played(name):
     structure = STRUCTURES[name]
-    learner, twin, arms, d = product_hedge(structure), naive.AdaHedge(structure.sets()), np.zeros(structure.d), structure.d
+    learner, twin, arms, d = (
+        product_hedge(structure),
+        naive.AdaHedge(structure.sets()),
+        np.zeros(structure.d),
+        structure.d,
+    )
     uniform = naive.marginals(twin.act(), d)
     for t in range(20):
         learner.weigh(arms)
@@ -200,7 +238,12 @@ def test_a_single_action_is_played_for_ever(name):
 
 def test_rounding_does_not_add_up_in_long_runs():
     structure, rng = cg.Subsets(6, 3), np.random.default_rng(2)
-    learner, twin, arms, oracle = product_hedge(structure), naive.AdaHedge(structure.sets()), np.zeros(6), structure.part()
+    learner, twin, arms, oracle = (
+        product_hedge(structure),
+        naive.AdaHedge(structure.sets()),
+        np.zeros(6),
+        structure.part(),
+    )
     for _ in range(10_000):
         learner.weigh(arms)
         reward = 1.0 + rng.exponential(size=6)
@@ -215,11 +258,16 @@ SIGMA, CLOSE = [0.3, 0.26, 0.35, 0.22, 0.31], np.array([0.32, 0.36, 0.31, 0.47, 
 
 @pytest.mark.parametrize("bonus", ["stylised", "theory"])
 def test_every_action_is_the_one_that_enumeration_would_play(bonus):
-    """450 rounds, three seeds. Ties are decided by rounding, so the twin goes along, and says how far from the best an action was."""
+    """450 rounds, three seeds. Ties are decided by rounding, so the twin goes along, and says how
+    far from the best an action was.
+    """
     from combgame.rules.bonuses import make_bonus
 
     structure, answers = cg.Subsets(5, 2), [(0, 1, 2), (3, 4)]
-    problem, rule = cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA)), cg.ProductAdaHedge(bonus)
+    problem, rule = (
+        cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA)),
+        cg.ProductAdaHedge(bonus),
+    )
     for number in range(3):
         run, played = Run(problem, rule.setup(problem), NEVER, CLOSE, 1, 9, number, "python"), []
         for t in range(1, 451):
@@ -227,17 +275,23 @@ def test_every_action_is_the_one_that_enumeration_would_play(bonus):
             played.append(arms_of(run.view.action))
         rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(number,)))
         f = make_bonus(bonus).explore
-        short, lead = naive.product_adahedge(structure.sets(), 5, structure.covering(), answers, SIGMA, CLOSE, rng, f, played)
+        short, lead = naive.product_adahedge(
+            structure.sets(), 5, structure.covering(), answers, SIGMA, CLOSE, rng, f, played
+        )
         assert max(short) < 1e-9
         assert np.mean(np.array(lead) > 1e-6) > 0.95  # there was something to get wrong
         assert len(set(played)) > 5
 
 
-@pytest.mark.parametrize("name", ["arms", "subsets", "partition", "paths", "trees", "needle", "listed"])
+@pytest.mark.parametrize(
+    "name", ["arms", "subsets", "partition", "paths", "trees", "needle", "listed"]
+)
 def test_both_engines_make_the_same_run_bit_for_bit(name):
     structure = STRUCTURES[name]
     problem = cg.Problem(
-        structure, cg.Arms(structure.d) if name not in ("paths", "listed", "partition") else None, cg.Gaussian(0.3)
+        structure,
+        cg.Arms(structure.d) if name not in ("paths", "listed", "partition") else None,
+        cg.Gaussian(0.3),
     )
     both(problem, np.linspace(0.6, 0.2, structure.d), cg.ProductAdaHedge(), 600)
 
@@ -251,12 +305,19 @@ def test_other_rewards_and_the_conformance_check():
 
 @pytest.mark.parametrize("name", ["subsets", "partition", "grid", "complete", "needle", "listed"])
 def test_counts_follow_the_weights(name):
-    """|sum_s w~_s - N~| <= sqrt(K t), from the proof in rules/product_hedge.py; in practice within a few plays."""
+    """|sum_s w~_s - N~| <= sqrt(K t), from the proof in rules/product_hedge.py; in practice within
+    a few plays.
+    """
     structure = STRUCTURES[name]
-    problem = cg.Problem(structure, cg.Arms(structure.d), cg.Gaussian(0.3)) if name not in ("listed", "partition") else cg.Problem(
-        structure, None, cg.Gaussian(0.3))  # fmt: skip
+    problem = (
+        cg.Problem(structure, cg.Arms(structure.d), cg.Gaussian(0.3))
+        if name not in ("listed", "partition")
+        else cg.Problem(structure, None, cg.Gaussian(0.3))
+    )
     rule = cg.ProductAdaHedge()
-    run = Run(problem, rule.setup(problem), NEVER, np.linspace(0.6, 0.2, structure.d), 1, 1, 0, "python")
+    run = Run(
+        problem, rule.setup(problem), NEVER, np.linspace(0.6, 0.2, structure.d), 1, 1, 0, "python"
+    )
     for t in range(100, 700, 100):
         run.advance(t)
         lag = run.rule.owed - run.seen.counts
@@ -266,25 +327,52 @@ def test_counts_follow_the_weights(name):
 
 @pytest.mark.parametrize(
     "structure",
-    [cg.Matchings(3, 3), cg.Oracle(lambda s: [int(np.argmax(s))], 3), cg.IntegerProgram((np.ones((1, 3)), 1, 2), 3)],
+    [
+        cg.Matchings(3, 3),
+        cg.Oracle(lambda s: [int(np.argmax(s))], 3),
+        cg.IntegerProgram((np.ones((1, 3)), 1, 2), 3),
+    ],
     ids=lambda structure: type(structure).__name__,
 )
 def test_a_structure_without_a_closed_form_is_refused_in_a_sentence(structure):
     problem = cg.Problem(structure, cg.Arms(structure.d), cg.Gaussian(0.1))
-    with pytest.raises(cg.InputError, match=r"has no closed form .* use the rule 'lloo' or 'ofw', or, .* Listed\("):
-        cg.simulate(problem, np.linspace(1, 0, structure.d), rule="product-adahedge", runs=1, delta=0.1, threshold="proved")
+    with pytest.raises(
+        cg.InputError, match=r"has no closed form .* use the rule 'lloo' or 'ofw', or, .* Listed\("
+    ):
+        cg.simulate(
+            problem,
+            np.linspace(1, 0, structure.d),
+            rule="product-adahedge",
+            runs=1,
+            delta=0.1,
+            threshold="proved",
+        )
 
 
 def test_a_refused_structure_can_be_listed():
     pairs = cg.Matchings(3, 3)
     problem = cg.Problem(cg.Listed(pairs.sets(), pairs.d), cg.Arms(9), cg.Gaussian(0.1))
-    found = cg.simulate(problem, np.linspace(1, 0, 9), rule="product-adahedge", runs=3, threshold="stylised", delta=0.1)
+    found = cg.simulate(
+        problem,
+        np.linspace(1, 0, 9),
+        rule="product-adahedge",
+        runs=3,
+        threshold="stylised",
+        delta=0.1,
+    )
     assert found.correct.all()
 
 
 def test_exponentially_many_actions_are_no_obstacle():
     problem = cg.Problem(cg.Subsets(60, 30), cg.Arms(60), cg.Gaussian(0.1))  # 1.2e17 actions
-    found = cg.simulate(problem, np.r_[0.5, np.full(59, 0.2)], rule="product-adahedge", runs=5, threshold="stylised", delta=0.1)
+    found = cg.simulate(
+        problem,
+        np.r_[0.5, np.full(59, 0.2)],
+        rule="product-adahedge",
+        runs=5,
+        threshold="stylised",
+        delta=0.1,
+    )
     assert found.correct.all()
 
 
@@ -295,12 +383,16 @@ def test_bad_bonus():
 
 @pytest.mark.slow
 def test_as_many_rounds_as_enumerated_adahedge():
-    """Means of 200 runs on the paper's instance d = 5, standard error below 5 % on either side: 20 % apart is 3 standard errors."""
+    """Means of 200 runs on the paper's instance d = 5, standard error below 5 % on either side: 20
+    % apart is 3 standard errors.
+    """
     from combgame.paper.instances import matroid
 
     five = matroid(5)
     mean = {
-        rule: cg.simulate(five.problem, five.means, rule=rule, runs=200, threshold="stylised", delta=0.1).rounds.mean()
+        rule: cg.simulate(
+            five.problem, five.means, rule=rule, runs=200, threshold="stylised", delta=0.1
+        ).rounds.mean()
         for rule in ("adahedge", "product-adahedge")
     }
     assert mean["product-adahedge"] == pytest.approx(mean["adahedge"], rel=0.2)

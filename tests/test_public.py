@@ -1,4 +1,5 @@
-"""What users type: names and signatures. A change here is a change that users notice; write it in the changelog.
+"""What users type: names and signatures. A change here is a change that users notice; write it in
+the changelog.
 
 python -m tests.test_public writes the list anew.
 """
@@ -15,7 +16,9 @@ HIDDEN = ("__init__", "__new__")
 def signature(thing):
     """With the names, the kinds and the defaults of the parameters, and without their types."""
     parameters = [
-        p.replace(annotation=p.empty) for p in inspect.signature(thing).parameters.values() if p.name not in ("self", "cls")
+        p.replace(annotation=p.empty)
+        for p in inspect.signature(thing).parameters.values()
+        if p.name not in ("self", "cls")
     ]
     return str(inspect.Signature(parameters))
 
@@ -35,7 +38,9 @@ def public():
             for verb, method in sorted(inspect.getmembers(thing)):
                 if verb.startswith("_") or verb in ("count", "index"):
                     continue
-                if isinstance(inspect.getattr_static(thing, verb), property) or not callable(method):
+                if isinstance(inspect.getattr_static(thing, verb), property) or not callable(
+                    method
+                ):
                     lines.append(f"    {verb}")
                 elif inspect.isfunction(method) or inspect.ismethod(method):
                     lines.append(f"    {verb}{signature(method)}")

@@ -1,4 +1,6 @@
-"""Values that are taken back: delta is spent over what is left (docs/thresholds.md, Theorem 4), visibly, and the same after reopening."""
+"""Values that are taken back: delta is spent over what is left (docs/thresholds.md, Theorem 4),
+visibly, and the same after reopening.
+"""
 
 import json
 import math
@@ -18,7 +20,9 @@ from combgame.study.snapshot import dump, load
 from .test_study import HARD, UNKNOWN, advisor_of
 from .test_study_cli import lab  # noqa: F401  (a fixture)
 
-PAIR = cg.Problem(cg.Listed([[0, 1]], 2), cg.Arms(2), cg.Gaussian(1.0))  # every round shows both arms
+PAIR = cg.Problem(
+    cg.Listed([[0, 1]], 2), cg.Arms(2), cg.Gaussian(1.0)
+)  # every round shows both arms
 TWO = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
 
 
@@ -32,9 +36,13 @@ def test_what_is_spent_after_retractions_adds_up_to_half_of_delta():
 
 
 def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
-    """Two arms tied to 1e-6, all retracted up to 20 times: on a schedule, or whenever the worse arm does not lead. None: no certificate."""
+    """Two arms tied to 1e-6, all retracted up to 20 times: on a schedule, or whenever the worse arm
+    does not lead. None: no certificate.
+    """
     rng, events = np.random.default_rng(seed), []
-    advisor = Advisor(check_setting(PAIR, "uniform", 0.2, "mixture", 0, 0.0, 0, None, None), "python")
+    advisor = Advisor(
+        check_setting(PAIR, "uniform", 0.2, "mixture", 0, 0.0, 0, None, None), "python"
+    )
 
     def add(kind, number=None, **data):
         event = Event(len(events) + 1, kind, 0.0, number, None, "by the schedule", data)
@@ -44,7 +52,10 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
     for stage in range(stages):
         for look in range(looks):
             n, number = 2 * 2**look, advisor.ledger.last + 1
-            means = {str(a): {"mean": float(1e-6 * a + rng.standard_normal() / math.sqrt(n)), "n": n} for a in (0, 1)}
+            means = {
+                str(a): {"mean": float(1e-6 * a + rng.standard_normal() / math.sqrt(n)), "n": n}
+                for a in (0, 1)
+            }
             add("asked", number, arms=[0, 1])
             add("told", number, values=means, final=True)
             if advisor.ended is not None:
@@ -58,8 +69,10 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
 
 @pytest.mark.parametrize("hopes", [False, True])
 def test_certificates_of_tied_arms_err_no_more_than_is_said_however_often_all_is_retracted(hopes):
-    """At most delta/2 = 0.1 of the runs may be wrong after a retraction, and delta = 0.2 before. The true rates are below 0.02 and 0.05
-    (0 and 23 of 800 runs), so the chance of failing is below 1e-5. With delta in every stage, 24 and 30 of the 120 were wrong after one."""
+    """At most delta/2 = 0.1 of the runs may be wrong after a retraction, and delta = 0.2 before.
+    The true rates are below 0.02 and 0.05 (0 and 23 of 800 runs), so the chance of failing is below
+    1e-5. With delta in every stage, 24 and 30 of the 120 were wrong after one.
+    """
     found = [stage_of_the_certificate(seed, hopes) for seed in range(120)]
     wrong = [one for one in found if one is not None and one[1] == (0,)]
     assert sum(stage > 0 for stage, _ in wrong) <= 12
@@ -73,28 +86,49 @@ def test_after_retractions_the_level_is_said_wherever_one_looks():
     for number in slips:
         study.retract(number, "typed the date")
     said = "after 2 retractions, judged at delta = 0.0042"
-    assert said in str(study.status) and study.status.retractions == 2 and study.status.delta == 0.05 / 12
+    assert (
+        said in str(study.status)
+        and study.status.retractions == 2
+        and study.status.delta == 0.05 / 12
+    )
     assert said.capitalize() in str(study.replay())
     todo = study.ask(2)
     study.tell_many({one: {arm: 0.2 + 2.0 * arm for arm in one.arms} for one in todo})
     decision = study.decision
-    assert decision.certified and decision.confidence == 0.95 and decision.threshold == pytest.approx(math.log(12 / 0.05))
-    assert f"; {said})." in decision.sentence and (decision.retractions, decision.corrections) == (2, 0)
-    assert any("one after it with at most delta/2" in one and "no delta makes up for it" in one for one in decision.assumptions)
+    assert (
+        decision.certified
+        and decision.confidence == 0.95
+        and decision.threshold == pytest.approx(math.log(12 / 0.05))
+    )
+    assert f"; {said})." in decision.sentence and (decision.retractions, decision.corrections) == (
+        2,
+        0,
+    )
+    assert any(
+        "one after it with at most delta/2" in one and "no delta makes up for it" in one
+        for one in decision.assumptions
+    )
     whole = json.loads(study.export())
     assert whole["status"]["delta"] == whole["decision"]["delta"] == 0.05 / 12
-    assert [row["delta"] for row in study.history()] == pytest.approx([0.05, 0.05, 0.05 / 6, 0.05 / 12, 0.05 / 12])
+    assert [row["delta"] for row in study.history()] == pytest.approx(
+        [0.05, 0.05, 0.05 / 6, 0.05 / 12, 0.05 / 12]
+    )
 
 
 def test_a_heuristic_threshold_promises_nothing_after_a_retraction_either():
     study = cg.Study(TWO, delta=0.05, threshold="stylised")
     study.retract(study.observe({"old": 3.0}), "mistyped")
     study.stop("enough")
-    assert "judged at delta = 0.0083" in study.decision.sentence and "with probability at most" not in str(study.decision)
+    assert (
+        "judged at delta = 0.0083" in study.decision.sentence
+        and "with probability at most" not in str(study.decision)
+    )
 
 
 def test_values_in_the_place_of_retracted_ones_are_a_change_too():
-    """What is told anew may depend on what was retracted, so a bound for the time in between says nothing of it."""
+    """What is told anew may depend on what was retracted, so a bound for the time in between says
+    nothing of it.
+    """
     study = cg.Study(HARD, delta=0.05)
 
     def changes():
@@ -112,14 +146,21 @@ def test_values_in_the_place_of_retracted_ones_are_a_change_too():
     assert changes() == (1, 1)
     study.retract(two, "wrong plate")
     study.retract(three, "wrong plate")
-    study.tell_many({todo: dict.fromkeys(todo.arms, 0.3) for todo in (two, three)})  # judged together: one change
-    assert changes() == (3, 2) and "after 3 retractions and 2 corrections, judged at delta = 0.0012" in str(study.status)
+    study.tell_many(
+        {todo: dict.fromkeys(todo.arms, 0.3) for todo in (two, three)}
+    )  # judged together: one change
+    assert changes() == (
+        3,
+        2,
+    ) and "after 3 retractions and 2 corrections, judged at delta = 0.0012" in str(study.status)
     study.retract(arm=two.arms[0], reason="a point was lost")  # of a round that has ended
     study.tell(two, {two.arms[0]: 0.3})
     assert changes() == (4, 3)
     study.tell(study.ask(), {})
     assert changes() == (4, 3)
-    study.observe({one.arms[1]: 0.1})  # perhaps what was retracted of the first round, and not told anew there
+    study.observe(
+        {one.arms[1]: 0.1}
+    )  # perhaps what was retracted of the first round, and not told anew there
     assert changes() == (4, 4)
     study.observe({0: 0.1, 1: 0.1})
     slip = study.observe({1: 9.0})
@@ -132,7 +173,9 @@ def test_values_in_the_place_of_retracted_ones_are_a_change_too():
     assert changes() == (5, 5) and study.replay().same
 
 
-@pytest.mark.parametrize(("problem", "threshold"), [(HARD, "mixture"), (HARD, "proved"), (UNKNOWN, "mixture")])
+@pytest.mark.parametrize(
+    ("problem", "threshold"), [(HARD, "mixture"), (HARD, "proved"), (UNKNOWN, "mixture")]
+)
 def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(problem, threshold):
     rng, study = np.random.default_rng(1), cg.Study(problem, delta=0.1, threshold=threshold)
     for _ in range(12):
@@ -144,7 +187,9 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
     other = cg.Study(problem, delta=0.1 / 20, threshold=threshold)
     for event in study.events()[1:]:
         if event.kind == "told" and event.round > 3:
-            other.observe(event.data["values"] and {int(a): x for a, x in event.data["values"].items()})
+            other.observe(
+                event.data["values"] and {int(a): x for a, x in event.data["values"].items()}
+            )
     twin = advisor_of(other)
     t = int(advisor.ledger.seen.clock[0])
     assert advisor.told.game.judge.level(t, 0) == twin.told.game.judge.level(t, 0)
@@ -154,7 +199,9 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
 
 
 def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
-    """Judged at delta', the evidence would have been enough for a study of 1 - delta with delta' = delta/6."""
+    """Judged at delta', the evidence would have been enough for a study of 1 - delta with delta' =
+    delta/6.
+    """
     study = cg.Study(PAIR, delta=1e-9)
     slip = study.observe({0: 30.0})
     study.retract(slip, "typed the date")
@@ -162,7 +209,9 @@ def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
     study.tell(todo, {0: (0.0, 40), 1: (1.0, 40)})
     study.stop("enough")
     decision = study.decision
-    assert math.log(1.0 - decision.confidence) == pytest.approx(math.log(6.0) - decision.evidence, abs=1e-6)
+    assert math.log(1.0 - decision.confidence) == pytest.approx(
+        math.log(6.0) - decision.evidence, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("problem", [HARD, UNKNOWN])
@@ -190,7 +239,9 @@ def test_retractions_on_the_command_line(lab, tmp_path):  # noqa: F811
     lab("create", "screen.toml", "--delta", 0.05)
     lab("ask", "-n", 2, "--out", "todo.csv")
     arms = [line.split(",")[1:3] for line in Path("todo.csv").read_text().splitlines()[1:]]
-    Path("todo.csv").write_text("round,arm,value\n" + "".join(f"{number},{arm},0.4\n" for number, arm in arms))
+    Path("todo.csv").write_text(
+        "round,arm,value\n" + "".join(f"{number},{arm},0.4\n" for number, arm in arms)
+    )
     lab("tell", "todo.csv")
     assert "After 1 retraction, judged at delta = 0.0083" in lab("retract", 1, "-r", "misread")[1]
     told = json.loads(lab("retract", 2, "-r", "misread", "--json")[1])

@@ -9,7 +9,10 @@ from scipy.stats import beta
 import combgame as cg
 from combgame.simulate import numbering
 
-MEANS = {5: [0.3, 0.29, 0.28, 0.23, 0.2], 10: [0.3, 0.29, 0.28, 0.232, 0.224, 0.207, 0.2, 0.192, 0.182, 0.176]}
+MEANS = {
+    5: [0.3, 0.29, 0.28, 0.23, 0.2],
+    10: [0.3, 0.29, 0.28, 0.232, 0.224, 0.207, 0.2, 0.192, 0.182, 0.176],
+}
 REFERENCE = {  # mean rounds of an independent implementation, 300 runs
     5: {"uniform": 2700, "adahedge": 1850, "hedge": 1900, "ofw": 2300, "lloo": 2300},
     10: {"uniform": 5400, "adahedge": 3200, "hedge": 3250, "ofw": 3700, "lloo": 3500},
@@ -19,7 +22,9 @@ RULES = ["uniform", "adahedge", "hedge", "ofw", "lloo"]
 
 @pytest.fixture
 def as_listed(monkeypatch):
-    """The reference plays under the given numbers, the best arm first, and they fill its covering: for OFW and LLOO that matters."""
+    """The reference plays under the given numbers, the best arm first, and they fill its covering:
+    for OFW and LLOO that matters.
+    """
     monkeypatch.setattr(numbering, "drawn", lambda d, seed, run, what: np.arange(d))
 
 
@@ -30,18 +35,28 @@ def instance(d):
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_stylised_threshold_at_d_5_errors_and_rounds(rule, as_listed):
-    """1,000 runs: at most delta errors (about 0.5 % happen), and the mean within 12 % of the reference (standard error 2.5 %)."""
-    sim = cg.simulate(instance(5), MEANS[5], rule=rule, delta=0.1, threshold="stylised", runs=1000, seed=1)
+    """1,000 runs: at most delta errors (about 0.5 % happen), and the mean within 12 % of the
+    reference (standard error 2.5 %).
+    """
+    sim = cg.simulate(
+        instance(5), MEANS[5], rule=rule, delta=0.1, threshold="stylised", runs=1000, seed=1
+    )
     assert not sim.capped.any() and sim.error_rate <= 0.1
-    assert beta.ppf(0.999, sim.error_rate * 1000 + 1, 1000 - sim.error_rate * 1000) < 0.1  # and not by luck
+    assert (
+        beta.ppf(0.999, sim.error_rate * 1000 + 1, 1000 - sim.error_rate * 1000) < 0.1
+    )  # and not by luck
     assert sim.rounds.mean() == pytest.approx(REFERENCE[5][rule], rel=0.12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_stylised_threshold_at_d_10_rounds(rule, as_listed):
-    """300 runs as in the reference; the standard error of a mean is about 4 %, that of the reference as much."""
-    sim = cg.simulate(instance(10), MEANS[10], rule=rule, delta=0.1, threshold="stylised", runs=300, seed=1)
+    """300 runs as in the reference; the standard error of a mean is about 4 %, that of the
+    reference as much.
+    """
+    sim = cg.simulate(
+        instance(10), MEANS[10], rule=rule, delta=0.1, threshold="stylised", runs=300, seed=1
+    )
     assert not sim.capped.any() and sim.error_rate <= 0.1
     assert sim.rounds.mean() == pytest.approx(REFERENCE[10][rule], rel=0.12)
 
@@ -50,7 +65,9 @@ def test_stylised_threshold_at_d_10_rounds(rule, as_listed):
 @pytest.mark.parametrize("rule", RULES)
 def test_gaussian_threshold_at_d_5_errors(rule):
     """250 runs."""
-    sim = cg.simulate(instance(5), MEANS[5], rule=rule, delta=0.1, threshold="gaussian", runs=250, seed=2)
+    sim = cg.simulate(
+        instance(5), MEANS[5], rule=rule, delta=0.1, threshold="gaussian", runs=250, seed=2
+    )
     assert not sim.capped.any() and sim.error_rate <= 0.1
     assert sim.error_rate <= 0.01  # the proved threshold is far from tight
 
@@ -59,7 +76,15 @@ def test_gaussian_threshold_at_d_5_errors(rule):
 def test_sub_gaussian_threshold_keeps_its_promise_for_bernoulli_and_bounded_rewards():
     for rewards in (cg.Bernoulli(), cg.Bounded(0, 1)):
         problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards)
-        sim = cg.simulate(problem, [0.7, 0.45, 0.4, 0.3], rule="ofw", delta=0.2, runs=300, seed=3, threshold="proved")
+        sim = cg.simulate(
+            problem,
+            [0.7, 0.45, 0.4, 0.3],
+            rule="ofw",
+            delta=0.2,
+            runs=300,
+            seed=3,
+            threshold="proved",
+        )
         assert sim.threshold == "sub-gaussian" and sim.error_rate <= 0.05 and not sim.capped.any()
 
 
@@ -76,16 +101,22 @@ def test_every_option_stops_with_few_errors_within_a_factor_of_two():
         "full": cg.CombGame(cg.LLOO(), start="full"),
         "theory": cg.CombGame(cg.LLOO(), bonus="theory"),
     }.items():
-        sim = cg.simulate(problem, means, rule=rule, threshold="stylised", runs=200, seed=1, delta=0.1)
+        sim = cg.simulate(
+            problem, means, rule=rule, threshold="stylised", runs=200, seed=1, delta=0.1
+        )
         assert not sim.capped.any() and sim.error_rate <= 0.05, name
         found[name] = sim.rounds.mean()
     assert max(found.values()) < 2 * min(found.values()), found
 
 
 def test_uniform_sampling_stops_where_its_own_game_says():
-    """Uniform allocation has the value min_J Delta^2 / (2 V) at N = t k / d: the mean stopping round is near beta / value."""
+    """Uniform allocation has the value min_J Delta^2 / (2 V) at N = t k / d: the mean stopping
+    round is near beta / value.
+    """
     problem, means = instance(5), np.array([0.36, 0.3, 0.28, 0.23, 0.2])
-    sim = cg.simulate(problem, means, rule="uniform", threshold="stylised", delta=1e-6, runs=200, seed=1)
+    sim = cg.simulate(
+        problem, means, rule="uniform", threshold="stylised", delta=1e-6, runs=200, seed=1
+    )
     value = 0.06**2 / (2 * 0.01 * (2 / 0.6))
     expected = math.log((1 + math.log(sim.rounds.mean())) / 1e-6) / value
     assert sim.rounds.mean() == pytest.approx(expected, rel=0.15)

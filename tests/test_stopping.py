@@ -1,4 +1,6 @@
-"""Stopping rules with fees: the martingales behind them, the sets that they cover, and the judge against enumeration."""
+"""Stopping rules with fees: the martingales behind them, the sets that they cover, and the judge
+against enumeration.
+"""
 
 import itertools
 import math
@@ -36,7 +38,9 @@ STRUCTURES = {
     "matchings": cg.Matchings(2, 3),
     "list": cg.Listed([(0, 1), (1, 2, 3), (3, 4), (0, 4)], 5),
     "all but": cg.AlmostAllSets(4, 0),
-    "one in another": cg.Listed([(0,), (0, 1, 2), (3, 4)], 5),  # differences of two arms that are on one side
+    "one in another": cg.Listed(
+        [(0,), (0, 1, 2), (3, 4)], 5
+    ),  # differences of two arms that are on one side
 }
 REWARDS = {"gaussian": cg.Gaussian(0.3), "bernoulli": cg.Bernoulli(), "bounded": cg.Bounded(-1, 1)}
 
@@ -44,11 +48,18 @@ REWARDS = {"gaussian": cg.Gaussian(0.3), "bernoulli": cg.Bernoulli(), "bounded":
 # ---- the martingales: each begins at 1 and stays there on average
 
 
-@given(n=st.integers(1, 50), c=st.sampled_from(sorted(set(SCALES[:, :2].flat))), off=st.floats(-3, 3), sigma=st.floats(0.1, 3))
+@given(
+    n=st.integers(1, 50),
+    c=st.sampled_from(sorted(set(SCALES[:, :2].flat))),
+    off=st.floats(-3, 3),
+    sigma=st.floats(0.1, 3),
+)
 def test_the_gaussian_mixtures_are_the_integrals_they_claim_to_be(n, c, off, sigma):
-    """A prior of variance sigma^2 / c, n values whose average is `off` sigmas from the truth: their likelihood ratio, integrated.
+    """A prior of variance sigma^2 / c, n values whose average is `off` sigmas from the truth: their
+    likelihood ratio, integrated.
 
-    Over all theta, and over theta > 0 with twice the density: only a mean that looks too good counts.
+    Over all theta, and over theta > 0 with twice the density: only a mean that looks too good
+    counts.
     """
     claimed = -0.5 * math.log1p(n / c) + n * n / (n + c) * off**2 / 2
     scale = n * off / math.sqrt(n + c)
@@ -56,10 +67,15 @@ def test_the_gaussian_mixtures_are_the_integrals_they_claim_to_be(n, c, off, sig
         peak = n * off * sigma / (n + c)
         ratio = quad(
             lambda theta, times=times: (
-                times * norm.pdf(theta, 0, sigma / math.sqrt(c)) * math.exp(n * (theta * off * sigma - theta**2 / 2) / sigma**2)
+                times
+                * norm.pdf(theta, 0, sigma / math.sqrt(c))
+                * math.exp(n * (theta * off * sigma - theta**2 / 2) / sigma**2)
             ),
-            low, 12 * sigma, points=[max(peak, low + 0.01 * sigma)], limit=200,
-        )[0]  # fmt: skip
+            low,
+            12 * sigma,
+            points=[max(peak, low + 0.01 * sigma)],
+            limit=200,
+        )[0]
         assert math.log(ratio) == pytest.approx(claimed + more, abs=1e-6)
 
 
@@ -101,7 +117,12 @@ def test_the_mixture_for_a_variance_has_expectation_one(m):
 
     def value(u):
         half = math.exp(u) / 2
-        ratio = h * math.log(h) - math.lgamma(h) + math.lgamma(h + m / 2) - (h + m / 2) * math.log(h + half)
+        ratio = (
+            h * math.log(h)
+            - math.lgamma(h)
+            + math.lgamma(h + m / 2)
+            - (h + m / 2) * math.log(h + half)
+        )
         return math.exp(ratio + m / 2 * math.log(half) - math.lgamma(m / 2))
 
     assert quad(value, -60, 60, points=[math.log(m)], limit=500)[0] == pytest.approx(1.0, abs=1e-7)
@@ -112,7 +133,14 @@ def test_the_bound_on_a_variance_is_the_root_from_below(m, level):
     h = SPREAD
 
     def excess(v):
-        return v / 2 + h * math.log(h) - math.lgamma(h) + math.lgamma(h + m / 2) - (h + m / 2) * math.log(h + v / 2) - level
+        return (
+            v / 2
+            + h * math.log(h)
+            - math.lgamma(h)
+            + math.lgamma(h + m / 2)
+            - (h + m / 2) * math.log(h + v / 2)
+            - level
+        )
 
     found = least_chi_square(float(m), level)
     if excess(0.0) <= 0.0:
@@ -136,7 +164,9 @@ def test_variances_stay_below_their_bounds_for_all_times_at_once():
 
 @pytest.mark.parametrize("kind", STRUCTURES)
 def test_exchange_covers_every_wrong_answer(kind):
-    """For random means, every answer that is not best has a better one in one of the differences that are counted."""
+    """For random means, every answer that is not best has a better one in one of the differences
+    that are counted.
+    """
     structure, rng = STRUCTURES[kind], np.random.default_rng(1)
     most, number, swaps = structure.exchange()
     sets = [frozenset(s) for s in structure.sets()]
@@ -152,9 +182,16 @@ def test_exchange_covers_every_wrong_answer(kind):
                     if sum(mu[list(other)]) > sum(mu[list(chosen)]) and len(other ^ chosen) <= most
                 ]
                 if swaps:  # one arm of best for one that is not
-                    better = [s for s in better if len(s & best) == 1 and len(s - best) == 1 and s - best <= chosen]
+                    better = [
+                        s
+                        for s in better
+                        if len(s & best) == 1 and len(s - best) == 1 and s - best <= chosen
+                    ]
                     met |= {
-                        (a, b) for a in best for b in range(structure.d) if b not in best and any({a, b} == s for s in better)
+                        (a, b)
+                        for a in best
+                        for b in range(structure.d)
+                        if b not in best and any({a, b} == s for s in better)
                     }
                 else:
                     met.add(frozenset(chosen ^ best))
@@ -187,10 +224,16 @@ def looked(game, seen, mean, counts):
 
 
 @settings(max_examples=40, deadline=None)
-@given(kind=st.sampled_from(sorted(STRUCTURES)), family=st.sampled_from(sorted(REWARDS)), seed=st.integers(0, 10**6),
-       threshold=st.sampled_from(["mixture", "gaussian-counts", "sub-gaussian-counts"]))  # fmt: skip
+@given(
+    kind=st.sampled_from(sorted(STRUCTURES)),
+    family=st.sampled_from(sorted(REWARDS)),
+    seed=st.integers(0, 10**6),
+    threshold=st.sampled_from(["mixture", "gaussian-counts", "sub-gaussian-counts"]),
+)
 def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, threshold):
-    """For every J: the evidence at the weights less the fees of I xor J, for the c that was chosen, computed from the definition."""
+    """For every J: the evidence at the weights less the fees of I xor J, for the c that was chosen,
+    computed from the definition.
+    """
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     problem, d = cg.Problem(structure, None, REWARDS[family]), structure.d
     exact, (most, _, swaps) = family == "bernoulli", structure.exchange()
@@ -208,24 +251,40 @@ def test_the_judge_never_claims_more_than_any_rival_gives(kind, family, seed, th
     if threshold == "mixture" and not exact:
         weights = [
             (counts**2 / (counts + c), 0.5 * np.log1p(counts / c), -math.log(p))
-            for c, p in ((np.where(best > 0.5, inside, outside), p) for inside, outside, _, _, p in SCALES)
+            for c, p in (
+                (np.where(best > 0.5, inside, outside), p) for inside, outside, _, _, p in SCALES
+            )
         ]
     elif threshold == "mixture":
-        weights = [(counts, np.array([beta_regret(n, n * m) for n, m in zip(counts, mean, strict=True)]), 0.0)]
+        weights = [
+            (
+                counts,
+                np.array([beta_regret(n, n * m) for n, m in zip(counts, mean, strict=True)]),
+                0.0,
+            )
+        ]
     else:
         scale, inside = (2, 4) if threshold == "gaussian-counts" else (3, 1)
         weights = [(counts, scale * np.log(inside + np.log(counts)), 0.0)]
     sigma, values = REWARDS[family].spread(d), []
     for weight, fee, cost in weights:
         against = {
-            s: naive.distance("bernoulli" if exact else "gaussian", mean, weight, leader, s, sigma, low, high)
+            s: naive.distance(
+                "bernoulli" if exact else "gaussian", mean, weight, leader, s, sigma, low, high
+            )
             for s in structure.sets()
             if s != leader
         }
         sides = fee[best > 0.5].max(initial=0.0) + fee[best < 0.5].max(initial=0.0)
-        loose = min(against.values()) - cost - (sides if swaps else np.sort(fee)[-min(most, d) :].sum())
+        loose = (
+            min(against.values()) - cost - (sides if swaps else np.sort(fee)[-min(most, d) :].sum())
+        )
         tight = (
-            min(f - fee[sorted(set(leader) ^ set(s))].sum() for s, f in against.items() if len(set(leader) ^ set(s)) <= most)
+            min(
+                f - fee[sorted(set(leader) ^ set(s))].sum()
+                for s, f in against.items()
+                if len(set(leader) ^ set(s)) <= most
+            )
             - cost
         )
         values.append((loose, tight))
@@ -238,7 +297,9 @@ def test_the_scale_that_suits_is_chosen():
     problem = cg.Problem(cg.Listed([(0,), (1,)], 2), None, cg.Gaussian(1.0))
     for n, epsilon in itertools.product((4.0, 30.0, 1000.0, 50_000.0), (0.0, 0.5)):
         lead = math.sqrt(60.0 / n) + epsilon
-        _, game, seen = watched(problem, "mixture", np.array([lead - epsilon, 0.0]), np.full(2, n), epsilon=epsilon)
+        _, game, seen = watched(
+            problem, "mixture", np.array([lead - epsilon, 0.0]), np.full(2, n), epsilon=epsilon
+        )
         each = []
         for c, e, _, _, p in SCALES:
             blur = ((n + c) + (n + e)) / n**2
@@ -248,13 +309,19 @@ def test_the_scale_that_suits_is_chosen():
 
 
 def log_mixture(up, down, n, m, half):
-    """ln of the mixture for n values of arm i that are `up` sigmas above its mean on average, and m of arm j, `down` below its own."""
+    """ln of the mixture for n values of arm i that are `up` sigmas above its mean on average, and m
+    of arm j, `down` below its own.
+    """
     total = -math.inf
     for inside, outside, one, other, p in SCALES:
         value = math.log(p)
         for off, number, c, sided in ((up, n, inside, one), (down, m, outside, other)):
             z = off * number / math.sqrt(number + c)
-            value += z * z / 2 - 0.5 * math.log1p(number / c) + (math.log(2) + norm.logcdf(z) if half and sided else 0.0)
+            value += (
+                z * z / 2
+                - 0.5 * math.log1p(number / c)
+                + (math.log(2) + norm.logcdf(z) if half and sided else 0.0)
+            )
         total = np.logaddexp(total, value)
     return total
 
@@ -270,16 +337,23 @@ def least_mixture(mean, other, sigma, sigma2, n, m, half, low=-math.inf, high=ma
     k = int(np.argmin([value(x) for x in grid]))
     ends = (grid[max(k - 1, 0)], grid[min(k + 1, 199)])
     return min(
-        minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9 * wide}).fun, value(grid[0]), value(grid[-1])
+        minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9 * wide}).fun,
+        value(grid[0]),
+        value(grid[-1]),
     )
 
 
 @settings(max_examples=30, deadline=None)
-@given(kind=st.sampled_from(["arms", "pairs", "groups", "trees"]), seed=st.integers(0, 10**6),
-       family=st.sampled_from(["gaussian", "bounded", "boxed", "unequal", "unknown"]),
-       epsilon=st.sampled_from([0.0, 0.0, 0.2]))  # fmt: skip
+@given(
+    kind=st.sampled_from(["arms", "pairs", "groups", "trees"]),
+    seed=st.integers(0, 10**6),
+    family=st.sampled_from(["gaussian", "bounded", "boxed", "unequal", "unknown"]),
+    epsilon=st.sampled_from([0.0, 0.0, 0.2]),
+)
 def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, epsilon):
-    """Above the threshold the least over all exchanges, below it that of the rival that it names."""
+    """Above the threshold the least over all exchanges, below it that of the rival that it
+    names.
+    """
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     d, sigma = structure.d, np.full(structure.d, 0.3)
     low, high = -math.inf, math.inf
@@ -289,10 +363,19 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
         low, high = -0.05, 0.2
     elif family in ("unequal", "unknown"):
         sigma = 10.0 ** rng.uniform(-1, 1, d)
-    rewards = {"bounded": cg.Bounded(-1, 1), "unknown": cg.Gaussian(known=False)}.get(family, cg.Gaussian(sigma.tolist()))
-    problem = cg.Problem(structure, None, rewards, bounds=(low, high) if family == "boxed" else None)
-    counts = np.floor(10.0 ** rng.uniform(0, rng.uniform(1, 4), d)) + (3 if family == "unknown" else 0)
-    mean = np.clip(rng.normal(size=d) * 10 ** rng.uniform(-1, 1) * 0.3, *((-1, 1) if family == "bounded" else (-9, 9)))
+    rewards = {"bounded": cg.Bounded(-1, 1), "unknown": cg.Gaussian(known=False)}.get(
+        family, cg.Gaussian(sigma.tolist())
+    )
+    problem = cg.Problem(
+        structure, None, rewards, bounds=(low, high) if family == "boxed" else None
+    )
+    counts = np.floor(10.0 ** rng.uniform(0, rng.uniform(1, 4), d)) + (
+        3 if family == "unknown" else 0
+    )
+    mean = np.clip(
+        rng.normal(size=d) * 10 ** rng.uniform(-1, 1) * 0.3,
+        *((-1, 1) if family == "bounded" else (-9, 9)),
+    )
     squares = sigma**2 * (counts - 1) if family == "unknown" else None
     stopping, game, seen = watched(problem, "mixture", mean, counts, squares, epsilon)
     best, rival, _, value = looked(game, seen, mean, counts)
@@ -309,12 +392,25 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
             else:
                 lifted = mean[i] + epsilon / structure.largest()
                 found[s] = least_mixture(
-                    lifted, mean[j], sigma[i], sigma[j], counts[i], counts[j], family != "unknown", low, high
+                    lifted,
+                    mean[j],
+                    sigma[i],
+                    sigma[j],
+                    counts[i],
+                    counts[j],
+                    family != "unknown",
+                    low,
+                    high,
                 )
     level = stopping.threshold.level(1, 0)
-    assert (value > level) == (min(found.values()) > level + 2e-4) or abs(min(found.values()) - level) < 1e-3
+    assert (value > level) == (min(found.values()) > level + 2e-4) or abs(
+        min(found.values()) - level
+    ) < 1e-3
     if value > level:
-        assert value == pytest.approx(min(found.values()), abs=1e-3) and value <= min(found.values()) + 1e-6
+        assert (
+            value == pytest.approx(min(found.values()), abs=1e-3)
+            and value <= min(found.values()) + 1e-6
+        )
     elif value > -8:  # of no interest below
         assert value <= found[rival] + 1e-6 and value == pytest.approx(found[rival], abs=1e-3)
 
@@ -322,35 +418,57 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
 @settings(max_examples=40, deadline=None)
 @given(ratio=st.floats(-16, 16), lead=st.floats(0.1, 12), n=st.integers(1, 6), m=st.integers(1, 6))
 def test_widths_may_differ_by_any_factor(ratio, lead, n, m):
-    """One arm known 10^16 times as precisely as the other: never more than the mixture, and not much less while x can be told apart."""
+    """One arm known 10^16 times as precisely as the other: never more than the mixture, and not
+    much less while x can be told apart.
+    """
     sigma, counts = np.array([10.0 ** (ratio / 2), 10.0 ** (-ratio / 2)]), 10.0 ** np.array([n, m])
     mean = np.array([lead * np.sqrt((sigma**2 / counts).sum()), 0.0])
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma.tolist()))
     _, game, seen = watched(problem, "mixture", mean, counts)
     value = looked(game, seen, mean, counts)[3]
     exact = math.inf
-    for centre, width in ((mean[0], sigma[0] / math.sqrt(counts[0])), (0.0, sigma[1] / math.sqrt(counts[1]))):
-        for z in (*np.linspace(-14, 14, 141), *np.geomspace(14, 1e17, 120), *-np.geomspace(14, 1e17, 120)):
+    for centre, width in (
+        (mean[0], sigma[0] / math.sqrt(counts[0])),
+        (0.0, sigma[1] / math.sqrt(counts[1])),
+    ):
+        for z in (
+            *np.linspace(-14, 14, 141),
+            *np.geomspace(14, 1e17, 120),
+            *-np.geomspace(14, 1e17, 120),
+        ):
             x = centre + z * width
-            exact = min(exact, log_mixture((mean[0] - x) / sigma[0], (x - mean[1]) / sigma[1], *counts, True))
+            exact = min(
+                exact,
+                log_mixture((mean[0] - x) / sigma[0], (x - mean[1]) / sigma[1], *counts, True),
+            )
     assert value <= exact + 1e-3 and (value >= exact - 0.2 or abs(ratio) > 10)
 
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_means_that_are_nearest_are_shared(seed):
-    """In a box, no pair of different means with j at least as good gives less than the best shared one."""
+    """In a box, no pair of different means with j at least as good gives less than the best shared
+    one.
+    """
     rng = np.random.default_rng(seed)
     low, high = np.sort(rng.normal(size=(2, 2)), axis=0)
     mean, counts = rng.normal(size=2), rng.integers(1, 40, 2).astype(float)
-    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=list(zip(low.tolist(), high.tolist(), strict=True)))
+    problem = cg.Problem(
+        cg.Arms(2),
+        None,
+        cg.Gaussian(1.0),
+        bounds=list(zip(low.tolist(), high.tolist(), strict=True)),
+    )
     _, game, seen = watched(problem, "mixture", mean, counts)
     best, _, _, value = looked(game, seen, mean, counts)
     i, j = (0, 1) if best[0] else (1, 0)
     grid = [np.linspace(low[a], high[a], 60) for a in (i, j)]
     values = [
-        log_mixture(mean[i] - y, z - mean[j], counts[i], counts[j], True) for y in grid[0] for z in grid[1] if z >= y
-    ]  # fmt: skip
+        log_mixture(mean[i] - y, z - mean[j], counts[i], counts[j], True)
+        for y in grid[0]
+        for z in grid[1]
+        if z >= y
+    ]
     assert value <= min(values, default=math.inf) + 1e-3
     assert values or value == math.inf or low[i] > high[j] - (high - low).max() / 20
 
@@ -372,17 +490,41 @@ def test_a_scan_of_all_pairs_rules_out_none_that_is_less():
         each = [pairs.pair(mean, 0, k) for k in range(1, d)]
         assert out[0] == min(each) and j == 1 + int(np.argmin(each))
         skipped += sum(
-            beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, pairs.sided, mean[0] - mean[k], 0, k, out[0])
+            beyond(
+                pairs.variance,
+                pairs.charge,
+                pairs.wide,
+                pairs.cost,
+                pairs.sided,
+                mean[0] - mean[k],
+                0,
+                k,
+                out[0],
+            )
             for k in range(1, d)
         )
         for k in range(1, d):
             for bar in (each[k - 1] + 0.01, each[k - 1] + 1.0):
-                assert not beyond(pairs.variance, pairs.charge, pairs.wide, pairs.cost, pairs.sided, mean[0] - mean[k], 0, k, bar)
+                assert not beyond(
+                    pairs.variance,
+                    pairs.charge,
+                    pairs.wide,
+                    pairs.cost,
+                    pairs.sided,
+                    mean[0] - mean[k],
+                    0,
+                    k,
+                    bar,
+                )
     assert skipped > 1000  # a shortcut it is
 
 
 @settings(max_examples=30, deadline=None)
-@given(kind=st.sampled_from(["paths", "list", "matchings"]), seed=st.integers(0, 10**6), epsilon=st.floats(0.01, 0.5))
+@given(
+    kind=st.sampled_from(["paths", "list", "matchings"]),
+    seed=st.integers(0, 10**6),
+    epsilon=st.floats(0.01, 0.5),
+)
 def test_epsilon_never_overstates(kind, seed, epsilon):
     """At most what is needed to make J better by epsilon, less its fees. (Exchanges: above.)"""
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
@@ -398,14 +540,22 @@ def test_epsilon_never_overstates(kind, seed, epsilon):
             if arms and len(arms) <= structure.exchange().most:
                 lead = mean[sorted(leader)].sum() - mean[list(s)].sum() + epsilon
                 blur = sum(0.09 * (counts[a] + c[a]) / counts[a] ** 2 for a in arms)
-                found.append(lead**2 / (2 * blur) - sum(0.5 * math.log1p(counts[a] / c[a]) for a in arms) + math.log(p))
+                found.append(
+                    lead**2 / (2 * blur)
+                    - sum(0.5 * math.log1p(counts[a] / c[a]) for a in arms)
+                    + math.log(p)
+                )
         allowed.append(min(found))
     assert value <= max(allowed) + 1e-9
 
 
 def test_the_rules_of_an_unknown_variance():
-    """Sums of squares are those of the values; the rules see the pooled estimates, the judge the upper bounds."""
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian([0.1, 0.2, 0.3, 0.4], known=False))
+    """Sums of squares are those of the values; the rules see the pooled estimates, the judge the
+    upper bounds.
+    """
+    problem = cg.Problem(
+        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian([0.1, 0.2, 0.3, 0.4], known=False)
+    )
     stopping = make_stopping("mixture", problem, [1e-9])
     run = Run(
         problem,
@@ -428,12 +578,18 @@ def test_the_rules_of_an_unknown_variance():
     run.advance(119)  # looks again
     counts = run.seen.counts
     pooled = squares.sum() / (counts - 1).sum()
-    assert run.game.rewards.sigma == pytest.approx(np.sqrt((squares + 2 * pooled) / (counts + 1)), rel=1e-6)
+    assert run.game.rewards.sigma == pytest.approx(
+        np.sqrt((squares + 2 * pooled) / (counts + 1)), rel=1e-6
+    )
     bounds = run.game.judge.spreads.variance
     level = math.log(4 / (0.1 * 1e-9))
     for a in range(4):
         least = least_chi_square(counts[a] - 1, level)
-        assert bounds[a] == pytest.approx((1 + 4 / FINE) * squares[a] / least, rel=1e-6) if least else bounds[a] == math.inf
+        assert (
+            bounds[a] == pytest.approx((1 + 4 / FINE) * squares[a] / least, rel=1e-6)
+            if least
+            else bounds[a] == math.inf
+        )
 
 
 @pytest.mark.parametrize("case", ["mixture", "unknown", "bernoulli", "epsilon", "trees", "paths"])
@@ -443,7 +599,9 @@ def test_the_engines_agree(case):
         "unknown": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2, known=False)),
         "bernoulli": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli()),
         "trees": cg.Problem(STRUCTURES["trees"], None, cg.Gaussian(0.2)),
-        "paths": cg.Problem(cg.grid_network(6), None, cg.Gaussian(0.05)),  # differences of up to 12 arms
+        "paths": cg.Problem(
+            cg.grid_network(6), None, cg.Gaussian(0.05)
+        ),  # differences of up to 12 arms
     }.get(case, cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2)))
     if case == "paths":
         means = np.linspace(0.9, 0.1, problem.d) ** 2
@@ -484,7 +642,13 @@ def test_a_run_in_steps_is_the_run_in_one_go():
 def test_unknown_variances_also_with_the_stylised_threshold():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, known=False))
     found = cg.simulate(
-        problem, [0.5, 0.3, 0.2, 0.1], rule="frank-wolfe", runs=5, threshold="stylised", engine="python", delta=0.1
+        problem,
+        [0.5, 0.3, 0.2, 0.1],
+        rule="frank-wolfe",
+        runs=5,
+        threshold="stylised",
+        engine="python",
+        delta=0.1,
     )
     assert not found.validity.proved and not found.capped.any() and found.rounds.min() >= 4
 
@@ -493,7 +657,10 @@ def test_unknown_variances_also_with_the_stylised_threshold():
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), threshold=st.sampled_from(["mixture", "gaussian-counts", "gaussian"]))
+@given(
+    seed=st.integers(0, 10**6),
+    threshold=st.sampled_from(["mixture", "gaussian-counts", "gaussian"]),
+)
 def test_evidence_says_what_a_run_would_do(seed, threshold):
     rng = np.random.default_rng(seed)
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.3))
@@ -510,20 +677,34 @@ def test_evidence_says_what_a_run_would_do(seed, threshold):
 def test_evidence_where_bounds_decide_and_where_numbers_end():
     apart = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0), bounds=[(2.0, 3.0), (0.0, 1.0)])
     found = cg.evidence(apart, [2.5, 0.5], [5, 5], delta=0.1, threshold="mixture")
-    assert found.certified and found.value == math.inf and found.threshold == pytest.approx(math.log(10))
+    assert (
+        found.certified
+        and found.value == math.inf
+        and found.threshold == pytest.approx(math.log(10))
+    )
     extreme = cg.Problem(cg.Arms(2), None, cg.Gaussian([1e-80, 1e80]))
-    assert not cg.evidence(extreme, [1e-72, 0.0], [100, 100], delta=0.1, threshold="mixture").certified
-    assert not cg.evidence(extreme, [1e-72, 1e80], [0, 100], delta=0.1, threshold="mixture").certified
+    assert not cg.evidence(
+        extreme, [1e-72, 0.0], [100, 100], delta=0.1, threshold="mixture"
+    ).certified
+    assert not cg.evidence(
+        extreme, [1e-72, 1e80], [0, 100], delta=0.1, threshold="mixture"
+    ).certified
 
 
 def test_evidence_with_unknown_variances():
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(known=False))
-    assert not cg.evidence(problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1], threshold="proved").certified
-    assert cg.evidence(problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1], threshold="proved").certified
+    assert not cg.evidence(
+        problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1], threshold="proved"
+    ).certified
+    assert cg.evidence(
+        problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1], threshold="proved"
+    ).certified
     for bad in (
         lambda: cg.evidence(problem, [1.0, 0.0], [3, 3]),
         lambda: cg.evidence(problem, [1.0, 0.0], [3, 3], spreads=[-1, 1]),
-        lambda: cg.evidence(cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [1.0, 0.0], [3, 3], spreads=[1, 1]),
+        lambda: cg.evidence(
+            cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [1.0, 0.0], [3, 3], spreads=[1, 1]
+        ),
     ):
         with pytest.raises(cg.InputError, match="spreads"):
             bad()
@@ -537,9 +718,18 @@ def test_the_limit_is_where_a_run_with_exact_estimates_stops():
         stopping = make_stopping(name, problem, [0.1, 0.001])
         first, second = (limit(stopping, problem, means, solved, k) for k in range(2))
         assert first < second < math.inf
-        near = judge(stopping, problem, means, first * np.array([1, 1, 0.9, 0.06, 0.04]), np.full(5, 0.1), np.eye(5)[0])
+        near = judge(
+            stopping,
+            problem,
+            means,
+            first * np.array([1, 1, 0.9, 0.06, 0.04]),
+            np.full(5, 0.1),
+            np.eye(5)[0],
+        )
         assert near == pytest.approx(stopping.threshold.level(0, 0), rel=0.3)
-    assert limit(make_stopping("stylised", problem, [0.1]), problem, means, solved) == pytest.approx(1776, abs=2)
+    assert limit(
+        make_stopping("stylised", problem, [0.1]), problem, means, solved
+    ) == pytest.approx(1776, abs=2)
     assert limit(make_stopping("mixture", problem, [0.1]), problem, means, solved) < 0.6 * limit(
         make_stopping("gaussian", problem, [0.1]), problem, means, solved
     )
@@ -551,7 +741,10 @@ def test_labels():
         assert make_stopping("mixture", problem, [0.1]).validity.proved
     coin = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli())
     assert not make_stopping("gaussian-counts", coin, [0.1]).validity.proved
-    assert make_stopping("proved", cg.Problem(cg.Arms(3), None, cg.Gaussian(known=False)), [0.1]).name == "mixture"
+    assert (
+        make_stopping("proved", cg.Problem(cg.Arms(3), None, cg.Gaussian(known=False)), [0.1]).name
+        == "mixture"
+    )
 
 
 def test_bad_input_is_said_in_a_sentence():
@@ -559,13 +752,21 @@ def test_bad_input_is_said_in_a_sentence():
     unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(known=False))
     means = [0.5, 0.3, 0.2, 0.1]
     for text, call in {
-        "eliminate=True needs": lambda: cg.simulate(problem, means, threshold="mixture", eliminate=True, rule="lloo", delta=0.1),
+        "eliminate=True needs": lambda: cg.simulate(
+            problem, means, threshold="mixture", eliminate=True, rule="lloo", delta=0.1
+        ),
         "needs the threshold 'mixture'": lambda: cg.simulate(
             problem, means, epsilon=0.1, rule="lloo", delta=0.1, threshold="proved"
         ),
-        "epsilon = -1 must": lambda: cg.simulate(problem, means, epsilon=-1, threshold="mixture", rule="lloo", delta=0.1),
-        "epsilon = nan must": lambda: cg.simulate(problem, means, epsilon=math.nan, threshold="mixture", rule="lloo", delta=0.1),
-        "give the one that you suppose": lambda: cg.simulate(unknown, means, rule="lloo", delta=0.1, threshold="proved"),
+        "epsilon = -1 must": lambda: cg.simulate(
+            problem, means, epsilon=-1, threshold="mixture", rule="lloo", delta=0.1
+        ),
+        "epsilon = nan must": lambda: cg.simulate(
+            problem, means, epsilon=math.nan, threshold="mixture", rule="lloo", delta=0.1
+        ),
+        "give the one that you suppose": lambda: cg.simulate(
+            unknown, means, rule="lloo", delta=0.1, threshold="proved"
+        ),
         "has no sigma": lambda: cg.complexity(unknown, means),
         "needs known variances": lambda: make_stopping("gaussian", unknown, [0.1]),
         "single delta": lambda: make_stopping("mixture", unknown, [0.1, 0.2]),
@@ -599,14 +800,22 @@ def test_the_bounds_on_variances_follow_delta():
     unknown = cg.Problem(cg.Arms(10), None, cg.Gaussian(known=False))
     for delta in (0.01, 0.3):
         stopping = make_stopping("mixture", unknown, [delta])
-        assert stopping.on(unknown.game(), blank(10)).judge.spreads.bar == pytest.approx(math.log(10 / (0.1 * delta)))
+        assert stopping.on(unknown.game(), blank(10)).judge.spreads.bar == pytest.approx(
+            math.log(10 / (0.1 * delta))
+        )
 
 
 def test_levels_are_those_of_the_theorems():
     """ln(M/delta) and so on, with M and |S| written out."""
     unit, nine = cg.Gaussian(1.0), math.log(9 / 0.1)
-    arms, pairs = cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unit), cg.Problem(cg.Subsets(6, 2), None, unit)
-    paths, unknown = cg.Problem(STRUCTURES["paths"], None, unit), cg.Problem(cg.Arms(10), None, cg.Gaussian(known=False))
+    arms, pairs = (
+        cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unit),
+        cg.Problem(cg.Subsets(6, 2), None, unit),
+    )
+    paths, unknown = (
+        cg.Problem(STRUCTURES["paths"], None, unit),
+        cg.Problem(cg.Arms(10), None, cg.Gaussian(known=False)),
+    )
     for problem, name, level in (
         (arms, "mixture", nine),
         (pairs, "mixture", math.log(8 / 0.1)),
@@ -617,18 +826,33 @@ def test_levels_are_those_of_the_theorems():
         (arms, "sub-gaussian-counts", 2 * t_function(nine / 2)),
         (paths, "gaussian-counts", 4 * c_gaussian(math.log(2 / 0.1) / 4)),
     ):
-        assert make_stopping(name, problem, [0.1]).threshold.level(7, 0) == pytest.approx(level, rel=1e-9)
+        assert make_stopping(name, problem, [0.1]).threshold.level(7, 0) == pytest.approx(
+            level, rel=1e-9
+        )
     found = make_stopping("mixture", unknown, [0.1]).on(unknown.game(), blank(10)).judge.spreads.bar
     assert found == pytest.approx(math.log(10 / 0.01))
-    assert make_stopping("mixture", cg.Problem(cg.AlmostAllSets(1100, 0), None, unit), [0.1]).threshold.level(1, 0) > 700
+    assert (
+        make_stopping(
+            "mixture", cg.Problem(cg.AlmostAllSets(1100, 0), None, unit), [0.1]
+        ).threshold.level(1, 0)
+        > 700
+    )
 
 
 def test_epsilon_leaves_the_family_and_the_bounds_aside():
-    """Shifts change a Bernoulli divergence, and bounds would have to shift too: free Gaussian means instead."""
+    """Shifts change a Bernoulli divergence, and bounds would have to shift too: free Gaussian means
+    instead.
+    """
     for rewards, bounds in ((cg.Bernoulli(), None), (cg.Gaussian(0.5), (0.0, 1.0))):
         problem = cg.Problem(cg.Arms(3), None, rewards, bounds=bounds)
-        stopping, game, _ = watched(problem, "mixture", np.array([0.9, 0.5, 0.4]), np.full(3, 20.0), epsilon=0.2)
-        assert game.judge.rewards.free and game.judge.rewards.sigma.tolist() == [1.0] * 3 and stopping.epsilon == 0.2
+        stopping, game, _ = watched(
+            problem, "mixture", np.array([0.9, 0.5, 0.4]), np.full(3, 20.0), epsilon=0.2
+        )
+        assert (
+            game.judge.rewards.free
+            and game.judge.rewards.sigma.tolist() == [1.0] * 3
+            and stopping.epsilon == 0.2
+        )
         assert game.judge.spreads.variance.tolist() == [0.25] * 3
 
 
@@ -676,16 +900,30 @@ def test_errors_stay_below_delta_where_answers_are_almost_tied():
 
 
 def test_errors_stay_below_delta_where_two_arms_are_tied():
-    """The hardest case: who stops is wrong half of the time. It does happen, about a quarter as often as it may."""
+    """The hardest case: who stops is wrong half of the time. It does happen, about a quarter as
+    often as it may.
+    """
     problem, means = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), [1e-6, 0.0]
     found = cg.simulate(
-        problem, means, rule="frank-wolfe", delta=0.2, threshold="mixture", runs=1000, max_rounds=500, engine="compiled"
+        problem,
+        means,
+        rule="frank-wolfe",
+        delta=0.2,
+        threshold="mixture",
+        runs=1000,
+        max_rounds=500,
+        engine="compiled",
     )
     wrong = found.report()[0]["errors"]
-    assert 10 < wrong < 0.2 * 1000 / 2  # half of what may happen, so that a bound that is too weak by ln 2 would show
+    assert (
+        10 < wrong < 0.2 * 1000 / 2
+    )  # half of what may happen, so that a bound that is too weak by ln 2 would show
 
 
 def test_every_pair_of_answers_of_a_matroid_differs_by_a_counted_exchange():
     assert cg.Subsets(10, 3).exchange() == (2, 21, True) and cg.Arms(10).exchange() == (2, 9, True)
     assert cg.Partition([(0, 1), (2, 3, 4)], [1, 2]).exchange() == (2, 3, True)
-    assert STRUCTURES["trees"].exchange() == (2, 6, True) and len(list(itertools.islice(STRUCTURES["trees"].iterate(), 99))) == 8
+    assert (
+        STRUCTURES["trees"].exchange() == (2, 6, True)
+        and len(list(itertools.islice(STRUCTURES["trees"].iterate(), 99))) == 8
+    )

@@ -38,7 +38,9 @@ def test_argmax_is_the_best_of_all_sets_with_ties_and_negative_scores(data):
     score = np.array(data.draw(st.lists(scores, min_size=structure.d, max_size=structure.d)))
     got = structure.argmax(score)
     assert structure.contains(got)
-    assert sum(score[list(got)]) == pytest.approx(max(sum(score[list(s)]) for s in structure.sets()), abs=1e-12)
+    assert sum(score[list(got)]) == pytest.approx(
+        max(sum(score[list(s)]) for s in structure.sets()), abs=1e-12
+    )
 
 
 @given(d=st.integers(1, 60), data=st.data())
@@ -59,7 +61,11 @@ def test_counts_differences_and_coverings_against_enumeration(data):
     assert structure.difference() == max(len(set(a) ^ set(b)) for a in sets for b in sets)
     assert structure.deciding() == set().union(*(set(a) ^ set(b) for a in sets for b in sets))
     assert len(structure.covering()) == naive.smallest_cover(sets, structure.d)
-    assert {a for s in structure.covering() for a in s} == structure.observable() == set().union(*map(set, sets))
+    assert (
+        {a for s in structure.covering() for a in s}
+        == structure.observable()
+        == set().union(*map(set, sets))
+    )
     check_structure(structure, trials=10)
 
 
@@ -70,13 +76,25 @@ def test_nearest_alternative_against_all_answers_and_a_convex_solver(family, dat
     structure = data.draw(structures(max_d=5))
     d = structure.d
     mean = np.array(data.draw(st.lists(st.floats(0.05, 0.95), min_size=d, max_size=d)))
-    weight = np.array(data.draw(st.lists(st.one_of(st.just(0.0), st.floats(0.1, 20)), min_size=d, max_size=d)))
-    sigma = data.draw(st.lists(st.floats(0.3, 2), min_size=d, max_size=d)) if family == "gaussian" else [1.0] * d
-    low, high = (np.full(d, -np.inf), np.full(d, np.inf)) if family == "gaussian" else (np.zeros(d), np.ones(d))
+    weight = np.array(
+        data.draw(st.lists(st.one_of(st.just(0.0), st.floats(0.1, 20)), min_size=d, max_size=d))
+    )
+    sigma = (
+        data.draw(st.lists(st.floats(0.3, 2), min_size=d, max_size=d))
+        if family == "gaussian"
+        else [1.0] * d
+    )
+    low, high = (
+        (np.full(d, -np.inf), np.full(d, np.inf))
+        if family == "gaussian"
+        else (np.zeros(d), np.ones(d))
+    )
     rewards = (cg.Gaussian(sigma) if family == "gaussian" else cg.Bernoulli()).part(low, high)
     best, rival, alternative = vector(structure.argmax(mean), d), np.zeros(d), np.zeros(d)
     value = structure.part().nearest(rewards, mean, weight, best, rival, alternative)
-    expected, _ = naive.nearest(family, structure.sets(), mean, weight, arms_of(best), sigma, low, high)
+    expected, _ = naive.nearest(
+        family, structure.sets(), mean, weight, arms_of(best), sigma, low, high
+    )
     assume(math.isfinite(expected))
     assert value == pytest.approx(expected, rel=2e-5, abs=2e-6)
     assert structure.contains(arms_of(rival)) and arms_of(rival) != arms_of(best)
@@ -96,7 +114,9 @@ def test_random_sets_are_uniform():
 
 
 def test_oracle_is_checked_and_covers_its_arms():
-    pairs = cg.Oracle(lambda s: np.argsort(-s, kind="stable")[:2], 5, contains=lambda s: len(s) == 2)
+    pairs = cg.Oracle(
+        lambda s: np.argsort(-s, kind="stable")[:2], 5, contains=lambda s: len(s) == 2
+    )
     check_structure(pairs)
     assert pairs.observable() == set(range(5)) and len(pairs.covering()) == 3
     assert pairs.difference() == 4 and pairs.largest() == 2
@@ -112,11 +132,18 @@ def test_oracle_is_checked_and_covers_its_arms():
 
 def test_geometry_of_known_polytopes():
     g = cg.Subsets(10, 3).geometry()
-    assert (g.diameter, g.psi, g.phi, g.exact) == (math.sqrt(6), 1.0, 1.0, True) and g.mu == math.sqrt(6)
+    assert (g.diameter, g.psi, g.phi, g.exact) == (
+        math.sqrt(6),
+        1.0,
+        1.0,
+        True,
+    ) and g.mu == math.sqrt(6)
     assert cg.Arms(7).geometry().diameter == math.sqrt(2)
     assert cg.Subsets(5, 4).geometry().diameter == math.sqrt(2)
     segment = cg.Listed([[0, 1], [1, 2]], 3).geometry()
-    assert segment.diameter == pytest.approx(math.sqrt(2)) and segment.phi == pytest.approx(math.sqrt(2))
+    assert segment.diameter == pytest.approx(math.sqrt(2)) and segment.phi == pytest.approx(
+        math.sqrt(2)
+    )
     # the square {0,1}^2 lifted by a constant arm: facets +-e, slack 1
     square = cg.Listed([[2], [0, 2], [1, 2], [0, 1, 2]], 3)
     assert square.geometry()[:3] == pytest.approx((math.sqrt(2), 1.0, 1.0))
@@ -145,13 +172,19 @@ def test_random_covering_sees_every_arm_without_repeating():
 
 
 def test_almost_all_sets_have_more_facets_than_the_cube_whose_psi_lloo_is_given():
-    """psi = 1 is a placeholder: with x_a + x_needle <= 1 and sum x >= 1 it is 1 + sqrt 6 at d = 7 (docs/algorithms.md)."""
+    """psi = 1 is a placeholder: with x_a + x_needle <= 1 and sum x >= 1 it is 1 + sqrt 6 at d = 7
+    (docs/algorithms.md).
+    """
     d = 7
     rows = np.vstack([-np.eye(d), np.eye(d)[1:] + np.eye(d)[0], -np.ones((1, d))])
     bound = np.r_[np.zeros(d), np.ones(d - 1), -1.0]
-    corners = np.array([np.isin(np.arange(d), s).astype(float) for s in cg.AlmostAllSets(d, 0).sets()])
+    corners = np.array(
+        [np.isin(np.arange(d), s).astype(float) for s in cg.AlmostAllSets(d, 0).sets()]
+    )
     slack = bound - corners @ rows.T
-    assert slack.min() == 0.0 and all(np.linalg.matrix_rank(corners[slack[:, k] == 0.0]) >= d - 1 for k in range(len(rows)))
+    assert slack.min() == 0.0 and all(
+        np.linalg.matrix_rank(corners[slack[:, k] == 0.0]) >= d - 1 for k in range(len(rows))
+    )
     found = [rows[list(some)] for some in combinations(range(len(rows)), d)]
     psi = max(np.linalg.norm(some, 2) for some in found if abs(np.linalg.det(some)) > 0.5)
     assert psi == pytest.approx(1.0 + np.sqrt(6.0))

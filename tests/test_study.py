@@ -1,4 +1,6 @@
-"""Studies: nothing told is lost, nothing asked is forgotten, and the same seed gives the same experiment."""
+"""Studies: nothing told is lost, nothing asked is forgotten, and the same seed gives the same
+experiment.
+"""
 
 import json
 import math
@@ -8,7 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import combgame as cg
 from combgame.presets import PRESETS
@@ -48,8 +57,16 @@ def test_a_study_ends_with_the_best_answer_and_says_why():
         todo = study.ask()
         study.tell(todo, measure(todo, rng))
     decision = study.decision
-    assert decision.names == ("ann",) and decision.answer == (0,) and decision.certified and decision.confidence == 0.95
-    assert decision.evidence > decision.threshold and f"after {decision.rounds} rounds" in decision.sentence
+    assert (
+        decision.names == ("ann",)
+        and decision.answer == (0,)
+        and decision.certified
+        and decision.confidence == 0.95
+    )
+    assert (
+        decision.evidence > decision.threshold
+        and f"after {decision.rounds} rounds" in decision.sentence
+    )
     assert study.ask(3) == [] and study.status.state == "certified" and "Stop" in study.status.next
     with pytest.raises(cg.StudyError, match="it has stopped"):
         study.ask()
@@ -60,10 +77,15 @@ def test_a_study_ends_with_the_best_answer_and_says_why():
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize(("problem", "threshold"), SAME)
 def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, threshold):
-    """Rewards come from the study's own generator, as in a simulation, so that rules that draw numbers draw the same."""
+    """Rewards come from the study's own generator, as in a simulation, so that rules that draw
+    numbers draw the same.
+    """
     means = [0.9, 0.5, 0.3, 0.3, 0.2, 0.1][: problem.d]
     bench = make_bench(problem, means, name, 0.2, threshold, 7, 150, "python")
-    study, game = cg.Study(problem, delta=0.2, rule=name, threshold=threshold, seed=7, max_rounds=150), problem.game()
+    study, game = (
+        cg.Study(problem, delta=0.2, rule=name, threshold=threshold, seed=7, max_rounds=150),
+        problem.game(),
+    )
     rng, path = advisor_of(study).rng, []
 
     numbers = advisor_of(study).numbers  # the run draws in the order of its own numbers
@@ -71,7 +93,13 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
 
     def look():
         advisor = advisor_of(study)
-        path.append([*(x.tolist() for x in advisor.ledger.seen), advisor.told.view.evidence[0], advisor.told.view.rival.tolist()])
+        path.append(
+            [
+                *(x.tolist() for x in advisor.ledger.seen),
+                advisor.told.view.evidence[0],
+                advisor.told.view.rival.tolist(),
+            ]
+        )
 
     look()
     while not study.done:
@@ -83,13 +111,21 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
         run = bench.run(0)
         run.advance(t)
         theirs = [(numbers.theirs(x) if x.size > 1 else x).tolist() for x in run.seen]
-        assert path[t][:-3] == theirs[:-1] and path[t][-3] == pytest.approx(theirs[-1], rel=1e-12)  # worth: by the judge
+        assert path[t][:-3] == theirs[:-1] and path[t][-3] == pytest.approx(
+            theirs[-1], rel=1e-12
+        )  # worth: by the judge
         evidence = float(run.view.evidence[0])
         assert path[t][-2] == pytest.approx(evidence, rel=1e-9, abs=1e-12)
-        ties = evidence <= 0.0 or problem.rewards == cg.Bernoulli()  # which of two rivals that are equally near, is of no account
+        ties = (
+            evidence <= 0.0 or problem.rewards == cg.Bernoulli()
+        )  # which of two rivals that are equally near, is of no account
         assert ties or path[t][-1] == numbers.theirs(run.view.rival).tolist()
-    assert len(path) > 10 and run.stops[0] == (study.decision.rounds if study.decision.certified else -1)
-    assert not study.decision.certified or study.decision.answer == tuple(np.flatnonzero(numbers.theirs(run.winners[0])))
+    assert len(path) > 10 and run.stops[0] == (
+        study.decision.rounds if study.decision.certified else -1
+    )
+    assert not study.decision.certified or study.decision.answer == tuple(
+        np.flatnonzero(numbers.theirs(run.winners[0]))
+    )
 
 
 def test_a_rule_that_stops_in_its_own_way_is_refused():
@@ -98,8 +134,13 @@ def test_a_rule_that_stops_in_its_own_way_is_refused():
 
 
 def test_a_batch_does_not_clump():
-    """Nothing is told between the rounds of a batch, and yet they differ, because what is pending counts."""
-    study, rng = cg.Study(cg.Problem(cg.Arms(8), rewards=cg.Gaussian(1.0))), np.random.default_rng(0)
+    """Nothing is told between the rounds of a batch, and yet they differ, because what is pending
+    counts.
+    """
+    study, rng = (
+        cg.Study(cg.Problem(cg.Arms(8), rewards=cg.Gaussian(1.0))),
+        np.random.default_rng(0),
+    )
     for todo in study.ask(8):
         study.tell(todo, measure(todo, rng, np.zeros(8), 1.0))
     different = 0
@@ -114,7 +155,9 @@ def test_a_batch_does_not_clump():
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("problem", [cg.Problem(cg.Subsets(6, 3), rewards=cg.Gaussian(1.0)), HARD])
 def test_the_first_batch_is_spread_evenly(problem, name):
-    """Before anything is told there is nothing to go by. (Some rules begin with every action once, 15 or 20 of them.)"""
+    """Before anything is told there is nothing to go by. (Some rules begin with every action once,
+    15 or 20 of them.)
+    """
     counts = np.zeros(6)
     for one in cg.Study(problem, rule=name).ask(30):
         counts[list(one.arms)] += 1
@@ -131,7 +174,11 @@ def test_an_arm_whose_values_went_missing_is_wanted_again(name):
             values[3], lost = math.nan, lost + 1
         study.tell(todo, values)
         assert todo.id < 3000
-    assert lost == 5 and advisor_of(study).ledger.seen.counts[3] > 0 and "5 values are missing" in str(study.decision)
+    assert (
+        lost == 5
+        and advisor_of(study).ledger.seen.counts[3] > 0
+        and "5 values are missing" in str(study.decision)
+    )
 
 
 def test_when_every_round_fails_the_rule_goes_on():
@@ -145,7 +192,9 @@ def test_the_largest_studies_are_asked_in_time_and_linear_memory():
     import time
     import tracemalloc
 
-    study = cg.Study(cg.Problem(cg.Subsets(1000, 50), cg.Arms(1000), cg.Gaussian(1.0)), engine="python")
+    study = cg.Study(
+        cg.Problem(cg.Subsets(1000, 50), cg.Arms(1000), cg.Gaussian(1.0)), engine="python"
+    )
     tracemalloc.start()
     for todo in study.ask(22):
         study.tell(todo, dict.fromkeys(todo.arms, 0.0))
@@ -164,7 +213,9 @@ def test_both_engines_ask_the_same():
         for _ in range(60):
             todo = study.ask()
             study.tell(todo, {a: rng.normal(0.5 - 0.02 * a, 0.1) for a in todo.arms})
-        asked.append(([event.data for event in study.events()[1:]], advisor_of(study).told.view.evidence[0]))
+        asked.append(
+            ([event.data for event in study.events()[1:]], advisor_of(study).told.view.evidence[0])
+        )
     assert asked[0] == asked[1]
 
 
@@ -205,7 +256,14 @@ def test_a_failed_round_is_asked_again_unless_it_is_given_up():
     study.fail(second, "dropped", retry=False)
     again = study.ask(client="you")
     assert (again.id, again.arms) == (1, first.arms) and study.ask(client="you").id == 1
-    assert [e.kind for e in study.events()] == ["created", "asked", "asked", "failed", "failed", "asked"]
+    assert [e.kind for e in study.events()] == [
+        "created",
+        "asked",
+        "asked",
+        "failed",
+        "failed",
+        "asked",
+    ]
     with pytest.raises(cg.StudyError, match="given up"):
         study.tell(second, {})
     study.tell(1, dict.fromkeys(first.arms, 0.0))
@@ -221,7 +279,9 @@ def test_values_come_in_many_shapes():
     todo = study.ask()
     study.tell(todo, {NAMES[todo.arms[0]]: [1.0, 2.0, math.nan], todo.arms[1]: (0.5, 4)})
     seen = advisor_of(study).ledger.seen
-    assert seen.counts[list(todo.arms)].tolist() == [2.0, 4.0] and seen.sums[list(todo.arms)].tolist() == [3.0, 2.0]
+    assert seen.counts[list(todo.arms)].tolist() == [2.0, 4.0] and seen.sums[
+        list(todo.arms)
+    ].tolist() == [3.0, 2.0]
     pandas = pytest.importorskip("pandas")
     todo = study.ask()
     study.tell(todo, pandas.Series([np.float32(1.0), None], index=list(todo.names)))
@@ -235,7 +295,9 @@ def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
     study.tell(todo, {one: 0.5}, final=False)
     study.tell(todo, {one: 0.5}, final=False)
     assert [r.left for r in study.pending] == [(two,)]
-    with pytest.raises(cg.StudyError, match=r"was told to be 0\.5, and now 0\.6.*retract\(1, reason\)"):
+    with pytest.raises(
+        cg.StudyError, match=r"was told to be 0\.5, and now 0\.6.*retract\(1, reason\)"
+    ):
         study.tell(todo, {one: 0.6, two: 0.0})
     study.tell(todo, {one: 0.5, two: None})
     study.tell(todo.id, {two: math.nan})
@@ -243,7 +305,9 @@ def test_a_round_may_be_told_in_pieces_and_twice_but_not_differently():
         study.tell(todo, {two: 0.1})
     assert len(study.events()) == 4 and study.pending == []
     study.retract(todo, "misread")
-    assert [r.left for r in study.pending] == [todo.arms] and advisor_of(study).ledger.seen.counts.sum() == 0
+    assert [r.left for r in study.pending] == [todo.arms] and advisor_of(
+        study
+    ).ledger.seen.counts.sum() == 0
     study.tell(todo, {one: 0.6, two: 0.1})
     assert advisor_of(study).ledger.seen.sums[[one, two]].tolist() == [0.6, 0.1]
     assert advisor_of(study).ledger.told == 1 and advisor_of(study).ledger.pending.sum() == 0
@@ -393,7 +457,9 @@ def test_results_that_come_after_the_decision_are_kept_but_not_part_of_it():
     study.tell(two, {1: 0.0})
     before = study.decision
     study.tell(three, {three.arms[0]: 2.0})
-    assert study.decision.evidence == before.evidence and "1 result came after the decision" in str(study.decision)
+    assert study.decision.evidence == before.evidence and "1 result came after the decision" in str(
+        study.decision
+    )
     assert study.events()[-1].kind == "told"
 
 
@@ -415,7 +481,11 @@ def test_what_touches_the_guarantee_is_in_the_assumptions():
         "1 entry was told as means",
     ):
         assert words in found
-    assert study.decision.why == "by hand" and "out of money" in study.decision.sentence and not study.decision.certified
+    assert (
+        study.decision.why == "by hand"
+        and "out of money" in study.decision.sentence
+        and not study.decision.certified
+    )
     study.tell(first, dict.fromkeys(first.arms, 0.1))  # what comes now is kept
     assert study.decision.values == 5
 
@@ -435,7 +505,11 @@ def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
     with pytest.raises(cg.StudyError, match=r"measured twice, observe\(\) adds the second"):
         study.tell(first, {first.arms[0]: 5.1})
     assert study.decision.certified
-    for words in ("2 values were still out when it stopped", "1 round was told before others", "1 round was asked again because"):
+    for words in (
+        "2 values were still out when it stopped",
+        "1 round was told before others",
+        "1 round was asked again because",
+    ):
         assert words in str(study.decision)
     for one in study.pending:
         study.tell(one, {one.arms[0]: 0.0})
@@ -480,9 +554,14 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
     for one in out:
         study.tell(one, measure(one, rng))
     decision = study.decision
-    assert decision.why == "budget" and not decision.certified and "Not certified" in decision.sentence
+    assert (
+        decision.why == "budget" and not decision.certified and "Not certified" in decision.sentence
+    )
     assert 0.5 < decision.confidence < 1 - 1e-9
-    for share, enough in ((0.99, False), (1.01, True)):  # it is the smallest delta at which this would have been enough
+    for share, enough in (
+        (0.99, False),
+        (1.01, True),
+    ):  # it is the smallest delta at which this would have been enough
         level = study._setting.stopping_at((1 - decision.confidence) * share).threshold.level(40, 0)
         assert (decision.evidence > level) == enough
     study = cg.Study(PROBLEM, max_rounds=1)
@@ -492,13 +571,22 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
 
 @pytest.mark.parametrize(("threshold", "proved"), [("mixture", True), ("stylised", False)])
 def test_a_heuristic_confidence_is_called_so(threshold, proved):
-    study, rng = cg.Study(PROBLEM, delta=1e-30, threshold=threshold, max_rounds=40), np.random.default_rng(0)
+    study, rng = (
+        cg.Study(PROBLEM, delta=1e-30, threshold=threshold, max_rounds=40),
+        np.random.default_rng(0),
+    )
     while not study.done:
         todo = study.ask()
         study.tell(todo, measure(todo, rng))
     decision = study.decision
-    assert decision.why == "budget" and decision.confidence > 0.0 and decision.proved is decision.to_dict()["proved"] is proved
-    assert ("by the heuristic threshold stylised, which is not proved" in decision.sentence) is not proved
+    assert (
+        decision.why == "budget"
+        and decision.confidence > 0.0
+        and decision.proved is decision.to_dict()["proved"] is proved
+    )
+    assert (
+        "by the heuristic threshold stylised, which is not proved" in decision.sentence
+    ) is not proved
 
 
 def test_a_deadline_ends_the_asking(monkeypatch):
@@ -509,7 +597,9 @@ def test_a_deadline_ends_the_asking(monkeypatch):
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
     assert study.decision.why == "deadline" and study.decision.values == 2
-    assert study.decision.sentence.endswith("Results that still come are counted and may yet certify it.")
+    assert study.decision.sentence.endswith(
+        "Results that still come are counted and may yet certify it."
+    )
 
 
 def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
@@ -534,22 +624,33 @@ def test_a_budget_can_be_extended_before_and_after_it_is_spent():
         )
         while not study.done or more:
             if study.done:
-                assert study.state == "budget" and not study.decision.certified and study.ask(1) == []
+                assert (
+                    study.state == "budget" and not study.decision.certified and study.ask(1) == []
+                )
                 assert "max_rounds was reached after" in study.decision.sentence
                 assert "extend(max_rounds=..., reason) gives it more rounds" in study.status.next
                 study.extend(more.pop(0), reason="a grant")
-                assert study.state == "running" and study.decision is None and "Ask for the next round" in study.status.next
+                assert (
+                    study.state == "running"
+                    and study.decision is None
+                    and "Ask for the next round" in study.status.next
+                )
             todo = study.ask()
             study.tell(todo, measure(todo, rng))
         ends.append(study)
     one, other = ends
     assert other.decision.certified and other.decision.rounds == one.decision.rounds > 5
     assert other.decision.sentence == one.decision.sentence and other.replay().same
-    assert [e.data for e in one.events()[1:]] == [e.data for e in other.events()[1:] if e.kind != "extended"]
+    assert [e.data for e in one.events()[1:]] == [
+        e.data for e in other.events()[1:] if e.kind != "extended"
+    ]
     told = [e for e in other.events() if e.kind == "extended"]
-    assert [(e.client, e.reason, e.data) for e in told] == [("ann", "a grant", {"max_rounds": n}) for n in (5, 40)]
+    assert [(e.client, e.reason, e.data) for e in told] == [
+        ("ann", "a grant", {"max_rounds": n}) for n in (5, 40)
+    ]
     assert set(other.decision.assumptions) - set(one.decision.assumptions) == {
-        "The budget was extended 2 times: nothing rests on that, because the threshold allows for a look after every round, however many "
+        "The budget was extended 2 times: nothing rests on that, because the threshold allows "
+        "for a look after every round, however many "
         "there are."
     }
     with pytest.raises(cg.StudyError, match=r"has ended \(certified\)"):
@@ -607,13 +708,23 @@ def test_the_status_of_a_study_that_has_stopped_is_of_then():
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"]))
     study.observe({"a": [0.0, 0.1], "b": [1.0, 1.1], "c": [0.2, 0.3]})
     before = study.status
-    assert study.state == "certified" and before.rivals[0].answer == study.decision.rival == (2,) and len(before.rivals) == 2
+    assert (
+        study.state == "certified"
+        and before.rivals[0].answer == study.decision.rival == (2,)
+        and len(before.rivals) == 2
+    )
     study.observe({"a": [0.9] * 20})
     study.observe({"a": 2.0})
     after = study.status
     assert (after.leader, after.evidence, after.late) == (before.leader, before.evidence, 2)
-    assert after.rivals == before.rivals[:1] and "later        2 results: stored, but not part of this" in str(after)
-    assert after.rivals[0].evidence == after.evidence and "against c" in study.decision.sentence and before.late == 0
+    assert after.rivals == before.rivals[
+        :1
+    ] and "later        2 results: stored, but not part of this" in str(after)
+    assert (
+        after.rivals[0].evidence == after.evidence
+        and "against c" in study.decision.sentence
+        and before.late == 0
+    )
     study.close()
 
 
@@ -630,14 +741,25 @@ def test_rounds_that_are_told_together_are_judged_together():
     whole._calls = (None, called.append, called.append)
     whole.tell_many({**values, 4: {}}, final=False)
     whole.tell_many(values)  # the first three again, and the last
-    assert [one for one in called if isinstance(one, int)] == [1, 2, 3, 4] and called[3].rounds == whole.decision.rounds == 3
+    assert [one for one in called if isinstance(one, int)] == [1, 2, 3, 4] and called[
+        3
+    ].rounds == whole.decision.rounds == 3
     study = cg.Study(problem)
     study.ask(4)
     study.tell_many(values)
     decision = study.decision
-    assert decision.certified and (decision.rounds, decision.values, advisor_of(study).late) == (4, 4, 0)
+    assert decision.certified and (decision.rounds, decision.values, advisor_of(study).late) == (
+        4,
+        4,
+        0,
+    )
     assert "still out" not in str(decision) and "came after" not in str(decision)
-    assert [one.data.get("more", False) for one in study.events() if one.kind == "told"] == [True, True, True, False]
+    assert [one.data.get("more", False) for one in study.events() if one.kind == "told"] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     assert [one["rounds"] for one in study.history()] == [4] and study.replay().same
     again = Advisor(study._setting, "auto")
     for k, event in enumerate(study.events()):
@@ -655,13 +777,28 @@ def test_rounds_may_be_told_as_pairs():
 
 def test_the_status_has_the_settings():
     study = cg.Study(PROBLEM, delta=0.1, max_rounds=3)
-    assert "\n  settings     delta 0.1, rule frank-wolfe, threshold mixture, at most 3 rounds\n" in str(study.status)
+    assert (
+        "\n  settings     delta 0.1, rule frank-wolfe, threshold mixture, at most 3 rounds\n"
+        in str(study.status)
+    )
     study.extend(7, reason="a grant")
     assert "at most 7 rounds" in str(study.status)
-    study = cg.Study(PROBLEM, epsilon=0.2, min_pulls=2, deadline="2999-01-31T18:00", rule=cg.CombGame(learner=cg.LLOO()))
-    assert study.status.settings["deadline"].startswith("2999-01-31T18:00:00") and "LLOO" in study.status.settings["rule"]
+    study = cg.Study(
+        PROBLEM,
+        epsilon=0.2,
+        min_pulls=2,
+        deadline="2999-01-31T18:00",
+        rule=cg.CombGame(learner=cg.LLOO()),
+    )
+    assert (
+        study.status.settings["deadline"].startswith("2999-01-31T18:00:00")
+        and "LLOO" in study.status.settings["rule"]
+    )
     text = str(study.status)
-    assert "epsilon 0.2, at least 2 values of every arm, until 2999-01-31T18:00:00" in text and "rounds\n  spent" not in text
+    assert (
+        "epsilon 0.2, at least 2 values of every arm, until 2999-01-31T18:00:00" in text
+        and "rounds\n  spent" not in text
+    )
     assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
 
 
@@ -669,7 +806,9 @@ def test_a_certified_study_cannot_be_stopped():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
     number = study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
     events = len(study.events())
-    with pytest.raises(cg.StudyError, match=r"stop: study 'study' is certified; there is nothing to stop\."):
+    with pytest.raises(
+        cg.StudyError, match=r"stop: study 'study' is certified; there is nothing to stop\."
+    ):
         study.stop("the end of the year")
     assert len(study.events()) == events
     study.retract(number, "mistyped")
@@ -688,7 +827,9 @@ def test_an_arm_told_anew_is_noted_like_any_other():
     study.retract(arm=1, reason="contaminated")
     study.tell(todo, {1: None})
     study.stop("enough")
-    assert "1 entry was told as means" in str(study.decision) and "1 value is missing" in str(study.decision)
+    assert "1 entry was told as means" in str(study.decision) and "1 value is missing" in str(
+        study.decision
+    )
     assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
 
 
@@ -711,7 +852,11 @@ def test_min_pulls_come_first():
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: 5.0 if a == 2 else 0.0 for a in todo.arms})
-    assert study.decision.answer == (2,) and advisor_of(study).ledger.seen.counts.tolist() == [4, 4, 4]
+    assert study.decision.answer == (2,) and advisor_of(study).ledger.seen.counts.tolist() == [
+        4,
+        4,
+        4,
+    ]
 
 
 def test_the_forecast_is_hidden_until_there_is_something_to_say_and_then_about_right():
@@ -722,9 +867,13 @@ def test_the_forecast_is_hidden_until_there_is_something_to_say_and_then_about_r
         if todo.id % 5 == 1:
             said[todo.id] = study.status.forecast
     assert said[1] is None
-    told = [(t + low, t + high) for t, (low, high) in ((t, x) for t, x in said.items() if x is not None)]
+    told = [
+        (t + low, t + high) for t, (low, high) in ((t, x) for t, x in said.items() if x is not None)
+    ]
     end = study.decision.rounds
-    assert len(told) > 3 and sum(low / 2 <= end <= 2 * high for low, high in told) >= 0.8 * len(told)
+    assert len(told) > 3 and sum(low / 2 <= end <= 2 * high for low, high in told) >= 0.8 * len(
+        told
+    )
 
 
 def test_callbacks_are_called_after_the_event_is_stored():
@@ -748,7 +897,9 @@ def test_a_callback_that_fails_keeps_no_other_from_being_called():
         heard.append(number)
         raise ValueError(f"no lamp {number}")
 
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_told=broken, on_certified=heard.append)
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), on_told=broken, on_certified=heard.append
+    )
     study.ask(2)
     with pytest.raises(ValueError, match="no lamp 1"):
         study.tell_many({1: {0: 0.0}, 2: {1: 50.0}})
@@ -828,7 +979,11 @@ def test_what_could_not_be_stored_has_not_happened(name, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr("combgame.storage.memory.Memory.append", full)
-        for act in (lambda: study.ask(3), lambda: study.observe({0: 1.0}), lambda: study.stop("enough")):
+        for act in (
+            lambda: study.ask(3),
+            lambda: study.observe({0: 1.0}),
+            lambda: study.stop("enough"),
+        ):
             with pytest.raises(cg.StoreError, match="full"):
                 act()
     assert not study.done and len(study.events()) == 9
@@ -862,12 +1017,18 @@ def test_a_snapshot_keeps_the_end(by_hand):
     study.observe({0: 1.0})
     advisor = advisor_of(study)
     other = load(study._setting, "auto", (advisor.ledger.seq, dump(advisor)))
-    assert advisor.ended is not None and other.ended == advisor.ended and other.late == advisor.late == 1 + by_hand
+    assert (
+        advisor.ended is not None
+        and other.ended == advisor.ended
+        and other.late == advisor.late == 1 + by_hand
+    )
     assert decide(other, other.ended) == study.decision
 
 
 def test_the_clocks():
-    """Replicates are values too: of K arms, t rounds bring at most t K. What is pending has been played."""
+    """Replicates are values too: of K arms, t rounds bring at most t K. What is pending has been
+    played.
+    """
     study = cg.Study(HARD, threshold="stylised")
     todo = study.ask()
     study.tell(todo, {a: [0.0, 1.0] * 25 for a in todo.arms})
@@ -923,7 +1084,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(n=st.integers(1, 4), client=st.sampled_from([None, "me", "you"]))
     def ask(self, n, client):
-        mine = [k for k in self.those("open") if client and self.naive.rounds[k].owner == client][:n]
+        mine = [k for k in self.those("open") if client and self.naive.rounds[k].owner == client][
+            :n
+        ]
         free = max(self.budget - len(self.those("open", "told")), 0)
         again = self.those("waiting")[: min(free, n - len(mine))]
         got = self.study.ask(n, client=client)
@@ -936,7 +1099,9 @@ class Machine(RuleBasedStateMachine):
             if one.id in self.naive.rounds:
                 assert list(one.arms) == self.naive.rounds[one.id].arms
             else:
-                assert one.id > max(self.naive.rounds, default=0) and HARD.actions.contains(one.arms)
+                assert one.id > max(self.naive.rounds, default=0) and HARD.actions.contains(
+                    one.arms
+                )
                 self.naive.rounds[one.id] = NaiveRound(list(one.arms))
             self.naive.rounds[one.id].state, self.naive.rounds[one.id].owner = "open", client
 
@@ -948,11 +1113,23 @@ class Machine(RuleBasedStateMachine):
         one, known = self.naive.rounds[number], self.naive.values(number)
         arms = one.arms
         chosen = data.draw(st.lists(st.sampled_from(arms), unique=True))
-        values = {a: data.draw(st.sampled_from([None, 0.1, -1.5, [1.0, 2.5], (0.25, 3)])) for a in chosen if a not in known}
+        values = {
+            a: data.draw(st.sampled_from([None, 0.1, -1.5, [1.0, 2.5], (0.25, 3)]))
+            for a in chosen
+            if a not in known
+        }
         self.study.tell(number, values, final=final)
         for a, x in values.items():
             one.said[a] = x
-            xs = [] if x is None else x if isinstance(x, list) else [x[0]] * x[1] if isinstance(x, tuple) else [x]
+            xs = (
+                []
+                if x is None
+                else x
+                if isinstance(x, list)
+                else [x[0]] * x[1]
+                if isinstance(x, tuple)
+                else [x]
+            )
             self.naive.told.append((number, a, xs))
         if final:
             self.naive.told += [(number, a, []) for a in arms if a not in self.naive.values(number)]
@@ -978,7 +1155,10 @@ class Machine(RuleBasedStateMachine):
         if found:
             number = data.draw(st.sampled_from(found))
             one = self.naive.rounds[number]
-            arm, x = data.draw(st.sampled_from(sorted(one.again))), data.draw(st.sampled_from([0.1, 0.75, None]))
+            arm, x = (
+                data.draw(st.sampled_from(sorted(one.again))),
+                data.draw(st.sampled_from([0.1, 0.75, None])),
+            )
             assert self.study.tell_many({number: {**one.said, arm: x}}, final) == {number: {arm: x}}
             one.said[arm] = x
             one.again.remove(arm)
@@ -995,7 +1175,9 @@ class Machine(RuleBasedStateMachine):
             one.state = "waiting"
         elif self.naive.values(number):
             one.state = "told"
-            self.naive.told += [(number, a, []) for a in one.arms if a not in self.naive.values(number)]
+            self.naive.told += [
+                (number, a, []) for a in one.arms if a not in self.naive.values(number)
+            ]
         else:
             one.state = "gone"
 
@@ -1054,15 +1236,24 @@ class Machine(RuleBasedStateMachine):
         ledger = advisor_of(self.study).ledger
         for arm in range(6):
             xs = self.naive.mean(arm)
-            assert ledger.seen.counts[arm] == len(xs) and ledger.seen.sums[arm] == pytest.approx(sum(xs), abs=1e-9)
+            assert ledger.seen.counts[arm] == len(xs) and ledger.seen.sums[arm] == pytest.approx(
+                sum(xs), abs=1e-9
+            )
             for k, end in enumerate((min(xs, default=math.inf), max(xs, default=-math.inf))):
                 assert ledger.far[k, 0, arm] == end
-                assert not xs or (int(ledger.far[k, 2, arm]), arm) in {(n, a) for n, a, told in self.naive.told if end in told}
+                assert not xs or (int(ledger.far[k, 2, arm]), arm) in {
+                    (n, a) for n, a, told in self.naive.told if end in told
+                }
         assert list(ledger.open) == sorted(self.those("open", "waiting"))
         assert ledger.waiting == len(self.those("waiting"))
-        assert sorted(n for n, one in ledger.open.items() if one.waiting) == sorted(self.those("waiting"))
+        assert sorted(n for n, one in ledger.open.items() if one.waiting) == sorted(
+            self.those("waiting")
+        )
         open_rounds = {n: self.naive.rounds[n].arms for n in self.those("open")}
-        pending = [sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items()) for a in range(6)]
+        pending = [
+            sum(a in arms and a not in self.naive.values(n) for n, arms in open_rounds.items())
+            for a in range(6)
+        ]
         assert ledger.pending.tolist() == pending
 
     @precondition(lambda self: hasattr(self, "study"))
@@ -1077,16 +1268,24 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_any_order_of_anything_agrees_with_a_naive_model():
-    run_state_machine_as_test(Machine, settings=settings(max_examples=80, stateful_step_count=40, report_multiple_bugs=False))
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(max_examples=80, stateful_step_count=40, report_multiple_bugs=False),
+    )
 
 
 def test_the_spread_need_not_be_known():
-    study, rng = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=0.1), np.random.default_rng(0)
+    study, rng = (
+        cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=0.1),
+        np.random.default_rng(0),
+    )
     while not study.done:
         todo = study.ask()
         with pytest.raises(cg.InputError, match="give the values as a list"):
             study.tell(todo, {todo.arms[0]: (0.5, 2)})
-        study.tell(todo, {a: [float(a) + 0.2 * rng.standard_normal() for _ in range(2)] for a in todo.arms})
+        study.tell(
+            todo, {a: [float(a) + 0.2 * rng.standard_normal() for _ in range(2)] for a in todo.arms}
+        )
         assert study.status.next
     assert study.decision.answer == (2,)
     study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), max_rounds=9)
@@ -1099,11 +1298,18 @@ def test_the_spread_need_not_be_known():
 def test_an_answer_within_epsilon_will_do():
     problem, ends = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.5)), []
     for epsilon in (0.0, 0.3):
-        study, rng = cg.Study(problem, delta=0.1, epsilon=epsilon, max_rounds=2000), np.random.default_rng(1)
+        study, rng = (
+            cg.Study(problem, delta=0.1, epsilon=epsilon, max_rounds=2000),
+            np.random.default_rng(1),
+        )
         while not study.done:
             for todo in study.ask(10):
                 study.tell(todo, measure(todo, rng, [0.5, 0.49, 0.0], 0.5))
         ends.append(study.decision)
-    assert ends[1].certified and "to within 0.3" in ends[1].sentence and ends[1].rounds < ends[0].rounds / 4
+    assert (
+        ends[1].certified
+        and "to within 0.3" in ends[1].sentence
+        and ends[1].rounds < ends[0].rounds / 4
+    )
     with pytest.raises(cg.InputError, match="needs the threshold 'mixture'"):
         cg.Study(problem, threshold="stylised", epsilon=0.1)

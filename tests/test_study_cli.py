@@ -34,7 +34,9 @@ def test_the_examples_run(path, capsys, monkeypatch):
 
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
-    """A folder with a problem, and `run(words)`, which returns the exit code and what was printed."""
+    """A folder with a problem, and `run(words)`, which returns the exit code and what was
+    printed.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COMBGAME_STORAGE", "sqlite:///lab.db")
     monkeypatch.setenv("COMBGAME_CLIENT", "me")
@@ -53,24 +55,40 @@ def lab(tmp_path, monkeypatch):
 def fill(path, rng, lost=()):
     lines = list(csv.reader(Path(path).read_text().splitlines()))
     for line in lines[1:]:
-        line[3] = "" if tuple(line[1:3]) in lost else str(MEANS[NAMES.index(line[2])] + 0.1 * rng.standard_normal())
+        line[3] = (
+            ""
+            if tuple(line[1:3]) in lost
+            else str(MEANS[NAMES.index(line[2])] + 0.1 * rng.standard_normal())
+        )
     with Path(path).open("w", newline="") as file:
         csv.writer(file).writerows(lines)
 
 
 def test_more_rounds_and_more_time_on_the_command_line(lab):
     rng = np.random.default_rng(0)
-    assert lab("create", "screen.toml", "--delta", 1e-9, "--max-rounds", 2, "--deadline", "2999-01-01")[0] == 0
+    assert (
+        lab(
+            "create", "screen.toml", "--delta", 1e-9, "--max-rounds", 2, "--deadline", "2999-01-01"
+        )[0]
+        == 0
+    )
     assert lab("ask", "-n", 9, "--out", "todo.csv")[0] == 0
     fill("todo.csv", rng)
     assert lab("tell", "todo.csv")[0] == 0
     code, told = lab("status")
-    assert code == 4 and "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
+    assert (
+        code == 4
+        and "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
+    )
     assert lab("extend", "--max-rounds", "1", "--reason", "less") == (
-        2, "extend: --max-rounds 1 is not more than 2, which it has; give more, or `combgame study stop` it.",
-    )  # fmt: skip
+        2,
+        "extend: --max-rounds 1 is not more than 2, which it has; give more, or `combgame study "
+        "stop` it.",
+    )
     assert lab("extend", "--max-rounds", "many", "--reason", "more")[0] == 2
-    code, told = lab("extend", "--max-rounds", "4", "--deadline", "none", "--reason", "a grant", "--json")
+    code, told = lab(
+        "extend", "--max-rounds", "4", "--deadline", "none", "--reason", "a grant", "--json"
+    )
     assert code == 0 and json.loads(told)["state"] == "running"
     code, told = lab("ask", "-n", 9, "--json")
     assert code == 0 and len(json.loads(told)) == 2
@@ -86,8 +104,13 @@ def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
     fill("todo.csv", rng)
     assert "standard errors" not in lab("tell", "todo.csv")[1]
     lab("ask", "--out", "todo.csv")
-    Path("todo.csv").write_text("\n".join(line + "1000" * (k == 1) + "0.3" * (k == 2) for k, line in
-                                          enumerate(Path("todo.csv").read_text().splitlines())) + "\n")  # fmt: skip
+    Path("todo.csv").write_text(
+        "\n".join(
+            line + "1000" * (k == 1) + "0.3" * (k == 2)
+            for k, line in enumerate(Path("todo.csv").read_text().splitlines())
+        )
+        + "\n"
+    )
     code, told = lab("tell", "todo.csv")
     assert code == 0 and "1 round, 2 values stored" in told and "1000 is" in told
     assert "`combgame study retract 9 --reason ...`, and tell it anew" in told
@@ -95,7 +118,9 @@ def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
 
 def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
     lab("create", "screen.toml")
-    Path("old.csv").write_text("arm,value\nann,0.5\nann,0.52\nbob,0.4\nbob,0.41\ncid,0.4\ndee,0.4\n")
+    Path("old.csv").write_text(
+        "arm,value\nann,0.5\nann,0.52\nbob,0.4\nbob,0.41\ncid,0.4\ndee,0.4\n"
+    )
     assert "hard to believe" not in lab("observe", "old.csv")[1]
     Path("ben.csv").write_text("arm,value\nann,1000\n")
     code, told = lab("observe", "ben.csv", "--client", "ben")
@@ -103,12 +128,21 @@ def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
     lab("ask", "--out", "todo.csv")
     Path("anna.csv").write_text("arm,value\neve,0.1\n")
     code, told = lab("observe", "anna.csv", "--client", "anna")
-    assert "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
+    assert (
+        "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
+    )
     Path("todo.csv").write_text(
-        "".join(line + "0.4" * (k > 0) + "\n" for k, line in enumerate(Path("todo.csv").read_text().splitlines()))
+        "".join(
+            line + "0.4" * (k > 0) + "\n"
+            for k, line in enumerate(Path("todo.csv").read_text().splitlines())
+        )
     )
     code, told = lab("tell", "todo.csv")
-    assert code == 0 and "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
+    assert (
+        code == 0
+        and "certified, but 1 value is hard to believe: look there first" in told
+        and "1000 is" in told
+    )
     assert json.loads(lab("tell", "todo.csv", "--json")[1])["doubts"][0]["value"] == 1000.0
     code, told = lab("ask")
     assert code == 3 and "certified, but 1 value is hard to believe" in told and "1000 is" in told
@@ -122,7 +156,10 @@ def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
     Path("todo.csv").write_text("\n".join([head, *filled]) + "\n")
     code, told = lab("tell", "todo.csv")
     assert code == 0 and "The answer rests on a single value of bob, 1000 in round" in told
-    assert "`--min-pulls 2` asks for two values of every arm" in told and "min_pulls" not in told + lab("status")[1]
+    assert (
+        "`--min-pulls 2` asks for two values of every arm" in told
+        and "min_pulls" not in told + lab("status")[1]
+    )
     assert "rests on a single value of bob" in lab("ask")[1]
 
 
@@ -132,9 +169,15 @@ def test_a_head_that_was_noted_is_checked_on_the_command_line(lab):
     head = json.loads(lab("status", "--json")[1])["head"]
     assert f"last event   {head}\n" in lab("status")[1] and head.startswith("4:")
     code, text = lab("replay", "--head", head)
-    assert code == 0 and text.endswith(f"Event {head} is there.\n") and json.loads(lab("replay", "--json")[1])["head"] == head
+    assert (
+        code == 0
+        and text.endswith(f"Event {head} is there.\n")
+        and json.loads(lab("replay", "--json")[1])["head"] == head
+    )
     code, text = lab("stop", "-r", "enough")
-    assert "note it; `combgame study replay --head ...` says whether the record still has it" in text
+    assert (
+        "note it; `combgame study replay --head ...` says whether the record still has it" in text
+    )
     code, text = lab("replay", "--head", "nonsense")
     assert code == 2 and text.startswith("--head nonsense must be a number and a seal")
     code, text = lab("replay", "--head", "9:" + "0" * 16)
@@ -145,10 +188,13 @@ def test_a_file_is_copied_on_the_command_line(lab):
     lab("create", "screen.toml")
     assert lab("copy", "lab.db", "copy.db") == (0, "wrote copy.db.\n")
     assert lab("status", "--storage", "sqlite:///copy.db")[0] == 0
-    assert json.loads(lab("copy", "sqlite:///lab.db", "sqlite:///second.db", "--json")[1]) == {"out": "second.db"}
+    assert json.loads(lab("copy", "sqlite:///lab.db", "sqlite:///second.db", "--json")[1]) == {
+        "out": "second.db"
+    }
     assert lab("copy", "lab.db", "copy.db") == (
-        2, "copy.db is there already, and nothing is overwritten; name another destination.",
-    )  # fmt: skip
+        2,
+        "copy.db is there already, and nothing is overwritten; name another destination.",
+    )
     code, text = lab("copy", "lba.db", "third.db")
     assert code == 2 and "the file lba.db does not exist" in text
     Path("text.db").write_text("dear diary, " * 1000)
@@ -187,9 +233,17 @@ def test_a_whole_experiment_on_the_command_line(lab):
     assert "1 value is missing" in " ".join(told["decision"]["assumptions"])
     assert lab("status", "--watch")[0] == 3
     code, text = lab("replay")
-    assert code == 0 and "every round is chosen again" in text and json.loads(lab("replay", "--json")[1])["same"]
+    assert (
+        code == 0
+        and "every round is chosen again" in text
+        and json.loads(lab("replay", "--json")[1])["same"]
+    )
     assert json.loads(lab("list", "--json")[1]) == [{"name": "study", "state": "certified"}]
-    assert lab("plot", "--out", "picture")[0] == 0 and Path("picture.png").stat().st_size > 5000 and Path("picture.svg").exists()
+    assert (
+        lab("plot", "--out", "picture")[0] == 0
+        and Path("picture.png").stat().st_size > 5000
+        and Path("picture.svg").exists()
+    )
 
 
 def test_asking_again_gives_the_same_table(lab):
@@ -202,7 +256,10 @@ def test_asking_again_gives_the_same_table(lab):
     )
     other = json.loads(lab("ask", "-n", 2, "--client", "you", "--json")[1])
     assert [o["id"] for o in other] == [4, 5] and other[0]["names"] and not other[0]["had"]
-    assert "wrote 5 rounds (3 of them you had already) to todo.csv" in lab("ask", "-n", 5, "--out", "todo.csv")[1]
+    assert (
+        "wrote 5 rounds (3 of them you had already) to todo.csv"
+        in lab("ask", "-n", 5, "--out", "todo.csv")[1]
+    )
     assert "wrote 1 round (you had it already) to todo.csv" in lab("ask", "--out", "todo.csv")[1]
     assert [o["had"] for o in json.loads(lab("ask", "-n", 6, "--json")[1])] == [True] * 5 + [False]
 
@@ -214,18 +271,26 @@ def test_a_table_that_was_not_told_is_not_overwritten(lab):
     fill("todo.csv", np.random.default_rng(0))
     before = Path("todo.csv").read_text()
     code, text = lab("ask", "-n", 4, "--out", "todo.csv")
-    assert code == 2 and "`combgame study tell todo.csv` first" in text and Path("todo.csv").read_text() == before
+    assert (
+        code == 2
+        and "`combgame study tell todo.csv` first" in text
+        and Path("todo.csv").read_text() == before
+    )
     with cg.Study.open("sqlite:///lab.db") as study:
         assert len(study.pending) == 2  # nothing was asked
     assert lab("ask", "--out", "other.csv")[0] == 0
     lab("tell", "todo.csv")
     assert lab("ask", "--out", "todo.csv")[0] == 0 and Path("todo.csv").read_text() != before
     code, text = lab("ask", "--out", "screen.toml")
-    assert code == 2 and "no table of this study" in text and Path("screen.toml").read_text() == TOML
+    assert (
+        code == 2 and "no table of this study" in text and Path("screen.toml").read_text() == TOML
+    )
     assert lab("ask", "--out", "screen.toml", "--force")[0] == 0
 
 
-@pytest.mark.parametrize("table", ["round,arm,value\n1,ann,0.5\n", "round,arm,value\n1,ann,0.5\n1,bob,0.5"])
+@pytest.mark.parametrize(
+    "table", ["round,arm,value\n1,ann,0.5\n", "round,arm,value\n1,ann,0.5\n1,bob,0.5"]
+)
 def test_half_a_table_is_told_with_partial(lab, table):
     lab("create", "screen.toml")
     lab("ask")
@@ -236,13 +301,21 @@ def test_half_a_table_is_told_with_partial(lab, table):
 def test_tell_says_what_it_did(lab):
     lab("create", "screen.toml")
     lab("ask", "-n", 3, "--out", "todo.csv")
-    fill("todo.csv", np.random.default_rng(0), lost={("1", "bob"), ("2", "cid"), ("2", "dee"), ("3", "eve")})
+    fill(
+        "todo.csv",
+        np.random.default_rng(0),
+        lost={("1", "bob"), ("2", "cid"), ("2", "dee"), ("3", "eve")},
+    )
     assert (
-        "2 rounds, 2 values stored; 2 values missing; 1 round without any value stays open (--final" in lab("tell", "todo.csv")[1]
+        "2 rounds, 2 values stored; 2 values missing; 1 round without any value stays open (--final"
+        in lab("tell", "todo.csv")[1]
     )
     told = json.loads(lab("tell", "todo.csv", "--final", "--json")[1])
     assert (told["stored"], told["already"], told["values"], told["missing"]) == ([2], [1, 3], 0, 2)
-    assert "0 rounds, 0 values stored; 3 rounds were there already." in lab("tell", "todo.csv", "--final")[1]
+    assert (
+        "0 rounds, 0 values stored; 3 rounds were there already."
+        in lab("tell", "todo.csv", "--final")[1]
+    )
 
 
 def test_files_are_called_as_asked(lab):
@@ -254,20 +327,39 @@ def test_files_are_called_as_asked(lab):
     assert sorted(path.name for path in Path().glob("pic*")) == ["pic.v1.png", "pic.v1.svg"]
     code, text = lab("export", "-o", "table.xlsx")
     assert code == 2 and "table.xlsx must end with .csv" in text and not Path("table.xlsx").exists()
-    assert lab("export", "-o", "table")[0] == 2 and lab("export", "-o", "table.csv", "--format", "pdf")[0] == 2
-    assert lab("export", "-o", "table", "--format", "csv")[0] == 0 and Path("table").read_text().startswith("round,arm")
-    assert lab("export", "-o", "all.JSON")[0] == 0 and json.loads(Path("all.JSON").read_text())["name"] == "study"
+    assert (
+        lab("export", "-o", "table")[0] == 2
+        and lab("export", "-o", "table.csv", "--format", "pdf")[0] == 2
+    )
+    assert lab("export", "-o", "table", "--format", "csv")[0] == 0 and Path(
+        "table"
+    ).read_text().startswith("round,arm")
+    assert (
+        lab("export", "-o", "all.JSON")[0] == 0
+        and json.loads(Path("all.JSON").read_text())["name"] == "study"
+    )
     assert json.loads(lab("export", "--format", "json")[1])["name"] == "study"
 
 
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")
-    assert lab("ask", "-n", 9)[1].count("\n") == 8 and lab("ask", "-n", 9, "--client", "you")[0] == 5
-    Path("todo.csv").write_text("round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n")
+    assert (
+        lab("ask", "-n", 9)[1].count("\n") == 8 and lab("ask", "-n", 9, "--client", "you")[0] == 5
+    )
+    Path("todo.csv").write_text(
+        "round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n"
+    )
     code, text = lab("tell", "todo.csv")
-    assert code == 0 and "1 round, 2 values stored; 1 value missing; 1 round without any value stays open" in text
-    assert "study 'study' asks" not in text and "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
+    assert (
+        code == 0
+        and "1 round, 2 values stored; 1 value missing; 1 round without any value stays open"
+        in text
+    )
+    assert (
+        "study 'study' asks" not in text
+        and "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
+    )
     assert "given up" in lab("fail", 3, "-r", "lost", "--give-up")[1]
     assert "open again" in lab("retract", 1, "-r", "misread")[1]
     assert lab("tell", "todo.csv", "--partial")[0] == 0
@@ -275,13 +367,26 @@ def test_other_commands(lab):
     assert json.loads(lab("observe", "old.csv", "--json")[1])["number"] == 4
     Path("typo.csv").write_text("arm,value\neve,100\n")
     lab("observe", "typo.csv")
-    assert "number 5, data from outside, is taken back; observe it anew if" in lab("retract", 5, "-r", "mistyped")[1]
+    assert (
+        "number 5, data from outside, is taken back; observe it anew if"
+        in lab("retract", 5, "-r", "mistyped")[1]
+    )
     assert "taken back" in lab("retract", "--arm", "eve", "-r", "other batch")[1]
     table = list(csv.DictReader(io.StringIO(lab("export")[1])))
     states = {(row["round"], row["arm"]): row["state"] for row in table}
-    assert states[("1", "ann")] == "told" and states[("2", "cid")] == "failed" and states[("4", "eve")] == "retracted"
-    assert lab("export", "--level", "arm", "--out", "arms.csv")[0] == 0 and "ann,2,0.55" in Path("arms.csv").read_text()
-    assert lab("export", "--out", "all.json")[0] == 0 and json.loads(Path("all.json").read_text())["name"] == "study"
+    assert (
+        states[("1", "ann")] == "told"
+        and states[("2", "cid")] == "failed"
+        and states[("4", "eve")] == "retracted"
+    )
+    assert (
+        lab("export", "--level", "arm", "--out", "arms.csv")[0] == 0
+        and "ann,2,0.55" in Path("arms.csv").read_text()
+    )
+    assert (
+        lab("export", "--out", "all.json")[0] == 0
+        and json.loads(Path("all.json").read_text())["name"] == "study"
+    )
     assert json.loads(lab("export", "--json")[1])["events"][0]["kind"] == "created"
     code, text = lab("stop", "-r", "out of plates")
     assert code == 0 and "Not certified" in text and lab("ask")[0] == 4 and lab("status")[0] == 4
@@ -298,16 +403,25 @@ def test_other_commands(lab):
         ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n1,eve,0.5\n", "eve is not in the round"),
         ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n9,ann,0.5\n", "round 9 is not known"),
         ("round,arm,value\n1,ann,0.5\n", "the table is incomplete: round 1 has no line for bob"),
-        ("round,arm,value\n1,ann,0.5\n1,bob,0.5", "the table is incomplete: its last line has no newline"),
+        (
+            "round,arm,value\n1,ann,0.5\n1,bob,0.5",
+            "the table is incomplete: its last line has no newline",
+        ),
         (
             "study,round,arm,value\nplates,1,ann,0.5\nplates,1,bob,0.5\n",
             "line 2: the table is of the study 'plates', not of 'study'",
         ),
         ("round,arm,value\n", "no lines"),
-        ("round,arm,value,sd\n1,ann,0.5,0.1\n", "the column 'sd' is not known; take it out, or call it note"),
+        (
+            "round,arm,value,sd\n1,ann,0.5,0.1\n",
+            "the column 'sd' is not known; take it out, or call it note",
+        ),
         ("round,arm,value,n\n1,ann,0.5,0\n", "line 2: n = 0 must be at least 1"),
         ("round,arm,value,n\n1,ann,0.5,two\n", "line 2: n = 'two' must be a whole number"),
-        ("round,arm,value,n\n1,ann,0.5,3\n1,ann,0.4,\n", "line 3: a mean of n values must be the only line"),
+        (
+            "round,arm,value,n\n1,ann,0.5,3\n1,ann,0.4,\n",
+            "line 3: a mean of n values must be the only line",
+        ),
         ("round,arm,value\n1,ann,inf\n1,bob,0.5\n", "a blank cell says that a value is missing"),
         ("", "must name the columns"),
     ],
@@ -338,7 +452,11 @@ def test_means_of_n_values_in_a_table(lab):
 @pytest.mark.parametrize(
     ("rewards", "table", "sentence"),
     [
-        ("bernoulli", "0.7,", "0.7 must be 0 or 1; give a share of n results as the value, with n in a column n."),
+        (
+            "bernoulli",
+            "0.7,",
+            "0.7 must be 0 or 1; give a share of n results as the value, with n in a column n.",
+        ),
         ("bernoulli", "0.78,9", "which is not a whole number; give the share with ten digits."),
         ("bernoulli", "0.7777777778,9", None),
         ("gaussian", "0.7,9", "give each value a line of its own."),
@@ -346,7 +464,9 @@ def test_means_of_n_values_in_a_table(lab):
 )
 def test_what_a_table_can_say_of_shares_and_means(lab, rewards, table, sentence):
     known = ", known = false" if rewards == "gaussian" else ""
-    Path("screen.toml").write_text(f'actions = {{kind = "arms", arms = 2}}\nrewards = {{kind = "{rewards}"{known}}}\n')
+    Path("screen.toml").write_text(
+        f'actions = {{kind = "arms", arms = 2}}\nrewards = {{kind = "{rewards}"{known}}}\n'
+    )
     assert lab("create", "screen.toml")[0] == 0
     lab("ask")
     Path("todo.csv").write_text(f"round,arm,value,n\n1,0,{table}\n")
@@ -361,10 +481,14 @@ def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
     assert lab("ask")[0] == 2
 
 
-@pytest.mark.parametrize("words", [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]])
+@pytest.mark.parametrize(
+    "words", [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]]
+)
 def test_looking_makes_no_file(lab, words):
     code, text = lab(*words, "--storage", "sqlite:///lba.db")
-    assert code == 2 and "the file lba.db does not exist" in text and not list(Path().glob("lba.db*"))
+    assert (
+        code == 2 and "the file lba.db does not exist" in text and not list(Path().glob("lba.db*"))
+    )
     code, text = lab(*words, "--storage", "sqlite:///nowhere/lab.db")
     assert code == 2 and "nowhere does not exist" in text and not Path("nowhere").exists()
     code, text = lab("create", "screen.toml", "--storage", "sqlite:///nowhere/lab.db")
@@ -372,13 +496,17 @@ def test_looking_makes_no_file(lab, words):
 
 
 def test_opening_makes_no_file(lab):
-    with pytest.raises(cg.UnknownNameError, match=r"no study 'study': the file lba.db does not exist"):
+    with pytest.raises(
+        cg.UnknownNameError, match=r"no study 'study': the file lba.db does not exist"
+    ):
         cg.Study.open("sqlite:///lba.db")
     assert not Path("lba.db").exists()
 
 
 def test_sentences_name_commands_not_python(lab):
-    assert "`combgame study ask --name plates`" in lab("create", "screen.toml", "--name", "plates")[1]
+    assert (
+        "`combgame study ask --name plates`" in lab("create", "screen.toml", "--name", "plates")[1]
+    )
     code, text = lab("create", "screen.toml", "--name", "plates")
     assert code == 2 and "--if-exists resume" in text and "if_exists" not in text
     lab("ask", "--out", "todo.csv")
@@ -387,11 +515,20 @@ def test_sentences_name_commands_not_python(lab):
     Path("todo.csv").write_text("round,arm,value\n1,ann,0.6\n1,bob,0.4\n")
     assert "`combgame study retract 1 --reason ...`" in lab("tell", "todo.csv")[1]
     assert "give a round, or --arm" in lab("retract", "-r", "why")[1]
-    assert "extend: give --max-rounds ..., or --deadline ..., or both." in lab("extend", "-r", "why")[1]
+    assert (
+        "extend: give --max-rounds ..., or --deadline ..., or both."
+        in lab("extend", "-r", "why")[1]
+    )
     assert "has no --max-rounds, so" in lab("extend", "-r", "why", "--max-rounds", 9)[1]
     assert json.loads(lab("replay", "--json")[1])["sentence"].startswith("3 events, 1 round: every")
-    assert "it was stopped by hand (the project ended) after 1 round and" in lab("stop", "-r", "the project ended")[1]
-    assert "`combgame study status` says" in lab("ask")[1] and "below is how sure it is" in lab("status")[1]
+    assert (
+        "it was stopped by hand (the project ended) after 1 round and"
+        in lab("stop", "-r", "the project ended")[1]
+    )
+    assert (
+        "`combgame study status` says" in lab("ask")[1]
+        and "below is how sure it is" in lab("status")[1]
+    )
 
 
 def test_the_only_study_needs_no_name(lab):
@@ -407,7 +544,11 @@ def test_the_only_study_needs_no_name(lab):
 
 def test_a_deadline_in_the_past_is_refused(lab):
     code, text = lab("create", "screen.toml", "--deadline", "2020-01-31T18:00")
-    assert code == 2 and "--deadline 2020-01-31T18:00 is in the past" in text and not Path("lab.db").exists()
+    assert (
+        code == 2
+        and "--deadline 2020-01-31T18:00 is in the past" in text
+        and not Path("lab.db").exists()
+    )
     assert lab("create", "screen.toml", "--deadline", "2999-01-31T18:00")[0] == 0
 
 
@@ -430,13 +571,20 @@ def test_status_says_who_has_what(lab):
 def test_one_round_is_overdue(lab):
     lab("create", "screen.toml")
     lab("ask", "--lease", 1e-3)
-    assert "Round 1 is overdue: ask again to give it to somebody else, or tell it." in lab("status")[1]
+    assert (
+        "Round 1 is overdue: ask again to give it to somebody else, or tell it." in lab("status")[1]
+    )
     lab("ask", "-n", 2, "--lease", 1e-3)
-    assert "Rounds 1, 2 are overdue: ask again to give them to somebody else, or tell them." in lab("status")[1]
+    assert (
+        "Rounds 1, 2 are overdue: ask again to give them to somebody else, or tell them."
+        in lab("status")[1]
+    )
 
 
 def test_names_with_commas_are_kept_apart():
-    problem = cg.Problem(cg.Subsets(3, 2), rewards=cg.Gaussian(0.1), names=["K7R,A2T", "wild", "A2T"])
+    problem = cg.Problem(
+        cg.Subsets(3, 2), rewards=cg.Gaussian(0.1), names=["K7R,A2T", "wild", "A2T"]
+    )
     assert problem.label([0, 1]) == "K7R,A2T; wild" and problem.label([1, 2]) == "wild, A2T"
 
 
@@ -456,16 +604,24 @@ def study():
 def test_frames(study):
     pytest.importorskip("pandas")
     rounds, arms, events = (study.to_frame(level) for level in ("round", "arm", "event"))
-    assert len(rounds) == 18 and rounds["n"].sum() == 16 == arms["n"].sum() and set(rounds["state"]) == {"told", "failed"}
+    assert (
+        len(rounds) == 18
+        and rounds["n"].sum() == 16 == arms["n"].sum()
+        and set(rounds["state"]) == {"told", "failed"}
+    )
     assert len(events) == len(study.events()) and list(events["kind"])[:2] == ["created", "asked"]
-    assert ((arms["low"] < arms["mean"]) & (arms["mean"] < arms["high"])).all() and arms["leads"].sum() == 1
+    assert ((arms["low"] < arms["mean"]) & (arms["mean"] < arms["high"])).all() and arms[
+        "leads"
+    ].sum() == 1
     with pytest.raises(cg.UnknownNameError, match="level = 'day'"):
         study.to_frame("day")
 
 
 def test_the_history_ends_where_the_study_is(study):
     points = study.history()
-    assert [one["rounds"] for one in points] == list(range(1, 9)) and points[-1]["evidence"] == study.status.evidence
+    assert [one["rounds"] for one in points] == list(range(1, 9)) and points[-1][
+        "evidence"
+    ] == study.status.evidence
 
 
 @pytest.mark.parametrize("kind", ["evidence", "estimates", "pulls"])
@@ -478,19 +634,28 @@ def test_a_retracted_outlier_does_not_flatten_the_curve():
     study, rng = cg.Study(PROBLEM), np.random.default_rng(0)
     for k in range(6):
         todo = study.ask()
-        study.tell(todo, {arm: 1e6 if k == 5 and arm == todo.arms[0] else x for arm, x in measure(todo, rng).items()})
+        study.tell(
+            todo,
+            {
+                arm: 1e6 if k == 5 and arm == todo.arms[0] else x
+                for arm, x in measure(todo, rng).items()
+            },
+        )
     study.retract(6, "a slip of the decimal point")
     points = study.history()
     low, high = study.plot("evidence").axes[0].get_ylim()
     assert max(one["evidence"] for one in points) > 100 * high
-    assert all(low < one["threshold"] < high for one in points) and low < points[-1]["evidence"] < high
+    assert (
+        all(low < one["threshold"] < high for one in points) and low < points[-1]["evidence"] < high
+    )
 
 
 def test_the_legend_of_pulls_is_off_the_bars(study):
     made = study.plot("pulls")
     made.canvas.draw()
     assert (
-        not made.legends[0].get_window_extent().overlaps(made.axes[0].get_window_extent()) and made.axes[0].get_legend() is None
+        not made.legends[0].get_window_extent().overlaps(made.axes[0].get_window_extent())
+        and made.axes[0].get_legend() is None
     )
 
 

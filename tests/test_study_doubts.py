@@ -39,7 +39,11 @@ def naive(values, sigma):
     usual, found = sorted(spreads.values())[(len(spreads) - 1) // 2] if spreads else 0.0, {}
     for (arm, k), (off, own, m) in scores.items():
         errors = off / math.sqrt(max(own, 0.0 if sigma else usual) * (1 + 1 / m))
-        bar = math.sqrt(2 * math.log(2 * total / ALARM)) if sigma else stats.t.isf(0.5 * ALARM / total, m - 1)
+        bar = (
+            math.sqrt(2 * math.log(2 * total / ALARM))
+            if sigma
+            else stats.t.isf(0.5 * ALARM / total, m - 1)
+        )
         found[arm, k + 1] = errors, bar
     return found
 
@@ -48,20 +52,32 @@ def naive(values, sigma):
 @given(data=st.data())
 def test_doubts_are_those_of_all_values_against_all_others(sigma, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    values = [list(rng.normal(a, 1.0, data.draw(st.integers(0, 6)))) for a in range(data.draw(st.integers(2, 4)))]
+    values = [
+        list(rng.normal(a, 1.0, data.draw(st.integers(0, 6))))
+        for a in range(data.draw(st.integers(2, 4)))
+    ]
     for xs in values:
         if xs and data.draw(st.booleans()):
-            xs[data.draw(st.integers(0, len(xs) - 1))] = data.draw(st.sampled_from([-40.0, 7.0, 1e3, 1e4]))
-    problem = cg.Problem(cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(known=False))
+            xs[data.draw(st.integers(0, len(xs) - 1))] = data.draw(
+                st.sampled_from([-40.0, 7.0, 1e3, 1e4])
+            )
+    problem = cg.Problem(
+        cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(known=False)
+    )
     seen, far = fed(values)
     mine, right = doubts(problem, seen, far), naive(values, sigma)
     assert [-one.errors for one in mine] == sorted(-one.errors for one in mine)
     for one in mine:
         errors, bar = right[one.arm, one.round]
         assert one.errors == pytest.approx(errors, rel=1e-4) and errors > 0.999 * bar
-        assert one.value == values[one.arm][one.round - 1] and one.others == len(values[one.arm]) - 1
+        assert (
+            one.value == values[one.arm][one.round - 1] and one.others == len(values[one.arm]) - 1
+        )
     for arm in range(len(values)):
-        worst = max(((errors, bar) for (a, _), (errors, bar) in right.items() if a == arm), default=(0.0, 1.0))
+        worst = max(
+            ((errors, bar) for (a, _), (errors, bar) in right.items() if a == arm),
+            default=(0.0, 1.0),
+        )
         assert (arm in {one.arm for one in mine}) or worst[0] <= 1.001 * worst[1]
 
 
@@ -106,8 +122,16 @@ def test_what_certifies_on_a_mistake_says_so():
     numbers = [study.observe({0: x}) for x in (0.0, 0.1, 0.2)]
     bad = study.observe({1: [0.3, 1000.0, 0.4]})
     decision = study.decision
-    assert decision.certified and decision.answer == (1,) and [one.round for one in decision.doubts] == [bad]
-    assert str(decision.doubts[0]) in str(decision) and decision.to_dict()["doubts"][0]["value"] == 1000.0 and len(numbers) == 3
+    assert (
+        decision.certified
+        and decision.answer == (1,)
+        and [one.round for one in decision.doubts] == [bad]
+    )
+    assert (
+        str(decision.doubts[0]) in str(decision)
+        and decision.to_dict()["doubts"][0]["value"] == 1000.0
+        and len(numbers) == 3
+    )
 
 
 def test_data_from_outside_are_observed_anew():
@@ -127,11 +151,15 @@ def test_data_from_outside_are_observed_anew():
 def test_of_two_values_that_do_not_fit_either_may_be_wrong():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), delta=1e-9, max_rounds=9)
     numbers = [study.observe({0: x}) for x in (1.0, 20.0)]
-    assert sorted(one.round for one in study.status.doubts) == numbers and "only other value" in str(study.status.doubts[0])
+    assert sorted(
+        one.round for one in study.status.doubts
+    ) == numbers and "only other value" in str(study.status.doubts[0])
 
 
 def test_where_sigma_is_not_known_two_values_do_not_show_a_mistake():
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=1e-9, min_pulls=2)
+    study = cg.Study(
+        cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=1e-9, min_pulls=2
+    )
     study.observe({0: [1.0, 1.1], 1: [1.0, 1.1], 2: [1.1, 1e6]})
     assert study.status.doubts == ()
     study.observe({0: 1.2, 1: 1.2, 2: 1.2})
@@ -144,10 +172,14 @@ def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
         study.tell(todo, {todo.arms[0]: x})
     assert study.decision.certified and study.decision.doubts == ()
     assert (
-        "The answer rests on a single value of b, 1000 in round 2, and of c, 1.1 in round 3: measure them again before you rely on it "
+        "The answer rests on a single value of b, 1000 in round 2, and of c, 1.1 in round 3: "
+        "measure them again before you rely on it "
         "(min_pulls=2 asks for two values of every arm)."
     ) in study.decision.assumptions
-    assert any(one.startswith("Arm a has a single value") and "min_pulls=2" in one for one in study.decision.assumptions)
+    assert any(
+        one.startswith("Arm a has a single value") and "min_pulls=2" in one
+        for one in study.decision.assumptions
+    )
     study.observe({"b": 1.2})  # measured again; the decision is still that of its time
     assert "measured outside" not in str(study.decision)
     assert any("a single value of b, 1000 in round 2" in one for one in study.decision.assumptions)
@@ -158,7 +190,8 @@ def test_a_single_value_may_be_data_from_outside():
     study.observe({"a": [1.0, 1.1]})
     study.observe({"b": 1000.0})
     assert any(
-        "a single value of b, 1000 in the data from outside, number 2: measure it" in one for one in study.decision.assumptions
+        "a single value of b, 1000 in the data from outside, number 2: measure it" in one
+        for one in study.decision.assumptions
     )
 
 

@@ -28,7 +28,9 @@ def found(study, number):
 
 
 class Told(Machine):
-    """Anything in any order; now and then, the ledger is asked everything that the events can answer."""
+    """Anything in any order; now and then, the ledger is asked everything that the events can
+    answer.
+    """
 
     @precondition(lambda self: hasattr(self, "study"))
     @rule()
@@ -47,14 +49,18 @@ class Told(Machine):
         for event in events:
             eager.apply(event)
         for other in (whole, eager):  # rounds that were forgotten leave nothing behind
-            assert {**other.plain(), "seal": ledger.seal} == ledger.plain() and (ledger.pending == other.pending).all()
+            assert {**other.plain(), "seal": ledger.seal} == ledger.plain() and (
+                ledger.pending == other.pending
+            ).all()
         for mine, its in zip(totals(ledger.seen), totals(eager.seen), strict=True):
             assert mine.tolist() == its.tolist()
         assert (ledger.far == eager.far).all()
 
 
 def test_the_ledger_says_what_the_events_say():
-    run_state_machine_as_test(Told, settings=settings(max_examples=60, stateful_step_count=40, report_multiple_bugs=False))
+    run_state_machine_as_test(
+        Told, settings=settings(max_examples=60, stateful_step_count=40, report_multiple_bugs=False)
+    )
 
 
 def test_what_is_missing_when_a_round_ends_is_taken_back_with_it():
@@ -76,7 +82,9 @@ def test_what_is_missing_when_a_round_ends_is_taken_back_with_it():
 
 
 class Counting:
-    """A storage that counts its transactions, and lets somebody write after each of them, and after everything that is read in them."""
+    """A storage that counts its transactions, and lets somebody write after each of them, and after
+    everything that is read in them.
+    """
 
     def __init__(self, storage, meddle=lambda: None):
         self._storage, self._meddle, self.transactions = storage, meddle, 0
@@ -145,15 +153,31 @@ def check_export(text):
     if whole["decision"] is not None:
         assert whole["decision"]["head"] == whole["head"]
     told = {one["round"] for one in events if one["kind"] == "told"}
-    assert status["rounds"] == len(told) == len({row["round"] for row in whole["rounds"] if row["state"] == "told"})
-    assert status["values"] == sum(row["n"] for row in whole["arms"]) == sum(row["n"] for row in whole["rounds"])
-    assert len({one["round"] for one in events if one["kind"] == "asked"}) == len({row["round"] for row in whole["rounds"]})
+    assert (
+        status["rounds"]
+        == len(told)
+        == len({row["round"] for row in whole["rounds"] if row["state"] == "told"})
+    )
+    assert (
+        status["values"]
+        == sum(row["n"] for row in whole["arms"])
+        == sum(row["n"] for row in whole["rounds"])
+    )
+    assert len({one["round"] for one in events if one["kind"] == "asked"}) == len(
+        {row["round"] for row in whole["rounds"]}
+    )
     return len(events)
 
 
 def test_an_export_is_of_one_moment_whoever_writes_meanwhile(url, often):
-    """Another writer stores something after each statement of the reader. The export is whole, and so is all else."""
-    with cg.Study(HARD, delta=1e-9, storage=url) as writer, cg.Study.open(url) as fresh, cg.Study.open(url) as reader:
+    """Another writer stores something after each statement of the reader. The export is whole, and
+    so is all else.
+    """
+    with (
+        cg.Study(HARD, delta=1e-9, storage=url) as writer,
+        cg.Study.open(url) as fresh,
+        cg.Study.open(url) as reader,
+    ):
         rng = np.random.default_rng(0)
 
         def write():
@@ -178,7 +202,11 @@ def test_a_moment_has_the_events_only_if_they_were_asked_for():
     study = cg.Study(PROBLEM)
     study.tell(study.ask(), {0: 0.5})
     with study.moment() as now:
-        assert now.decision is None and now.state == now.status.state == "running" and len(now.rows("arm")) == 5
+        assert (
+            now.decision is None
+            and now.state == now.status.state == "running"
+            and len(now.rows("arm")) == 5
+        )
         for look in (now.rows, now.history, now.export, lambda: now.events):
             with pytest.raises(cg.InputError, match=r"moment\(history=True\) has them"):
                 look()
@@ -203,20 +231,26 @@ def remarked(self, event, past):
 
 
 def test_a_new_kind_of_event_is_one_method_of_the_ledger(url, often, monkeypatch):
-    """Its verb apart, nothing else knows of it: storing, catching up, snapshots, retractions, looking up, replaying, exporting."""
+    """Its verb apart, nothing else knows of it: storing, catching up, snapshots, retractions,
+    looking up, replaying, exporting.
+    """
     monkeypatch.setattr(Ledger, "on_remarked", remarked, raising=False)
     with cg.Study(HARD, delta=1e-9, storage=url) as study, cg.Study.open(url) as other:
         for todo in study.ask(5):
             study.tell(todo, dict.fromkeys(todo.arms, 0.5))
             with study._session.writing("me") as batch:
                 batch.add("remarked", None, "the lamp flickers", lamp=3)
-        study.tell(1, dict.fromkeys(study.events()[1].data["arms"], 0.5))  # looked up among its own events and those of no round
+        study.tell(
+            1, dict.fromkeys(study.events()[1].data["arms"], 0.5)
+        )  # looked up among its own events and those of no round
         study.retract(2, "wrong plate")
         assert advisor_of(study).ledger.remarks == advisor_of(other).ledger.remarks == 5
         advisor = advisor_of(study)
         assert load(study._setting, "auto", (0, dump(advisor))).ledger.remarks == 5
         assert study.replay().same and len(study.history()) == 6
-        assert [e["reason"] for e in json.loads(study.export())["events"] if e["kind"] == "remarked"] == ["the lamp flickers"] * 5
+        assert [
+            e["reason"] for e in json.loads(study.export())["events"] if e["kind"] == "remarked"
+        ] == ["the lamp flickers"] * 5
     with cg.Study.open(url) as study:
         assert advisor_of(study).ledger.remarks == 5 and study.status.rounds == 5
 
@@ -258,7 +292,10 @@ def test_leaving_a_study_lets_go_of_it_and_does_not_stop_it(tmp_path):
     with cg.Study.open(where) as study:
         assert study.state == "running" and [one.id for one in study.pending] == [todo.id]
         study.stop("out of money")
-        assert study.state == "by hand" and "it was stopped by hand (out of money)" in study.decision.sentence
+        assert (
+            study.state == "by hand"
+            and "it was stopped by hand (out of money)" in study.decision.sentence
+        )
         assert study.events()[-1].kind == "closed"
     with cg.Study.open(where) as study:
         assert study.state == "by hand" and study.ask(2) == []

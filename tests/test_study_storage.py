@@ -1,4 +1,6 @@
-"""Stored studies: what was acknowledged is there, whoever is killed; nobody gets a round twice; reopening changes nothing."""
+"""Stored studies: what was acknowledged is there, whoever is killed; nobody gets a round twice;
+reopening changes nothing.
+"""
 
 import json
 import os
@@ -30,14 +32,27 @@ def asked(study):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_reopening_after_every_event_changes_nothing(url, rule, often):
-    """Unlike optuna, which repeats its first suggestions after a seeded restart. Batches, failures and retractions included."""
+    """Unlike optuna, which repeats its first suggestions after a seeded restart. Batches, failures
+    and retractions included.
+    """
 
     def run(reopen, **where):
         def study():
             if reopen or not kept:
                 if kept:
                     kept.pop().close()
-                kept.append(cg.Study(HARD, delta=0.1, rule=rule, seed=5, if_exists="resume", client="me", max_rounds=7, **where))
+                kept.append(
+                    cg.Study(
+                        HARD,
+                        delta=0.1,
+                        rule=rule,
+                        seed=5,
+                        if_exists="resume",
+                        client="me",
+                        max_rounds=7,
+                        **where,
+                    )
+                )
             return kept[-1]
 
         kept, rng = [], np.random.default_rng(8)
@@ -62,7 +77,9 @@ def test_reopening_after_every_event_changes_nothing(url, rule, often):
 def test_a_resumed_study_must_be_the_same(url):
     with cg.Study(PROBLEM, delta=0.05, storage=url, name="a", seed=3) as study:
         first = study.ask()
-    with cg.Study(PROBLEM, delta=0.05, rule=cg.FrankWolfe(), storage=url, name="a", seed=3, if_exists="resume") as study:
+    with cg.Study(
+        PROBLEM, delta=0.05, rule=cg.FrankWolfe(), storage=url, name="a", seed=3, if_exists="resume"
+    ) as study:
         assert [one.id for one in study.pending] == [first.id]
     for change, words in (
         ({"delta": 0.1}, r"delta = 0\.05, not 0\.1"),
@@ -70,14 +87,27 @@ def test_a_resumed_study_must_be_the_same(url):
         ({"seed": 4}, "seed = 3, not 4"),
     ):
         with pytest.raises(cg.StudyError, match=words):
-            cg.Study(PROBLEM, **{"delta": 0.05, "storage": url, "name": "a", "seed": 3, "if_exists": "resume", **change})
+            cg.Study(
+                PROBLEM,
+                **{
+                    "delta": 0.05,
+                    "storage": url,
+                    "name": "a",
+                    "seed": 3,
+                    "if_exists": "resume",
+                    **change,
+                },
+            )
     with pytest.raises(cg.StudyError, match="another problem"):
         cg.Study(HARD, delta=0.05, storage=url, name="a", seed=3, if_exists="resume")
     with pytest.raises(cg.StudyError, match="if_exists='resume'"):
         cg.Study(PROBLEM, delta=0.05, storage=url, name="a", seed=3)
     with pytest.raises(cg.UnknownNameError, match="it has 'a'"):
         cg.Study.open(url, "b")
-    with cg.Study.open(url, "a") as old, cg.Study(PROBLEM, storage=url, name="a", if_exists="replace") as new:
+    with (
+        cg.Study.open(url, "a") as old,
+        cg.Study(PROBLEM, storage=url, name="a", if_exists="replace") as new,
+    ):
         assert new.events()[1:] == []
         with pytest.raises(cg.StudyError, match="replaced"):
             old.ask()
@@ -92,7 +122,9 @@ def test_a_budget_is_extended_for_everybody(url):
     with cg.Study(PROBLEM, storage=url, max_rounds=2, if_exists="resume") as study:
         assert len(study.pending) == 5 and study.ask(9) == [] and study.events()[-1].data["arms"]
     with pytest.raises(
-        cg.StudyError, match=r"was made with max_rounds = 2, not 5; give the same \(extend\(\) changes it afterwards\)"
+        cg.StudyError,
+        match=r"was made with max_rounds = 2, not 5; give the same \(extend\(\) changes it "
+        r"afterwards\)",
     ):
         cg.Study(PROBLEM, storage=url, max_rounds=5, if_exists="resume")
 
@@ -112,7 +144,12 @@ def test_two_objects_see_what_the_other_does(url):
         one.tell(first, dict.fromkeys(first.arms, 0.2))
         with pytest.raises(cg.StudyError, match="retract"):
             one.tell(first, dict.fromkeys(first.arms, 0.3))
-        assert one.status.rounds == 1 and [e.kind for e in one.events()] == ["created", "asked", "asked", "told"]
+        assert one.status.rounds == 1 and [e.kind for e in one.events()] == [
+            "created",
+            "asked",
+            "asked",
+            "told",
+        ]
 
 
 def test_what_is_accepted_can_be_read_again(url):
@@ -129,14 +166,20 @@ def test_what_is_accepted_can_be_read_again(url):
 def test_a_study_that_is_opened_calls_back_too(url):
     heard = []
     cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close()
-    with cg.Study.open(url, on_asked=heard.append, on_told=heard.append, on_certified=heard.append) as study:
+    with cg.Study.open(
+        url, on_asked=heard.append, on_told=heard.append, on_certified=heard.append
+    ) as study:
         one, two = study.ask(2)
         study.tell_many({one: {0: 0.0}, two: {1: 50.0}})
         assert heard == [one, two, 1, 2, study.decision]
 
 
 def test_a_problem_that_no_file_can_hold_is_opened_from_python(url):
-    problem = cg.Problem(cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4), cg.Arms(4), cg.Gaussian(0.1))
+    problem = cg.Problem(
+        cg.Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], 4),
+        cg.Arms(4),
+        cg.Gaussian(0.1),
+    )
     with cg.Study(problem, storage=url) as study:
         study.tell(study.ask(), {0: 0.5})
     with pytest.raises(cg.StudyError, match="open it in Python"):
@@ -149,7 +192,11 @@ def test_a_snapshot_that_does_not_fit_is_not_used(url, often, monkeypatch):
             study.tell(one, dict.fromkeys(one.arms, 0.5))
         expected, loaded = advisor_of(study).choose(), []
     usual = session.load
-    monkeypatch.setattr(session, "load", lambda setting, engine, kept: loaded.append(kept) or usual(setting, engine, kept))
+    monkeypatch.setattr(
+        session,
+        "load",
+        lambda setting, engine, kept: loaded.append(kept) or usual(setting, engine, kept),
+    )
     with cg.Study.open(url) as study:
         assert study.ask().arms == expected and loaded[-1][0] >= 14
     monkeypatch.setattr(session, "digest", lambda: "another version")
@@ -164,14 +211,22 @@ def test_any_order_of_anything_with_reopening(url, often):
 
         def make(self):
             Stored.number += 1
-            self.settings = {"storage": url, "name": f"study {self.number}", "seed": 1, "max_rounds": BUDGET}
+            self.settings = {
+                "storage": url,
+                "name": f"study {self.number}",
+                "seed": 1,
+                "max_rounds": BUDGET,
+            }
             return cg.Study(HARD, **self.settings)
 
         def reopen_study(self):
             self.study.close()
             return cg.Study(HARD, if_exists="resume", **self.settings)
 
-    run_state_machine_as_test(Stored, settings=settings(max_examples=8, stateful_step_count=25, report_multiple_bugs=False))
+    run_state_machine_as_test(
+        Stored,
+        settings=settings(max_examples=8, stateful_step_count=25, report_multiple_bugs=False),
+    )
 
 
 # ---- many processes, and killing them
@@ -190,7 +245,8 @@ with cg.Study.open(url) as study:  # loads what the children need
 
 def child(client, rounds, ready):
     out = os.open(f"{folder}/{client}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    say = lambda *what: os.write(out, (json.dumps(what) + "\\n").encode())  # what has been acknowledged
+    # what has been acknowledged
+    say = lambda *what: os.write(out, (json.dumps(what) + "\\n").encode())
     study = shared if work == "together" else cg.Study.open(url)
     study.client = client
     study.status
@@ -229,7 +285,8 @@ else:
         alive.append(start(f"worker {k % 5}", 10**9))
         if len(alive) == 2:  # two at a time; the older one is killed wherever it is
             pid, read = alive.pop(0)
-            for _ in range(1 + k % 3):  # as soon as it is ready, or after a round or two: however slow the machine
+            # as soon as it is ready, or after a round or two: however slow the machine
+            for _ in range(1 + k % 3):
                 os.read(read, 1)
             time.sleep(rng.uniform(0.0, 0.03))
             os.kill(pid, signal.SIGKILL)
@@ -250,7 +307,9 @@ def nursery(url, work, folder):
 
 
 def acknowledged(folder):
-    return [json.loads(line) for log in folder.glob("*.log") for line in log.read_text().splitlines()]
+    return [
+        json.loads(line) for log in folder.glob("*.log") for line in log.read_text().splitlines()
+    ]
 
 
 def check(study, heard):
@@ -262,7 +321,11 @@ def check(study, heard):
     assert len(asked) == sum(e.kind == "asked" for e in events)  # no round was given twice
     assert len(told) == sum(e.kind == "told" for e in events) and set(told) <= set(asked)
     for what, number, said in heard:
-        assert asked[number].data["arms"] == said if what == "asked" else told[number].data["values"] == said
+        assert (
+            asked[number].data["arms"] == said
+            if what == "asked"
+            else told[number].data["values"] == said
+        )
     assert sorted(asked) == list(range(1, len(asked) + 1))
     assert all(told[number].client == asked[number].client for number in told)
     replayed = study.replay()
@@ -301,14 +364,23 @@ def test_two_hundred_kills_lose_nothing(url, tmp_path):
 
 
 def test_waiting_for_somebody_else_ends_with_a_sentence(url):
-    with cg.Study(PROBLEM, storage=url) as one, cg.Study(PROBLEM, storage=url, if_exists="resume", timeout=0.2) as two:
-        with one._session.storage.writing(), pytest.raises(cg.StoreError, match=r"writing for 0\.2 seconds; try again"):
+    with (
+        cg.Study(PROBLEM, storage=url) as one,
+        cg.Study(PROBLEM, storage=url, if_exists="resume", timeout=0.2) as two,
+    ):
+        with (
+            one._session.storage.writing(),
+            pytest.raises(cg.StoreError, match=r"writing for 0\.2 seconds; try again"),
+        ):
             two.ask()
         assert two.ask().id == 1
 
 
 def test_another_version_of_the_tables_is_said(url):
-    with cg.Study(PROBLEM, storage=url) as study, study._session.storage._transaction(write=True) as connection:
+    with (
+        cg.Study(PROBLEM, storage=url) as study,
+        study._session.storage._transaction(write=True) as connection,
+    ):
         connection.execute(tables.schema.update().values(version=99))
     with pytest.raises(cg.StoreError, match="newer version of combgame"):
         cg.Study.open(url)
@@ -318,7 +390,9 @@ def test_older_tables_are_brought_up_to_date(url, monkeypatch):
     with cg.Study(PROBLEM, storage=url) as study:
         study.ask()
     monkeypatch.setattr(connections, "SCHEMA", 2)
-    monkeypatch.setattr(connections, "UPGRADES", {1: ("ALTER TABLE combgame_studies ADD COLUMN note TEXT",)})
+    monkeypatch.setattr(
+        connections, "UPGRADES", {1: ("ALTER TABLE combgame_studies ADD COLUMN note TEXT",)}
+    )
     with cg.Study.open(url) as study:
         assert len(study.pending) == 1
         with study._session.storage._transaction(write=False) as connection:
@@ -326,9 +400,14 @@ def test_older_tables_are_brought_up_to_date(url, monkeypatch):
             assert connection.exec_driver_sql("SELECT note FROM combgame_studies").scalar() is None
 
 
-@pytest.mark.parametrize("damage", ["UPDATE combgame_events SET data = '{\"arms\":[0,2]}' WHERE seq = 2",
-                                    "UPDATE combgame_events SET reason = 'x' WHERE seq = 3",
-                                    "DELETE FROM combgame_events WHERE seq = 2"])  # fmt: skip
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE combgame_events SET data = '{\"arms\":[0,2]}' WHERE seq = 2",
+        "UPDATE combgame_events SET reason = 'x' WHERE seq = 3",
+        "DELETE FROM combgame_events WHERE seq = 2",
+    ],
+)
 def test_an_event_that_was_changed_is_found(url, damage):
     with cg.Study(PROBLEM, storage=url) as study:
         study.tell(study.ask(), {0: 0.5})
@@ -354,7 +433,9 @@ def eight_rounds(url):
 
 
 def test_a_snapshot_of_other_events_is_not_used(url, often):
-    """The events are what counts: a snapshot that is ahead of them, or beside them, is passed over."""
+    """The events are what counts: a snapshot that is ahead of them, or beside them, is passed
+    over.
+    """
     with eight_rounds(url) as study:
         assert advisor_of(study).ledger.seq == 17
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
@@ -364,13 +445,17 @@ def test_a_snapshot_of_other_events_is_not_used(url, often):
 
 def test_a_damaged_snapshot_is_not_used(url, often):
     with eight_rounds(url) as study, study._session.storage._transaction(write=True) as connection:
-        assert connection.execute(tables.snapshots.update().values(body=b"dear diary")).rowcount == 1
+        assert (
+            connection.execute(tables.snapshots.update().values(body=b"dear diary")).rowcount == 1
+        )
     with cg.Study.open(url) as study:
         assert study.status.rounds == 8 and study.ask().id == 9
 
 
 def test_a_snapshot_hides_no_damage(url, often):
-    """What lies before a snapshot is not folded again, but it is checked when it is handed out or added up anew."""
+    """What lies before a snapshot is not folded again, but it is checked when it is handed out or
+    added up anew.
+    """
     with eight_rounds(url) as study:
         sql(study, "UPDATE combgame_events SET reason = 'x' WHERE seq = 3")
     for act in (
@@ -390,7 +475,9 @@ def test_nothing_is_added_to_a_file_that_was_put_back(url):
         sql(study, "DELETE FROM combgame_events WHERE seq > 10")
         with pytest.raises(cg.StoreError, match=r"event 17 is not what was stored.*put back"):
             study.ask()
-        with pytest.raises(cg.StoreError, match="open it again"):  # and it stays so: a worker that tries again hears it again
+        with pytest.raises(
+            cg.StoreError, match="open it again"
+        ):  # and it stays so: a worker that tries again hears it again
             study.ask()
     with cg.Study.open(url) as study:
         assert len(study.events()) == 10 and study.ask().id == 9 and study.replay().same
@@ -442,7 +529,10 @@ def test_what_is_told_is_on_disk_before_it_is_acknowledged(tmp_path):
     with cg.Study.open(f"sqlite:///{copy}/lab.db") as other:
         assert [e.kind for e in other.events()] == ["created", "asked", "told"]
     with study._session.storage._connect().connect() as connection:
-        pragmas = [connection.exec_driver_sql(f"PRAGMA {word}").scalar() for word in ("journal_mode", "synchronous")]
+        pragmas = [
+            connection.exec_driver_sql(f"PRAGMA {word}").scalar()
+            for word in ("journal_mode", "synchronous")
+        ]
     assert pragmas == ["wal", 2]
     study.close()
 
@@ -474,7 +564,9 @@ def test_a_worker_does_not_go_on_with_another_study_of_the_same_name(url):
                     act()
                     acknowledged += 1
                 except cg.StudyError as error:
-                    assert "is not the one that was opened" in str(error) and "open it again" in str(error)
+                    assert "is not the one that was opened" in str(
+                        error
+                    ) and "open it again" in str(error)
         assert acknowledged == 0 and len(study.events()) == 4 and study.replay().same
         with cg.Study.open(url) as worker:
             assert worker.problem.d == PROBLEM.d and worker.status.settings["delta"] == 1e-9
@@ -497,7 +589,9 @@ def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(url, often, sealed):
         assert study.state == "running"
         edit_first(study, sealed)
         for act in (study.ask, lambda: study.status, lambda: study.decision):
-            with pytest.raises(cg.StudyError, match=r"its first event.* was changed; open it again"):
+            with pytest.raises(
+                cg.StudyError, match=r"its first event.* was changed; open it again"
+            ):
                 act()
     damaged = f"event {2 if sealed else 1} is not what was stored"
     for again in (
@@ -522,7 +616,11 @@ def test_a_head_that_was_noted_shows_whether_events_were_removed(url, often):
         head = study.status.head
         number, last = head.split(":")
         assert (before.split(":")[0], number, len(last)) == ("17", "18", 16)
-        assert study.decision.head == head and head in str(study.decision) and head in str(study.status)
+        assert (
+            study.decision.head == head
+            and head in str(study.decision)
+            and head in str(study.status)
+        )
         told = json.loads(study.export())
         assert told["head"] == told["status"]["head"] == told["decision"]["head"] == head
         assert [row["seal"] for row in study.rows("event")][-1] == last
@@ -531,18 +629,28 @@ def test_a_head_that_was_noted_shows_whether_events_were_removed(url, often):
             before_that = seal(before_that, Event(**event))
             chain.append(before_that)
         assert chain[-1] == last and f"17:{chain[16]}" == before
-        assert study.replay(head).head == head and study.replay(before).same and study.replay(f" {head}\n").same
+        assert (
+            study.replay(head).head == head
+            and study.replay(before).same
+            and study.replay(f" {head}\n").same
+        )
         for wrong in ("18", "18:" + "0" * 15, "x:" + last, ":" + last, 18, head + "0"):
-            with pytest.raises(cg.InputError, match="must be a number and a seal as `status` shows them"):
+            with pytest.raises(
+                cg.InputError, match="must be a number and a seal as `status` shows them"
+            ):
                 study.replay(wrong)
-        with pytest.raises(cg.StoreError, match="its first 17 events are not those of the head that was noted"):
+        with pytest.raises(
+            cg.StoreError, match="its first 17 events are not those of the head that was noted"
+        ):
             study.replay(f"17:{last}")
         sql(study, "DELETE FROM combgame_events WHERE seq > 12")
     with cg.Study.open(url) as study:
         assert study.replay().same  # what is left fits together
         for one in (head, before):
             with pytest.raises(
-                cg.StoreError, match=r"has 12 events, but when its head was noted there were 1[78]: the last ones were"
+                cg.StoreError,
+                match=r"has 12 events, but when its head was noted there were 1[78]: the last "
+                r"ones were",
             ):
                 study.replay(one)
 

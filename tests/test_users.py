@@ -22,10 +22,14 @@ MEANS = [0.9, 0.5, 0.3, 0.1]
 def test_values_with_labels_go_to_the_arms_of_those_labels():
     reverse = pd.Series(MEANS[::-1], index=NAMES[::-1])
     assert cg.evidence(PROBLEM, reverse, [5] * 4).answer == (0,)
-    assert cg.evidence(PROBLEM, dict(zip(NAMES[::-1], MEANS[::-1], strict=True)), [5] * 4).answer == (0,)
+    assert cg.evidence(
+        PROBLEM, dict(zip(NAMES[::-1], MEANS[::-1], strict=True)), [5] * 4
+    ).answer == (0,)
     assert cg.evidence(PROBLEM, {3: 0.1, 0: 0.9, 1: 0.5, 2: 0.3}, pd.Series([5] * 4)).answer == (0,)
     assert cg.evidence(PROBLEM, pd.Series(MEANS), np.full(4, 5)).answer == (0,)
-    assert cg.simulate(PROBLEM, reverse, rule="ofw", runs=2, engine="python", delta=0.1, threshold="proved").best == (0,)
+    assert cg.simulate(
+        PROBLEM, reverse, rule="ofw", runs=2, engine="python", delta=0.1, threshold="proved"
+    ).best == (0,)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +58,20 @@ def test_values_that_cannot_be_placed_are_refused(values, words):
         (lambda: cg.complexity(MEANS, PROBLEM), "must be a Problem"),
         (lambda: cg.complexity(PROBLEM, MEANS, tolerance=0.0), "tolerance = 0.0"),
         (lambda: cg.complexity(PROBLEM, MEANS, steps=0), "steps = 0"),
-        (lambda: cg.compare(PROBLEM, None, delta=0.1, threshold="proved", rules=["ofw"]), "one per arm"),
+        (
+            lambda: cg.compare(PROBLEM, None, delta=0.1, threshold="proved", rules=["ofw"]),
+            "one per arm",
+        ),
         (
             lambda: cg.compare(PROBLEM, MEANS, delta=0.1, threshold="proved", rules=cg.CombGame()),
             "must be a list of at least one rule",
         ),
-        (lambda: cg.compare(PROBLEM, MEANS, delta=0.1, threshold="proved", rules=["ofw", "bogus"]), "rule = 'bogus'"),
+        (
+            lambda: cg.compare(
+                PROBLEM, MEANS, delta=0.1, threshold="proved", rules=["ofw", "bogus"]
+            ),
+            "rule = 'bogus'",
+        ),
         (
             lambda: cg.simulate(PROBLEM, MEANS, rule=cg.CombGame, delta=0.1, threshold="proved"),
             r"such as CombGame\(learner=LLOO\(\)\)",
@@ -74,7 +86,10 @@ def test_values_that_cannot_be_placed_are_refused(values, words):
         (lambda: cg.Gaussian("0.1"), "must be a number or a flat list"),
         (lambda: cg.Gaussian(1e200), "1e-100 to 1e100"),
         (lambda: cg.Listed([0, 1], 3), "must be a list of sets"),
-        (lambda: cg.Problem(cg.Arms(3), None, cg.Gaussian(1), names={"a", "b", "c"}), "names must be 3"),
+        (
+            lambda: cg.Problem(cg.Arms(3), None, cg.Gaussian(1), names={"a", "b", "c"}),
+            "names must be 3",
+        ),
         (lambda: PROBLEM.label(["q"]), "the arm 'q' is not known"),
         (lambda: cg.Subsets(3, 1).argmax(None), "3 finite numbers"),
         (lambda: cg.Subsets(3, 1).sets(limit="a"), "limit = 'a'"),
@@ -92,23 +107,41 @@ def test_slips_get_a_sentence(call, words):
 
 def test_evidence_says_whether_it_is_enough():
     counts = np.array([60, 60, 60, 60])
-    little, much = (cg.evidence(PROBLEM, MEANS, counts // by, delta=0.05, threshold="proved") for by in (20, 1))
+    little, much = (
+        cg.evidence(PROBLEM, MEANS, counts // by, delta=0.05, threshold="proved") for by in (20, 1)
+    )
     assert not little.certified and much.certified
     assert cg.evidence(PROBLEM, MEANS, counts).threshold is None
-    assert much.threshold == pytest.approx(2 * 2 * math.log(4 + math.log(240 / 2)) + 2 * c_gaussian(math.log(3 / 0.05) / 2))
+    assert much.threshold == pytest.approx(
+        2 * 2 * math.log(4 + math.log(240 / 2)) + 2 * c_gaussian(math.log(3 / 0.05) / 2)
+    )
 
 
 def test_comparisons_can_be_labelled_indexed_and_counted():
     both = cg.compare(
-        PROBLEM, MEANS, delta=0.1, threshold="proved", rules={"mine": "ofw", "theirs": "uniform"}, runs=2, engine="python"
+        PROBLEM,
+        MEANS,
+        delta=0.1,
+        threshold="proved",
+        rules={"mine": "ofw", "theirs": "uniform"},
+        runs=2,
+        engine="python",
     )
-    assert len(both) == 2 and [s.rule for s in both] == ["mine", "theirs"] and both[0] is both["mine"]
+    assert (
+        len(both) == 2 and [s.rule for s in both] == ["mine", "theirs"] and both[0] is both["mine"]
+    )
     assert "mine" in str(both) and "mine" in repr(both) and "2 runs of mine" in repr(both[0])
     with pytest.raises(cg.UnknownNameError, match="'x' was not compared"):
         both["x"]
     assert PROBLEM.label(None) == "none"
     wide = cg.simulate(
-        PROBLEM, MEANS, rule=cg.CombGame(cg.OFW(), tracking="D"), runs=1, engine="python", delta=0.1, threshold="proved"
+        PROBLEM,
+        MEANS,
+        rule=cg.CombGame(cg.OFW(), tracking="D"),
+        runs=1,
+        engine="python",
+        delta=0.1,
+        threshold="proved",
     )
     assert wide.rule == "CombGame(OFW(), tracking='D')"
 
@@ -158,7 +191,15 @@ class Greedy(LearnerBase):
 @pytest.mark.parametrize("engine", ["python", "auto"])
 def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
     with pytest.raises(cg.EngineError, match="a part wrote outside its arrays"):
-        cg.simulate(PROBLEM, MEANS, rule=cg.CombGame(Greedy()), runs=1, engine=engine, delta=0.1, threshold="proved")
+        cg.simulate(
+            PROBLEM,
+            MEANS,
+            rule=cg.CombGame(Greedy()),
+            runs=1,
+            engine=engine,
+            delta=0.1,
+            threshold="proved",
+        )
     with pytest.raises(AssertionError, match=r"override LearnerBase\.room"):
         check_learner(Greedy())
 
@@ -184,7 +225,9 @@ def test_conformance_checks_speak():
 
 
 def single(helper):
-    """A learner that plays one action and calls a function of its own: made twice, as in a notebook."""
+    """A learner that plays one action and calls a function of its own: made twice, as in a
+    notebook.
+    """
 
     class Part(NamedTuple):
         last: np.ndarray

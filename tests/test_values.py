@@ -1,4 +1,6 @@
-"""Descriptions are values: equal when their arguments are, frozen, typed by their repr, and the same again after a trip through data."""
+"""Descriptions are values: equal when their arguments are, frozen, typed by their repr, and the
+same again after a trip through data.
+"""
 
 import json
 import math
@@ -36,9 +38,18 @@ def through_json(value):
 
 def check_value(value):
     """All that makes a value."""
-    twins = [eval(repr(value), dict(vars(cg))), pickle.loads(pickle.dumps(value)), through_json(value)]
+    twins = [
+        eval(repr(value), dict(vars(cg))),
+        pickle.loads(pickle.dumps(value)),
+        through_json(value),
+    ]
     for other in twins:
-        assert other is not value and other == value and hash(other) == hash(value) and repr(other) == repr(value)
+        assert (
+            other is not value
+            and other == value
+            and hash(other) == hash(value)
+            and repr(other) == repr(value)
+        )
         assert to_data(other) == to_data(value) and type(other) is type(value)
     assert len({value, *twins}) == 1 and "inf, " not in str(value) and "\n" not in repr(value)
     return twins[-1]
@@ -54,15 +65,21 @@ def try_to(make):
         return assume(False)
 
 
-texts = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=5).filter(str.strip)
-nodes = st.one_of(texts, st.integers(-3, 3), st.tuples(st.integers(0, 2), texts), st.sampled_from([2.5, None]))
+texts = st.text(
+    st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=5
+).filter(str.strip)
+nodes = st.one_of(
+    texts, st.integers(-3, 3), st.tuples(st.integers(0, 2), texts), st.sampled_from([2.5, None])
+)
 
 
 @st.composite
 def labels(draw, n):
     """Nodes of all sorts; sometimes plain numbers."""
     return (
-        list(range(n)) if draw(st.booleans()) else draw(st.lists(nodes, min_size=n, max_size=n, unique_by=lambda x: (str(x), 0)))
+        list(range(n))
+        if draw(st.booleans())
+        else draw(st.lists(nodes, min_size=n, max_size=n, unique_by=lambda x: (str(x), 0)))
     )
 
 
@@ -82,7 +99,10 @@ def structures(draw, kind):
         at = draw(labels(d))
         pairs = st.sampled_from([(u, v) for u in range(d) for v in range(u + 1, d)])
         ends = [*((i, i + 1) for i in range(d - 1)), *draw(st.lists(pairs, max_size=6))]
-        edges = [(at[u], at[v], *([draw(texts)] if draw(st.integers(0, 5)) == 0 else [])) for u, v in draw(st.permutations(ends))]
+        edges = [
+            (at[u], at[v], *([draw(texts)] if draw(st.integers(0, 5)) == 0 else []))
+            for u, v in draw(st.permutations(ends))
+        ]
         source = draw(st.integers(0, d - 2))
         return cg.Paths(edges, at[source], at[draw(st.integers(source + 1, d - 1))])
     if kind == "spanning-trees":
@@ -92,9 +112,16 @@ def structures(draw, kind):
         return cg.SpanningTrees([(at[u], at[v]) for u, v in draw(st.permutations(ends))])
     if kind == "matchings":
         rows, columns = draw(labels(draw(st.integers(1, 3)))), draw(labels(draw(st.integers(1, 3))))
-        barred = draw(st.sets(st.tuples(st.sampled_from(range(len(rows))), st.sampled_from(range(len(columns)))), max_size=3))
+        barred = draw(
+            st.sets(
+                st.tuples(st.sampled_from(range(len(rows))), st.sampled_from(range(len(columns)))),
+                max_size=3,
+            )
+        )
         size = draw(st.one_of(st.none(), st.integers(1, 3)))
-        return try_to(lambda: cg.Matchings(rows, columns, size, [(rows[i], columns[j]) for i, j in barred]))
+        return try_to(
+            lambda: cg.Matchings(rows, columns, size, [(rows[i], columns[j]) for i, j in barred])
+        )
     if kind == "almost-all":
         return cg.AlmostAllSets(d, draw(st.sets(arms, min_size=1)))
     if kind == "listed":
@@ -105,11 +132,24 @@ def structures(draw, kind):
         entries = st.sampled_from([0.0, 1.0, 2.0, -0.3, 7.0])
         rows = st.lists(st.lists(entries, min_size=d, max_size=d), min_size=1, max_size=2)
         several = draw(
-            st.lists(st.tuples(rows, st.sampled_from([-math.inf, -1.0, 0.0]), st.sampled_from([math.inf, 2.5, 4])), max_size=2)
+            st.lists(
+                st.tuples(
+                    rows,
+                    st.sampled_from([-math.inf, -1.0, 0.0]),
+                    st.sampled_from([math.inf, 2.5, 4]),
+                ),
+                max_size=2,
+            )
         )
-        return try_to(lambda: cg.IntegerProgram(several, d, draw(st.booleans()), draw(st.sampled_from([10, 60.0]))))
+        return try_to(
+            lambda: cg.IntegerProgram(
+                several, d, draw(st.booleans()), draw(st.sampled_from([10, 60.0]))
+            )
+        )
     return (
-        cg.grid_network(draw(st.sampled_from([2, 4]))) if kind == "grid-network" else cg.line_network(d, draw(st.integers(2, 3)))
+        cg.grid_network(draw(st.sampled_from([2, 4])))
+        if kind == "grid-network"
+        else cg.line_network(d, draw(st.integers(2, 3)))
     )
 
 
@@ -119,10 +159,18 @@ def problems(draw, kind):
     d = actions.d
     answers = draw(st.sampled_from([None, cg.Arms(d), cg.Subsets(d, 1), actions]))
     deviation = st.floats(1e-3, 10)
-    rewards = draw(st.one_of(
-        st.builds(cg.Gaussian, st.one_of(deviation, st.integers(1, 3), st.lists(deviation, min_size=d, max_size=d))),
-        st.just(cg.Bernoulli()), st.just(cg.Bounded(-1, 2.5)),
-    ))  # fmt: skip
+    rewards = draw(
+        st.one_of(
+            st.builds(
+                cg.Gaussian,
+                st.one_of(
+                    deviation, st.integers(1, 3), st.lists(deviation, min_size=d, max_size=d)
+                ),
+            ),
+            st.just(cg.Bernoulli()),
+            st.just(cg.Bounded(-1, 2.5)),
+        )
+    )
     low, high = st.sampled_from([-math.inf, 0, 0.25]), st.sampled_from([0.75, 1, math.inf])
     pairs = st.tuples(low, high)
     bounds = draw(st.one_of(st.none(), pairs, st.lists(pairs, min_size=d, max_size=d)))
@@ -141,10 +189,17 @@ def test_a_problem_that_is_written_and_read_is_the_same(kind):
         again = check_value(drawn)
         assert (again.names, again.low, again.high) == (drawn.names, drawn.low, drawn.high)
         for mine, yours in ((drawn.actions, again.actions), (drawn.answers, again.answers)):
-            assert mine == yours and mine.sets() == yours.sets() and mine.covering() == yours.covering()
+            assert (
+                mine == yours
+                and mine.sets() == yours.sets()
+                and mine.covering() == yours.covering()
+            )
             assert getattr(mine, "names", None) == getattr(yours, "names", None)
             assert mine.unnamed().sets() == mine.sets()
-        assert drawn.unnamed() == again.unnamed() and check_value(drawn.unnamed()).unnamed() == drawn.unnamed()
+        assert (
+            drawn.unnamed() == again.unnamed()
+            and check_value(drawn.unnamed()).unnamed() == drawn.unnamed()
+        )
 
     check()
 
@@ -170,12 +225,23 @@ bonuses = st.one_of(
 )
 starts = st.sampled_from(["covering", "full", "random-covering"])
 rules = st.one_of(
-    st.builds(cg.CombGame, learners(), st.sampled_from("CD"), bonuses, st.booleans(), st.none() | starts),
-    st.builds(cg.FrankWolfe, kappa=st.floats(0.1, 9.0) | st.integers(1, 9), pool=st.none() | st.integers(1, 99)),
+    st.builds(
+        cg.CombGame, learners(), st.sampled_from("CD"), bonuses, st.booleans(), st.none() | starts
+    ),
+    st.builds(
+        cg.FrankWolfe,
+        kappa=st.floats(0.1, 9.0) | st.integers(1, 9),
+        pool=st.none() | st.integers(1, 99),
+    ),
     st.builds(cg.GCBPE, st.none() | st.floats(1e-3, 1e3) | st.integers(1, 3)),
     st.builds(cg.ProductAdaHedge, bonuses),
     st.builds(cg.Uniform, starts),
-    st.builds(cg.Informed, st.lists(st.tuples(st.sets(st.integers(0, 5), min_size=1), st.floats(1e-3, 1e3)), min_size=1)),
+    st.builds(
+        cg.Informed,
+        st.lists(
+            st.tuples(st.sets(st.integers(0, 5), min_size=1), st.floats(1e-3, 1e3)), min_size=1
+        ),
+    ),
 )
 
 
@@ -221,10 +287,22 @@ SAME = {
     "one size for all": (cg.Partition([[1, 0], [2, 3]], 1), cg.Partition(([0, 1], (3, 2)), [1, 1])),
     "a needle": (cg.AlmostAllSets(4, 2), cg.AlmostAllSets(4, [np.int64(2)])),
     "sets in any order of arms": (cg.Listed([[1, 0], {2}], 3), cg.Listed([(0, 1), (2,)], 3)),
-    "a graph": (cg.Paths(networkx.DiGraph(EDGES), "s", "t"), cg.Paths([EDGES[k] for k in (0, 1, 4, 2, 3)], "s", "t")),
-    "usual names": (cg.Paths([(*EDGES[0], "s->a"), *EDGES[1:]], "s", "t"), cg.Paths(EDGES, "s", "t")),
-    "an undirected graph": (cg.SpanningTrees(networkx.cycle_graph(3)), cg.SpanningTrees([(0, 1), (0, 2), (1, 2)])),
-    "sides": (cg.Matchings([0, 1], (0, 1, 2), 2, [(1, 0), (0, 2)]), cg.Matchings(2, 3, None, [(0, 2), (1, 0)])),
+    "a graph": (
+        cg.Paths(networkx.DiGraph(EDGES), "s", "t"),
+        cg.Paths([EDGES[k] for k in (0, 1, 4, 2, 3)], "s", "t"),
+    ),
+    "usual names": (
+        cg.Paths([(*EDGES[0], "s->a"), *EDGES[1:]], "s", "t"),
+        cg.Paths(EDGES, "s", "t"),
+    ),
+    "an undirected graph": (
+        cg.SpanningTrees(networkx.cycle_graph(3)),
+        cg.SpanningTrees([(0, 1), (0, 2), (1, 2)]),
+    ),
+    "sides": (
+        cg.Matchings([0, 1], (0, 1, 2), 2, [(1, 0), (0, 2)]),
+        cg.Matchings(2, 3, None, [(0, 2), (1, 0)]),
+    ),
     "constraints": (
         cg.IntegerProgram([([[1, 1, 0]], 0, 1), ([0.0, 1.0, 1.0], [0], np.ones(1))], 3),
         cg.IntegerProgram(([[1, 1, 0], [0, 1, 1]], 0, 1), 3, time_limit=60),
@@ -236,40 +314,82 @@ SAME = {
     "defaults": (cg.CombGame(), cg.CombGame(cg.LLOO(first=200), "C", "stylised", False, None)),
     "a bonus": (cg.CombGame(bonus=cg.theory_bonus(1, 1)), cg.CombGame(bonus=cg.theory_bonus())),
     "shares": (cg.Informed([((0,), 1), ((1,), 3)]), cg.Informed([([0], 0.25), ([1], 0.75)])),
-    "answers": (cg.Problem(cg.Arms(3), None, cg.Bernoulli()), cg.Problem(cg.Arms(3), cg.Arms(3), cg.Bernoulli())),
+    "answers": (
+        cg.Problem(cg.Arms(3), None, cg.Bernoulli()),
+        cg.Problem(cg.Arms(3), cg.Arms(3), cg.Bernoulli()),
+    ),
     "bounds": (
         cg.Problem(cg.Arms(2), None, cg.Gaussian(1), bounds=(0, INF)),
         cg.Problem(cg.Arms(2), None, cg.Gaussian(1), bounds=[(0, INF)] * 2),
     ),
-    "bounds that say nothing": (cg.Problem(cg.Arms(2), None, cg.Bernoulli(), bounds=(-3, 3)), cg.Problem(cg.Arms(2), None, cg.Bernoulli())),
+    "bounds that say nothing": (
+        cg.Problem(cg.Arms(2), None, cg.Bernoulli(), bounds=(-3, 3)),
+        cg.Problem(cg.Arms(2), None, cg.Bernoulli()),
+    ),
     "the names of a graph": (
-        cg.Problem(cg.Paths(EDGES, "s", "t"), None, cg.Gaussian(1), names=["s->a", "s->b", "a->t", "b->t", "s->t"]),
+        cg.Problem(
+            cg.Paths(EDGES, "s", "t"),
+            None,
+            cg.Gaussian(1),
+            names=["s->a", "s->b", "a->t", "b->t", "s->t"],
+        ),
         cg.Problem(cg.Paths(EDGES, "s", "t"), None, cg.Gaussian(1)),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SAME)
 def test_what_is_the_same_is_equal_however_it_was_given(case):
     one, other = SAME[case]
     assert one == other and hash(one) == hash(other) and repr(one) == repr(other)
-    assert to_data(one) == to_data(other) and identity(alike(to_data(one))) == identity(alike(to_data(other)))
+    assert to_data(one) == to_data(other) and identity(alike(to_data(one))) == identity(
+        alike(to_data(other))
+    )
     check_value(one)
 
 
 def test_what_differs_in_anything_is_different():
-    paths = [cg.Paths(edges, "s", end) for edges in (EDGES, EDGES[::-1], [(*EDGES[0], "x"), *EDGES[1:]]) for end in "tb"]
+    paths = [
+        cg.Paths(edges, "s", end)
+        for edges in (EDGES, EDGES[::-1], [(*EDGES[0], "x"), *EDGES[1:]])
+        for end in "tb"
+    ]
     found = [
-        *(cg.Arms(d) for d in (2, 3)), *(cg.Subsets(4, size) for size in (1, 2)), *paths, *REWARDS,
-        *(cg.Listed(sets, 3) for sets in ([[0], [1]], [[1], [0]], [[0], [2]])), cg.Listed([[0], [1]], 4),
-        *(cg.Partition(groups, sizes) for groups, sizes in (([[0], [1, 2]], 1), ([[1, 2], [0]], 1), ([[0], [1, 2]], [0, 1]))),
-        *(cg.IntegerProgram(([[1, 1]], 0, 1), 2, exact, seconds) for exact in (False, True) for seconds in (60.0, 5.0)),
-        *(cg.Matchings(2, 3, size, barred) for size in (1, 2) for barred in ([], [(0, 0)])), cg.Matchings("ab", 3),
-        *PRESETS.values(), cg.CombGame(tracking="D"), cg.CombGame(cg.LLOO(first=201.0)), cg.Hedge(), cg.AdaHedge(),
-        *(cg.CombGame(bonus=bonus) for bonus in ("theory", cg.theory_bonus(2.0), TheoryBonus(1.0, 1.0))),
-        *(cg.Problem(cg.Subsets(4, size), answers, cg.Gaussian(sigma), names, bounds) for size in (1, 2) for sigma in (1.0, 2.0)
-          for answers in (None, cg.Arms(4)) for names in (None, list("abcd")) for bounds in (None, (0, 1))),
-    ]  # fmt: skip
+        *(cg.Arms(d) for d in (2, 3)),
+        *(cg.Subsets(4, size) for size in (1, 2)),
+        *paths,
+        *REWARDS,
+        *(cg.Listed(sets, 3) for sets in ([[0], [1]], [[1], [0]], [[0], [2]])),
+        cg.Listed([[0], [1]], 4),
+        *(
+            cg.Partition(groups, sizes)
+            for groups, sizes in (([[0], [1, 2]], 1), ([[1, 2], [0]], 1), ([[0], [1, 2]], [0, 1]))
+        ),
+        *(
+            cg.IntegerProgram(([[1, 1]], 0, 1), 2, exact, seconds)
+            for exact in (False, True)
+            for seconds in (60.0, 5.0)
+        ),
+        *(cg.Matchings(2, 3, size, barred) for size in (1, 2) for barred in ([], [(0, 0)])),
+        cg.Matchings("ab", 3),
+        *PRESETS.values(),
+        cg.CombGame(tracking="D"),
+        cg.CombGame(cg.LLOO(first=201.0)),
+        cg.Hedge(),
+        cg.AdaHedge(),
+        *(
+            cg.CombGame(bonus=bonus)
+            for bonus in ("theory", cg.theory_bonus(2.0), TheoryBonus(1.0, 1.0))
+        ),
+        *(
+            cg.Problem(cg.Subsets(4, size), answers, cg.Gaussian(sigma), names, bounds)
+            for size in (1, 2)
+            for sigma in (1.0, 2.0)
+            for answers in (None, cg.Arms(4))
+            for names in (None, list("abcd"))
+            for bounds in (None, (0, 1))
+        ),
+    ]
     assert len(set(found)) == len(found) == len({identity(alike(to_data(one))) for one in found})
 
 
@@ -283,27 +403,46 @@ def test_bonuses_of_different_kinds_are_different_although_they_are_equal_as_tup
 
     assert Other(1.0, 1.0) == TheoryBonus(1.0, 1.0)
     assert cg.CombGame(bonus=Other(1.0, 1.0)) != cg.CombGame(bonus=TheoryBonus(1.0, 1.0))
-    assert through_json(cg.CombGame(bonus=StylisedBonus(2.0))) == cg.CombGame(bonus=StylisedBonus(2.0))
+    assert through_json(cg.CombGame(bonus=StylisedBonus(2.0))) == cg.CombGame(
+        bonus=StylisedBonus(2.0)
+    )
 
 
 def test_a_problem_is_typed_without_what_nobody_types():
     problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.1))
     assert repr(problem) == "Problem(Subsets(3, 2), Arms(3), Gaussian(sigma=0.1))"
     named = cg.Problem(cg.Arms(2), None, cg.Gaussian(1), ["a", "b"], (0, INF))
-    assert repr(named) == "Problem(Arms(2), rewards=Gaussian(sigma=1.0), names=('a', 'b'), bounds=(0.0, float('inf')))"
+    assert (
+        repr(named)
+        == "Problem(Arms(2), rewards=Gaussian(sigma=1.0), names=('a', 'b'), bounds=(0.0, "
+        "float('inf')))"
+    )
     assert repr(cg.CombGame(cg.LLOO(), tracking="D")) == "CombGame(LLOO(), tracking='D')"
 
 
 def test_a_sentence_about_a_large_structure_is_short():
-    large = cg.Problem(cg.line_network(5, 20), cg.Listed([[a] for a in range(485)], 485), cg.Gaussian([0.1] * 485))
-    assert str(large) == "Problem(Paths(<485 edges>, 's', 't'), Listed(<485 sets>, 485), Gaussian(sigma=<485 values>))"
+    large = cg.Problem(
+        cg.line_network(5, 20), cg.Listed([[a] for a in range(485)], 485), cg.Gaussian([0.1] * 485)
+    )
+    assert (
+        str(large)
+        == "Problem(Paths(<485 edges>, 's', 't'), Listed(<485 sets>, 485), Gaussian(sigma=<485 "
+        "values>))"
+    )
     with pytest.raises(cg.TooManySetsError, match=r"^Paths\(<485 edges>, 's', 't'\) has "):
         large.actions.sets()
 
 
 @pytest.mark.parametrize(
     "value",
-    [cg.Arms(3), cg.grid_network(4), cg.Gaussian(1), cg.LLOO(), cg.CombGame(), cg.Problem(cg.Arms(3), None, cg.Bernoulli())],
+    [
+        cg.Arms(3),
+        cg.grid_network(4),
+        cg.Gaussian(1),
+        cg.LLOO(),
+        cg.CombGame(),
+        cg.Problem(cg.Arms(3), None, cg.Bernoulli()),
+    ],
     ids=str,
 )
 def test_a_value_is_frozen(value):
@@ -328,23 +467,35 @@ def test_what_a_structure_has_found_out_is_no_part_of_it():
     one, other = cg.grid_network(6), cg.grid_network(6)
     before = pickle.dumps(one)
     assert one.difference() == 12 and one.geometry() and one.deciding() and hash(one) == hash(other)
-    assert one == other == pickle.loads(before) == pickle.loads(pickle.dumps(one)) and to_data(one) == to_data(other)
+    assert one == other == pickle.loads(before) == pickle.loads(pickle.dumps(one)) and to_data(
+        one
+    ) == to_data(other)
 
 
 # ---- structures under other numbers
 
-NUMBERED = [cg.grid_network(2), cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (0, 1)]), cg.Matchings(2, 2), cg.Listed([[0, 1], [2, 3], [1]], 4),
-            cg.IntegerProgram(([[3, 2, 2, 1]], 0, 4), 4), cg.Partition([[0, 1], [2, 3]], 1)]  # fmt: skip
+NUMBERED = [
+    cg.grid_network(2),
+    cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (0, 1)]),
+    cg.Matchings(2, 2),
+    cg.Listed([[0, 1], [2, 3], [1]], 4),
+    cg.IntegerProgram(([[3, 2, 2, 1]], 0, 4), 4),
+    cg.Partition([[0, 1], [2, 3]], 1),
+]
 
 
 @pytest.mark.parametrize("structure", NUMBERED, ids=str)
 def test_a_structure_under_other_numbers_is_the_value_of_both(structure):
     order, other = np.array([2, 0, 3, 1]), np.array([1, 0, 2, 3])
     one, two = structure.numbered(order), structure.numbered(order.copy())
-    assert one == two and hash(one) == hash(two) and one not in (structure, structure.numbered(other))
+    assert (
+        one == two and hash(one) == hash(two) and one not in (structure, structure.numbered(other))
+    )
     assert pickle.loads(pickle.dumps(one)) == one == eval(repr(one), dict(vars(cg)))
     problem = cg.Problem(structure, cg.Arms(4), cg.Gaussian([1, 2, 3, 4]))
-    assert problem.numbered(order) == problem.numbered(order.copy()) != problem and str(problem.numbered(order))
+    assert problem.numbered(order) == problem.numbered(order.copy()) != problem and str(
+        problem.numbered(order)
+    )
     if not isinstance(structure, cg.Partition):  # which is made anew
         with pytest.raises(cg.InputError, match="numbered anew for a run; describe the original"):
             to_data(one)
@@ -386,7 +537,14 @@ def test_a_class_from_outside_says_where_it_comes_from():
     rule = Greedy(5, 1.0, Steps(0.5, 2), (1.0, 2.0))
     named = {"module": __name__, "qualname": "Greedy"}
     shape = {"kind": "Steps", "module": __name__, "qualname": "Steps", "width": 0.5, "many": 2}
-    assert to_data(rule) == {"kind": "Greedy", **named, "steps": 5, "rate": 1.0, "shape": shape, "weights": [1.0, 2.0]}
+    assert to_data(rule) == {
+        "kind": "Greedy",
+        **named,
+        "steps": 5,
+        "rate": 1.0,
+        "shape": shape,
+        "weights": [1.0, 2.0],
+    }
     for value in (rule, Pairs(4), cg.Problem(Pairs(4), cg.Arms(4), cg.Gaussian(1))):
         again = through_json(value)
         assert again == value and hash(again) == hash(value) and type(again) is type(value)
@@ -394,8 +552,16 @@ def test_a_class_from_outside_says_where_it_comes_from():
 
 def test_a_class_that_is_not_here_is_named():
     told = to_data(Greedy())
-    for change in ({"module": "their.rules"}, {"qualname": "Sleepy"}, {"module": 3}, {"qualname": "test.<locals>.Greedy"}):
-        with pytest.raises(cg.InputError, match=r"r is of the class .* which is not here; import it in Python first") as error:
+    for change in (
+        {"module": "their.rules"},
+        {"qualname": "Sleepy"},
+        {"module": 3},
+        {"qualname": "test.<locals>.Greedy"},
+    ):
+        with pytest.raises(
+            cg.InputError,
+            match=r"r is of the class .* which is not here; import it in Python first",
+        ) as error:
             from_data(told | change, "r")
         assert "\n" not in str(error.value)
 
@@ -415,13 +581,19 @@ def test_data_do_not_call_what_they_like(data):
 
 
 BROKEN = {
-    "unknown": ({"kind": "Arm", "d": 3}, "x.kind = 'Arm' is not known; use one of AdaHedge, AlmostAllSets, Arms"),
+    "unknown": (
+        {"kind": "Arm", "d": 3},
+        "x.kind = 'Arm' is not known; use one of AdaHedge, AlmostAllSets, Arms",
+    ),
     "a base": ({"kind": "StructureBase"}, "x.kind = 'StructureBase' is not known"),
     "no text": ({"kind": ["Arms"], "d": 3}, "x.kind = ['Arms'] is not known"),
     "too little": ({"kind": "Subsets", "d": 3}, "x cannot be made with these arguments"),
     "too much": ({"kind": "Arms", "d": 3, "e": 4}, "x cannot be made with these arguments"),
     "wrong": ({"kind": "Arms", "d": 0}, "x: Arms: d = 0 must be a whole number"),
-    "wrong inside": ({"kind": "Problem", "actions": {"kind": "Arms", "d": "3"}}, "x.actions: Arms: d = '3' must be"),
+    "wrong inside": (
+        {"kind": "Problem", "actions": {"kind": "Arms", "d": "3"}},
+        "x.actions: Arms: d = '3' must be",
+    ),
     "no number": ({"kind": "float", "value": "many"}, "is no number"),
 }
 
@@ -431,14 +603,19 @@ def test_data_that_describe_nothing_get_one_sentence(case):
     data, words = BROKEN[case]
     with pytest.raises(cg.InputError) as error:
         from_data(data, "x")
-    assert words in str(error.value) and "\n" not in str(error.value) and str(error.value).endswith(".")
+    assert (
+        words in str(error.value)
+        and "\n" not in str(error.value)
+        and str(error.value).endswith(".")
+    )
 
 
 def test_a_function_is_refused_in_a_sentence():
     best = cg.Oracle(lambda scores: np.argsort(-scores)[:2], d=4)
     for value in (best, cg.Problem(best, cg.Arms(4), cg.Gaussian(1))):
         with pytest.raises(
-            cg.InputError, match="its argmax is a function, which no file can hold; list its sets with Listed"
+            cg.InputError,
+            match="its argmax is a function, which no file can hold; list its sets with Listed",
         ) as error:
             to_data(value)
         assert "\n" not in str(error.value)
@@ -450,13 +627,20 @@ def top_two(scores):
 
 def test_an_oracle_is_the_value_of_its_function():
     one = cg.Oracle(top_two, 4, covering=[[0, 1], [2, 3]])
-    assert one == eval(repr(one), {**vars(cg), "top_two": top_two}) == pickle.loads(pickle.dumps(one))
-    assert one != cg.Oracle(top_two, 4) == cg.Oracle(top_two, 4) and len({one, cg.Oracle(top_two, 4), cg.Oracle(top_two, 4)}) == 2
+    assert (
+        one == eval(repr(one), {**vars(cg), "top_two": top_two}) == pickle.loads(pickle.dumps(one))
+    )
+    assert (
+        one != cg.Oracle(top_two, 4) == cg.Oracle(top_two, 4)
+        and len({one, cg.Oracle(top_two, 4), cg.Oracle(top_two, 4)}) == 2
+    )
 
 
 def test_a_class_that_says_nothing_of_its_arguments_is_no_value():
     class Plain(RuleBase):
-        """It inherits the fields of RuleBase, of which there are none: its own would be forgotten."""
+        """It inherits the fields of RuleBase, of which there are none: its own would be
+        forgotten.
+        """
 
         def __init__(self, secret):
             self.secret = secret
@@ -467,9 +651,20 @@ def test_a_class_that_says_nothing_of_its_arguments_is_no_value():
     class Learner(LearnerBase):
         pass
 
-    for one, other in ((Plain(3), Plain(3)), (Mine(4, 2), Mine(4, 2)), (Sets(), Sets()), (Learner(), Learner())):
+    for one, other in (
+        (Plain(3), Plain(3)),
+        (Mine(4, 2), Mine(4, 2)),
+        (Sets(), Sets()),
+        (Learner(), Learner()),
+    ):
         assert one == one and one != other and len({one, other}) == 2 and not is_value(one)
-    for value in (Plain(3), cg.CombGame(Learner()), Greedy(weights=(1.0, object())), Mine(4, 2), {1, 2}):
+    for value in (
+        Plain(3),
+        cg.CombGame(Learner()),
+        Greedy(weights=(1.0, object())),
+        Mine(4, 2),
+        {1, 2},
+    ):
         with pytest.raises(cg.InputError, match="a frozen dataclass") as error:
             to_data(value)
         assert "\n" not in str(error.value)
@@ -494,12 +689,16 @@ MEANS = (0.5, 0.4, 0.3, 0.2, 0.1)
 
 def test_a_worker_prepares_a_configuration_once():
     """Chunks come to it as copies."""
-    c = cg.Campaign.cross("c", [cg.Instance("five", FIVE, MEANS)], ["uniform"], threshold="stylised", runs=8).configurations[0]
+    c = cg.Campaign.cross(
+        "c", [cg.Instance("five", FIVE, MEANS)], ["uniform"], threshold="stylised", runs=8
+    ).configurations[0]
     execute._bench.cache_clear()
     rows = [
         row.stops
         for first in range(4)
-        for row in execute.work(pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here()).rows
+        for row in execute.work(
+            pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here()
+        ).rows
     ]
     assert (execute._bench.cache_info().hits, execute._bench.cache_info().misses) == (3, 1)
     assert [stops[0] for stops in rows] == cg.simulate(
@@ -526,7 +725,9 @@ def test_even_if_an_option_of_its_rule_has_no_hash():
 
 def test_references_of_equal_problems_are_computed_once(monkeypatch, tmp_path):
     again = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
-    problems = [cg.Instance(name, problem, MEANS) for name, problem in (("one", FIVE), ("two", again))]
+    problems = [
+        cg.Instance(name, problem, MEANS) for name, problem in (("one", FIVE), ("two", again))
+    ]
     asked, complexity = [], execute.complexity
     monkeypatch.setattr(execute, "complexity", lambda *given: asked.append(1) or complexity(*given))
     campaign = cg.Campaign.cross("c", problems[:1], ["uniform"], runs=1, threshold="stylised")
@@ -537,18 +738,35 @@ def test_references_of_equal_problems_are_computed_once(monkeypatch, tmp_path):
 
 def test_equal_problems_have_the_same_runs_whatever_they_are_called():
     def key(problem, rule="uniform"):
-        return cg.Campaign.cross("c", [cg.Instance("x", problem, MEANS)], [rule], threshold="stylised").configurations[0].key
+        return (
+            cg.Campaign.cross("c", [cg.Instance("x", problem, MEANS)], [rule], threshold="stylised")
+            .configurations[0]
+            .key
+        )
 
-    other = cg.Problem(cg.Paths([(str(u), str(v)) for u, v in EDGES], "s", "t"), cg.Arms(5), cg.Gaussian(1))
+    other = cg.Problem(
+        cg.Paths([(str(u), str(v)) for u, v in EDGES], "s", "t"), cg.Arms(5), cg.Gaussian(1)
+    )
     numbered = cg.Problem(
-        cg.Paths([(7, "x"), (7, 3), ("x", 4), (3, 4), (7, 4)], 7, 4), cg.Arms(5), cg.Gaussian(1.0), names=list("vwxyz")
+        cg.Paths([(7, "x"), (7, 3), ("x", 4), (3, 4), (7, 4)], 7, 4),
+        cg.Arms(5),
+        cg.Gaussian(1.0),
+        names=list("vwxyz"),
     )
     assert key(other) == key(numbered) != key(FIVE)
-    assert key(FIVE, "lloo") == key(FIVE, cg.CombGame(cg.LLOO(first=200))) != key(FIVE, cg.CombGame(cg.LLOO(first=201)))
-    strange = cg.Problem(
-        cg.Paths([(frozenset(u), frozenset(v)) for u, v in EDGES], frozenset("s"), frozenset("t")), cg.Arms(5), cg.Gaussian(1)
+    assert (
+        key(FIVE, "lloo")
+        == key(FIVE, cg.CombGame(cg.LLOO(first=200)))
+        != key(FIVE, cg.CombGame(cg.LLOO(first=201)))
     )
-    assert key(strange) == key(other)  # nodes that no file can hold: their names do not matter to runs
+    strange = cg.Problem(
+        cg.Paths([(frozenset(u), frozenset(v)) for u, v in EDGES], frozenset("s"), frozenset("t")),
+        cg.Arms(5),
+        cg.Gaussian(1),
+    )
+    assert key(strange) == key(
+        other
+    )  # nodes that no file can hold: their names do not matter to runs
     with pytest.raises(cg.InputError, match="frozenset"):
         to_data(strange)
 
@@ -558,32 +776,55 @@ RULE = cg.CombGame(cg.LLOO(), tracking="D", bonus=cg.theory_bonus(c=0.5))
 
 def test_a_study_with_a_rule_of_any_options_opens_again_from_the_command_line_too(tmp_path):
     url = f"sqlite:///{tmp_path / 'lab.db'}"
-    problem = cg.Problem(cg.grid_network(4), cg.Arms(12), cg.Gaussian([0.1 + k for k in range(12)]), bounds=(0, INF))
+    problem = cg.Problem(
+        cg.grid_network(4), cg.Arms(12), cg.Gaussian([0.1 + k for k in range(12)]), bounds=(0, INF)
+    )
     with cg.Study(problem, rule=RULE, storage=url, name="plate", engine="python") as study:
         first = study.ask()
     with cg.Study.open(url, "plate", engine="python") as again:
-        assert again.problem == problem and again._setting.rule == RULE and again.pending[0].arms == first.arms
-    with cg.Study(problem, rule=RULE, storage=url, name="plate", engine="python", if_exists="resume") as again:
+        assert (
+            again.problem == problem
+            and again._setting.rule == RULE
+            and again.pending[0].arms == first.arms
+        )
+    with cg.Study(
+        problem, rule=RULE, storage=url, name="plate", engine="python", if_exists="resume"
+    ) as again:
         assert [one.arms for one in again.pending] == [first.arms]
     with pytest.raises(cg.StudyError, match="was made with rule"):
-        cg.Study(problem, rule=cg.CombGame(tracking="D"), storage=url, name="plate", if_exists="resume")
-    result = CliRunner().invoke(app, ["study", "ask", "--storage", url, "--name", "plate", "--json"])
+        cg.Study(
+            problem, rule=cg.CombGame(tracking="D"), storage=url, name="plate", if_exists="resume"
+        )
+    result = CliRunner().invoke(
+        app, ["study", "ask", "--storage", url, "--name", "plate", "--json"]
+    )
     assert result.exit_code == 0, result.output
 
 
 OLD = {  # as this package wrote it before descriptions were values
-    "problem": {"actions": {"kind": "subsets", "arms": 5, "size": 3}, "answers": {"kind": "arms", "arms": 5},
-                "rewards": {"kind": "gaussian", "sigma": 0.1}},
+    "problem": {
+        "actions": {"kind": "subsets", "arms": 5, "size": 3},
+        "answers": {"kind": "arms", "arms": 5},
+        "rewards": {"kind": "gaussian", "sigma": 0.1},
+    },
     "rule": {"kind": "CombGame", "learner": {"kind": "LLOO"}, "tracking": "D"},
-    "delta": 0.05, "threshold": "mixture", "seed": 0, "epsilon": 0.0, "min_pulls": 0, "max_rounds": None, "deadline": None,
-}  # fmt: skip
+    "delta": 0.05,
+    "threshold": "mixture",
+    "seed": 0,
+    "epsilon": 0.0,
+    "min_pulls": 0,
+    "max_rounds": None,
+    "deadline": None,
+}
 
 
 def test_a_study_that_was_stored_before_opens_too():
     setting = setting_from(OLD, "x")
     assert setting.problem == FIVE and setting.rule == cg.CombGame(tracking="D")
     check_same(OLD, setting.described(), "x")
-    assert setting == check_setting(FIVE, cg.CombGame(tracking="D"), 0.05, "mixture", 0, 0.0, 0, None, None)
+    assert setting == check_setting(
+        FIVE, cg.CombGame(tracking="D"), 0.05, "mixture", 0, 0.0, 0, None, None
+    )
 
 
 def test_a_study_with_what_no_file_can_hold_says_so():
@@ -602,7 +843,10 @@ def test_a_study_with_what_no_file_can_hold_says_so():
 
 def test_an_identity_is_for_ever():
     """Stored results are found by it: if this fails, old stores are orphaned."""
-    assert identity({"b": [1, 2.5, None, True], "a": {"x": "caf\u00e9", "y": -1e-300}}) == "449d6d163d94a147"
+    assert (
+        identity({"b": [1, 2.5, None, True], "a": {"x": "caf\u00e9", "y": -1e-300}})
+        == "449d6d163d94a147"
+    )
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), list("abcd"), (0, INF))
     assert identity(problem) == "e71e397075dcd604"
 
@@ -612,19 +856,41 @@ def test_an_identity_does_not_depend_on_how_the_same_was_written():
     assert identity([1, 2.5, True]) == identity((np.int64(1), np.float64(2.5), np.bool_(True)))
     assert identity([[0.1, 0.2]]) == identity(np.array([[0.1, 0.2]]))
     assert identity(alike([1.0, {"a": -0.0}, 1e22])) == identity(alike([1, {"a": 0}, 10**22]))
-    values = [0, 1, -1, 1.0, 0.1, math.nextafter(0.1, 1.0), INF, -INF, "0", "", "inf", None, True, False]
+    values = [
+        0,
+        1,
+        -1,
+        1.0,
+        0.1,
+        math.nextafter(0.1, 1.0),
+        INF,
+        -INF,
+        "0",
+        "",
+        "inf",
+        None,
+        True,
+        False,
+    ]
     values += [[], {}, [0], [[0]], {"a": 0}, {"a": [0]}, {"b": 0}]
     assert len({identity(one) for one in values}) == len(values)
 
 
-@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
-                    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)), max_leaves=10))  # fmt: skip
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+        lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)),
+        max_leaves=10,
+    )
+)
 def test_an_identity_is_16_hex_digits_and_survives_json(data):
     assert len(identity(data)) == 16 and int(identity(data), 16) >= 0
     assert identity(json.loads(json.dumps(data))) == identity(data)
 
 
-@pytest.mark.parametrize("data", [math.nan, {"a": [1.0, math.nan]}, np.array([math.nan]), np.float32("nan")], ids=str)
+@pytest.mark.parametrize(
+    "data", [math.nan, {"a": [1.0, math.nan]}, np.array([math.nan]), np.float32("nan")], ids=str
+)
 def test_nan_has_no_identity(data):
     with pytest.raises(cg.InputError, match="NaN cannot be part of a description"):
         identity(data)

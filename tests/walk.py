@@ -1,4 +1,6 @@
-"""Which modules a call passes, in the order in which it first enters them: python -m tests.walk writes them into docs/architecture.md."""
+"""Which modules a call passes, in the order in which it first enters them: python -m tests.walk
+writes them into docs/architecture.md.
+"""
 
 import ast
 import re
@@ -17,7 +19,11 @@ def walked(call):
 
     def look(frame, event, _):
         name = frame.f_code.co_filename
-        own = event == "call" and name.startswith(str(ROOT)) and not frame.f_code.co_name.startswith("<")
+        own = (
+            event == "call"
+            and name.startswith(str(ROOT))
+            and not frame.f_code.co_name.startswith("<")
+        )
         if own and (frame.f_back is None or frame.f_back.f_code.co_name != "<module>"):
             found.setdefault(Path(name).relative_to(ROOT).with_suffix("").as_posix())
 
@@ -51,7 +57,9 @@ def a_study(folder):
 
 def a_campaign(folder):
     instance = cg.Instance("five", problem(), MEANS)
-    cg.Campaign.cross("walk", [instance], ["frank-wolfe"], runs=2).run(Path(folder) / "walk.db", engine="python", progress=False)
+    cg.Campaign.cross("walk", [instance], ["frank-wolfe"], runs=2).run(
+        Path(folder) / "walk.db", engine="python", progress=False
+    )
 
 
 def a_figure(folder):
@@ -113,6 +121,8 @@ if __name__ == "__main__":
     made = page(PAGE.read_text())
     if "--check" in sys.argv:
         sys.exit(
-            0 if made == PAGE.read_text() else "docs/architecture.md does not show the walks of today; run python -m tests.walk"
+            0
+            if made == PAGE.read_text()
+            else "docs/architecture.md does not show the walks of today; run python -m tests.walk"
         )
     PAGE.write_text(made)

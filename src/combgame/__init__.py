@@ -1,4 +1,6 @@
-"""combgame: find the best answer by playing sets of arms, with probability 1 - delta, in as few plays as possible."""
+"""combgame: find the best answer by playing sets of arms, with probability 1 - delta, in as few
+plays as possible.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -42,17 +44,75 @@ from .theory.evidence import Evidence, evidence
 from .version import __version__
 
 __all__ = [
-    "GCBPE", "LLOO", "OFW", "AdaHedge", "AlmostAllSets", "Arms", "Bernoulli", "Bounded",
-    "Campaign", "CombGame", "CombGameError", "Comparison", "Complexity", "Configuration",
-    "Decision", "Doubt", "EngineError", "Event", "Evidence", "FrankWolfe", "Gaussian",
-    "Geometry", "Hedge", "Informed", "InputError", "Instance", "IntegerProgram", "LearnerBase",
-    "License", "Listed", "Matchings", "Oracle", "OracleError", "Partition", "Paths", "Plan",
-    "Problem", "ProductAdaHedge", "Regret", "Replay", "RewardsBase", "Rival", "Round",
-    "RuleBase", "Simulation", "SpanningTrees", "Status", "StoreError", "StructureBase", "Study",
-    "StudyError", "Subsets", "TieError", "TooManySetsError", "Uniform", "UnknownNameError",
-    "Validity", "__version__", "compare", "complexity", "evidence", "grid_network",
-    "line_network", "plan", "read_campaign", "regret", "simulate", "theory_bonus",
-]  # fmt: skip
+    "GCBPE",
+    "LLOO",
+    "OFW",
+    "AdaHedge",
+    "AlmostAllSets",
+    "Arms",
+    "Bernoulli",
+    "Bounded",
+    "Campaign",
+    "CombGame",
+    "CombGameError",
+    "Comparison",
+    "Complexity",
+    "Configuration",
+    "Decision",
+    "Doubt",
+    "EngineError",
+    "Event",
+    "Evidence",
+    "FrankWolfe",
+    "Gaussian",
+    "Geometry",
+    "Hedge",
+    "Informed",
+    "InputError",
+    "Instance",
+    "IntegerProgram",
+    "LearnerBase",
+    "License",
+    "Listed",
+    "Matchings",
+    "Oracle",
+    "OracleError",
+    "Partition",
+    "Paths",
+    "Plan",
+    "Problem",
+    "ProductAdaHedge",
+    "Regret",
+    "Replay",
+    "RewardsBase",
+    "Rival",
+    "Round",
+    "RuleBase",
+    "Simulation",
+    "SpanningTrees",
+    "Status",
+    "StoreError",
+    "StructureBase",
+    "Study",
+    "StudyError",
+    "Subsets",
+    "TieError",
+    "TooManySetsError",
+    "Uniform",
+    "UnknownNameError",
+    "Validity",
+    "__version__",
+    "compare",
+    "complexity",
+    "evidence",
+    "grid_network",
+    "line_network",
+    "plan",
+    "read_campaign",
+    "regret",
+    "simulate",
+    "theory_bonus",
+]
 
 if TYPE_CHECKING:
     from .campaign import Campaign, Configuration, Instance, read_campaign
@@ -65,7 +125,9 @@ LATER = {  # not everybody needs them, and importing costs time
     **dict.fromkeys(("Campaign", "Configuration", "Instance", "read_campaign"), "campaign"),
     **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
     **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
-    **dict.fromkeys(("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "study"),
+    **dict.fromkeys(
+        ("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "study"
+    ),
 }
 
 

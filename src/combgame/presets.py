@@ -1,10 +1,11 @@
 """A name from the literature -> its parts: the index to the papers.
 
 hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
-product-adahedge             adahedge over exponentially many actions, by sums over all sets (Subsets, Paths, SpanningTrees, ...)
+product-adahedge             adahedge over exponentially many actions, by sums over all sets
 uniform                      a random action every round
-frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Proutiere, NeurIPS 2021, and Tzeng et al., NeurIPS 2023
-gcb-pe                       a covering over and over, with its own stopping rule: Chen, Du, Kuroki 2020
+frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Proutiere, NeurIPS
+                             2021, and Tzeng et al., NeurIPS 2023
+gcb-pe                       a covering over and over, its own stopping rule: Chen, Du, Kuroki 2020
 """
 
 from .errors import UnknownNameError
@@ -32,10 +33,14 @@ def make_rule(rule: "str | RuleBase") -> RuleBase:
     if isinstance(rule, str):
         if rule not in PRESETS:
             known = ", ".join(map(repr, PRESETS))
-            raise UnknownNameError(f"rule = {rule!r} is not known; use one of {known}, or an object such as CombGame().")
+            raise UnknownNameError(
+                f"rule = {rule!r} is not known; use one of {known}, or an object such as "
+                "CombGame()."
+            )
         return PRESETS[rule]
     if isinstance(rule, type) or not hasattr(rule, "setup"):
         raise UnknownNameError(
-            f"rule = {rule!r} is not a rule; use a name such as 'lloo' or an object such as CombGame(learner=LLOO())."
+            f"rule = {rule!r} is not a rule; use a name such as 'lloo' or an object such as "
+            "CombGame(learner=LLOO())."
         )
     return rule

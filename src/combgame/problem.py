@@ -1,4 +1,6 @@
-"""Problem = actions + answers + rewards (+ names, + bounds on the means): validated once, with sentences."""
+"""Problem = actions + answers + rewards (+ names, + bounds on the means): validated once, with
+sentences.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,7 +18,9 @@ from .game.records import Floats, Ints
 from .rewards.base import RewardsBase, spread_of
 from .structures import StructureBase
 
-FINEST = 1e-9  # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its standard error
+# of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
+# standard error
+FINEST = 1e-9
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 
@@ -24,11 +28,12 @@ Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 class Problem(Description):
     """What may be played, what is asked, what a pull returns.
 
-    answers=None asks for the best action. names: one per arm. bounds: what is known of the means before any data, (low, high)
-    for all arms or one pair per arm: the set M of the paper, a box.
+    answers=None asks for the best action. names: one per arm. bounds: what is known of the means
+    before any data, (low, high) for all arms or one pair per arm: the set M of the paper, a box.
 
     >>> import combgame as cg
-    >>> problem = cg.Problem(actions=cg.Subsets(4, 2), answers=cg.Arms(4), rewards=cg.Gaussian(0.1), names=["a", "b", "c", "d"])
+    >>> plates, one = cg.Subsets(4, 2), cg.Arms(4)
+    >>> problem = cg.Problem(plates, one, cg.Gaussian(0.1), names=["a", "b", "c", "d"])
     >>> problem.label((2,))
     'c'
     """
@@ -49,28 +54,42 @@ class Problem(Description):
         bounds: Bounds | None = None,
     ) -> None:
         if not isinstance(actions, StructureBase):
-            raise InputError(f"Problem: actions = {actions!r} must be a structure, such as Subsets(10, 3).")
+            raise InputError(
+                f"Problem: actions = {actions!r} must be a structure, such as Subsets(10, 3)."
+            )
         if not isinstance(rewards, RewardsBase):
             raise InputError(
-                f"Problem: rewards = {rewards!r} must be the rewards of a pull, such as Gaussian(0.1) or Bernoulli()."
+                f"Problem: rewards = {rewards!r} must be the rewards of a pull, such as "
+                "Gaussian(0.1) or Bernoulli()."
             )
         answers = actions if answers is None else answers
         if not isinstance(answers, StructureBase):
-            raise InputError(f"Problem: answers = {answers!r} must be a structure, such as Arms(10), or None.")
+            raise InputError(
+                f"Problem: answers = {answers!r} must be a structure, such as Arms(10), or None."
+            )
         d = actions.d
         if answers.d != d:
-            raise InputError(f"Problem: the actions have {d} arms but the answers have {answers.d}; they must agree.")
+            raise InputError(
+                f"Problem: the actions have {d} arms but the answers have {answers.d}; they must "
+                "agree."
+            )
         if answers.size() == 1:
-            raise InputError(f"Problem: {answers} has a single answer, so there is nothing to find; give at least two.")
+            raise InputError(
+                f"Problem: {answers} has a single answer, so there is nothing to find; give at "
+                "least two."
+            )
         unseen = sorted(answers.deciding() - actions.observable())
         if unseen:
             raise InputError(
-                f"Problem: no action observes the arms {unseen[:10]}, in which answers differ; add actions that contain them."
+                f"Problem: no action observes the arms {unseen[:10]}, in which answers differ; "
+                "add actions that contain them."
             )
         rewards.check(d)
         low, high = _box(rewards, d, bounds)
         labels = _names(names if names is not None else _own_names(actions, answers), d)
-        vars(self).update(actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high)
+        vars(self).update(
+            actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high
+        )
 
     def arguments(self) -> dict[str, Any]:
         low, high = self.rewards.range(self.d)
@@ -82,7 +101,13 @@ class Problem(Description):
         answers = None if self.answers == self.actions else self.answers
         own = _own_names(self.actions, self.answers)
         names = None if own is not None and self.names == tuple(own) else self.names
-        return {"actions": self.actions, "answers": answers, "rewards": self.rewards, "names": names, "bounds": box}
+        return {
+            "actions": self.actions,
+            "answers": answers,
+            "rewards": self.rewards,
+            "names": names,
+            "bounds": box,
+        }
 
     @property
     def d(self) -> int:
@@ -91,11 +116,16 @@ class Problem(Description):
 
     def game(self) -> Game:
         """Fresh parts for a run that does not stop; `Stopping.on` gives it a stopping rule."""
-        answers, rewards = self.answers.answer_part(), self.rewards.part(np.array(self.low), np.array(self.high))
+        answers, rewards = (
+            self.answers.answer_part(),
+            self.rewards.part(np.array(self.low), np.array(self.high)),
+        )
         return Game(self.actions.part(), answers, rewards, ratio(NEVER, self.d))
 
     def numbered(self, order: Ints) -> "Problem | None":
-        """The same problem with arm order[i] called i, and without names; itself, if that is the same; None: it cannot be done."""
+        """The same problem with arm order[i] called i, and without names; itself, if that is the
+        same; None: it cannot be done.
+        """
         actions, rewards = _numbered(self.actions, order), _numbered(self.rewards, order)
         answers = actions if self.answers is self.actions else _numbered(self.answers, order)
         if actions is None or answers is None or rewards is None:
@@ -104,20 +134,26 @@ class Problem(Description):
         alike = actions is self.actions and answers is self.answers
         if alike and (rewards, low, high) == (self.rewards, self.low, self.high):
             return self
-        return self._with(actions=actions, answers=answers, rewards=rewards, names=None, low=low, high=high)
+        return self._with(
+            actions=actions, answers=answers, rewards=rewards, names=None, low=low, high=high
+        )
 
     def unnamed(self) -> "Problem":
-        """The same problem without what is only a name (of arms, nodes, edges, rows and columns): runs do not depend on them.
+        """The same problem without what is only a name (of arms, nodes, edges, rows and columns):
+        runs do not depend on them.
 
         >>> import combgame as cg
         >>> one, two = (cg.Paths([(a, b), (b, c), (a, c)], a, c) for a, b, c in ("stu", "xyz"))
-        >>> cg.Problem(one, rewards=cg.Gaussian(1)).unnamed() == cg.Problem(two, rewards=cg.Gaussian(1)).unnamed()
+        >>> noise = cg.Gaussian(1)
+        >>> cg.Problem(one, rewards=noise).unnamed() == cg.Problem(two, rewards=noise).unnamed()
         True
         """
         actions = self.actions.unnamed()
         answers = actions if self.answers == self.actions else self.answers.unnamed()
         own = _own_names(actions, answers)
-        return self._with(actions=actions, answers=answers, names=None if own is None else tuple(own))
+        return self._with(
+            actions=actions, answers=answers, names=None if own is None else tuple(own)
+        )
 
     def _with(self, **fields: Any) -> "Problem":
         """With some fields changed: what remains was checked before."""
@@ -137,11 +173,20 @@ class Problem(Description):
         """The index of an arm, from its name or its index."""
         if isinstance(name, str):
             if name not in self._numbers:
-                raise UnknownNameError(f"the arm {name!r} is not known; the arms are {self.label(range(min(self.d, 20)))}.")
+                raise UnknownNameError(
+                    f"the arm {name!r} is not known; the arms are "
+                    f"{self.label(range(min(self.d, 20)))}."
+                )
             return self._numbers[name]
-        if isinstance(name, bool) or not isinstance(name, int | np.integer) or not 0 <= name < self.d:
+        if (
+            isinstance(name, bool)
+            or not isinstance(name, int | np.integer)
+            or not 0 <= name < self.d
+        ):
             known = f", or {', '.join(self.names[:10])}" if self.names else ""
-            raise UnknownNameError(f"the arm {name!r} is not known; arms are 0 to {self.d - 1}{known}.")
+            raise UnknownNameError(
+                f"the arm {name!r} is not known; arms are 0 to {self.d - 1}{known}."
+            )
         return int(name)
 
     @cached_property
@@ -151,20 +196,31 @@ class Problem(Description):
     def vector(self, values: Any, what: str) -> Floats:
         """One finite number per arm, or a sentence."""
         items = self._aligned(values, what)
-        if items is None or any(isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in items):
-            raise InputError(f"{what} must be {self.d} numbers, one per arm, in order; got {values!r}.")
+        if items is None or any(
+            isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in items
+        ):
+            raise InputError(
+                f"{what} must be {self.d} numbers, one per arm, in order; got {values!r}."
+            )
         found = np.array(items, dtype=float)
         if found.shape != (self.d,):
-            raise InputError(f"{what} must be {self.d} numbers, one per arm; got shape {found.shape}.")
+            raise InputError(
+                f"{what} must be {self.d} numbers, one per arm; got shape {found.shape}."
+            )
         if bool((np.abs(found[np.isfinite(found)]) > 1e100).any()):
             raise InputError(f"{what} has a value beyond 1e100; scale the values.")
         if not np.all(np.isfinite(found)):
             bad = int(np.flatnonzero(~np.isfinite(found))[0])
-            raise InputError(f"{what}: arm {self.label([bad])} has the value {found[bad]}; every value must be finite.")
+            raise InputError(
+                f"{what}: arm {self.label([bad])} has the value {found[bad]}; every value must "
+                "be finite."
+            )
         return found
 
     def _aligned(self, values: Any, what: str) -> list[Any] | None:
-        """Values with labels (a dict, a pandas Series) go to the arms of those labels; others count by position."""
+        """Values with labels (a dict, a pandas Series) go to the arms of those labels; others count
+        by position.
+        """
         if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
             return None
         if not hasattr(values, "keys"):
@@ -178,22 +234,28 @@ class Problem(Description):
         if sorted(arms) != list(range(self.d)):
             missing = [a for a in range(self.d) if a not in arms]
             raise InputError(
-                f"{what}: the labels {labels[:10]} must name each of the {self.d} arms once; missing: {self.label(missing[:10])}."
+                f"{what}: the labels {labels[:10]} must name each of the {self.d} arms once; "
+                f"missing: {self.label(missing[:10])}."
             )
         return [items[arms.index(a)] for a in range(self.d)]
 
     def coarse(self, arm: int, value: float, n: float = 1.0) -> str | None:
-        """A sentence, if the rounding of a mean of n values could pass for a lead: if it is above 1 % of the standard error."""
+        """A sentence, if the rounding of a mean of n values could pass for a lead: if it is above 1
+        % of the standard error.
+        """
         sigma = self._sigma[arm]
         if abs(value) * max(FINEST, 100.0 * 2.0**-52 * math.sqrt(n)) <= sigma:
             return None
         return (
-            f"{value:g}{f' (of {n:,.0f} values)' if n > 1.0 else ''} is too large beside sigma = {sigma:g}: its rounding would count as "
+            f"{value:g}{f' (of {n:,.0f} values)' if n > 1.0 else ''} is too large beside sigma = "
+            f"{sigma:g}: its rounding would count as "
             "evidence; subtract the same number from all values, or state a larger sigma."
         )
 
     def noise(self) -> Floats:
-        """Standard deviations: the spread of the rewards, or 1 where they have none, which no stopping rule looks at then."""
+        """Standard deviations: the spread of the rewards, or 1 where they have none, which no
+        stopping rule looks at then.
+        """
         found = spread_of(self.rewards, self.d)
         return np.ones(self.d) if found is None else found
 
@@ -212,18 +274,23 @@ class Problem(Description):
         if outside.size:
             a = int(outside[0])
             raise InputError(
-                f"{what}: arm {self.label([a])} has the mean {found[a]}, outside [{self.low[a]}, {self.high[a]}]; "
+                f"{what}: arm {self.label([a])} has the mean {found[a]}, outside [{self.low[a]}, "
+                f"{self.high[a]}]; "
                 "change the mean, or the bounds of the problem."
             )
         return found
 
 
 def _numbered(part: Any, order: Ints) -> Any:
-    """A structure or rewards under other numbers; None unless its own class says how: a subclass may have more to number."""
+    """A structure or rewards under other numbers; None unless its own class says how: a subclass
+    may have more to number.
+    """
     return part.numbered(order) if "numbered" in vars(type(part)) else None
 
 
-def _box(rewards: RewardsBase, d: int, bounds: Bounds | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _box(
+    rewards: RewardsBase, d: int, bounds: Bounds | None
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
     low, high = rewards.range(d)
     if bounds is not None:
         try:
@@ -233,12 +300,19 @@ def _box(rewards: RewardsBase, d: int, bounds: Bounds | None) -> tuple[tuple[flo
         if box.shape == (2,):
             box = np.tile(box, (d, 1))
         if box.shape != (d, 2):
-            raise InputError(f"Problem: bounds = {bounds!r} must be (low, high), or {d} such pairs, one per arm.")
+            raise InputError(
+                f"Problem: bounds = {bounds!r} must be (low, high), or {d} such pairs, one per arm."
+            )
         if np.isnan(box).any() or (box[:, 0] >= box[:, 1]).any():
-            raise InputError(f"Problem: bounds = {bounds!r}: each low must be below its high, and neither may be NaN.")
+            raise InputError(
+                f"Problem: bounds = {bounds!r}: each low must be below its high, and neither may "
+                "be NaN."
+            )
         low, high = np.maximum(low, box[:, 0]), np.minimum(high, box[:, 1])
         if (low >= high).any():
-            raise InputError(f"Problem: bounds = {bounds!r} leave no mean that {rewards} can have; widen them.")
+            raise InputError(
+                f"Problem: bounds = {bounds!r} leave no mean that {rewards} can have; widen them."
+            )
     return tuple(low.tolist()), tuple(high.tolist())
 
 
@@ -251,9 +325,20 @@ def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] 
 def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    found = tuple(names) if isinstance(names, Sequence | np.ndarray) and not isinstance(names, str) else ()
-    if isinstance(names, str) or len(found) != d or not all(isinstance(n, str) and n.strip() for n in found):
-        raise InputError(f"Problem: names must be {d} non-empty texts, one per arm; got {len(found)}: {list(found)[:10]}.")
+    found = (
+        tuple(names)
+        if isinstance(names, Sequence | np.ndarray) and not isinstance(names, str)
+        else ()
+    )
+    if (
+        isinstance(names, str)
+        or len(found) != d
+        or not all(isinstance(n, str) and n.strip() for n in found)
+    ):
+        raise InputError(
+            f"Problem: names must be {d} non-empty texts, one per arm; got {len(found)}: "
+            f"{list(found)[:10]}."
+        )
     if len(set(found)) < d:
         twice = next(n for k, n in enumerate(found) if n in found[:k])
         raise InputError(f"Problem: the name {twice!r} is used for two arms; names must differ.")
@@ -264,8 +349,13 @@ def check_deltas(delta: float | Sequence[float]) -> list[float]:
     """One or more confidence parameters strictly between 0 and 1."""
     given = np.asarray(delta)
     if given.dtype.kind not in "fiu" or given.ndim > 1:
-        raise InputError(f"delta = {delta!r} must be a number between 0 and 1, or a list of them, such as 0.05.")
+        raise InputError(
+            f"delta = {delta!r} must be a number between 0 and 1, or a list of them, such as 0.05."
+        )
     found = [float(x) for x in np.atleast_1d(given).tolist()]
     if not found or any(not 0.0 < x < 1.0 for x in found):
-        raise InputError(f"delta = {delta!r} must be strictly between 0 and 1: the probability of a wrong answer, such as 0.05.")
+        raise InputError(
+            f"delta = {delta!r} must be strictly between 0 and 1: the probability of a wrong "
+            "answer, such as 0.05."
+        )
     return found

@@ -1,4 +1,6 @@
-"""Conformance checks for parts of your own: each raises AssertionError with a sentence, or returns quietly."""
+"""Conformance checks for parts of your own: each raises AssertionError with a sentence, or returns
+quietly.
+"""
 
 from typing import Any
 
@@ -21,8 +23,9 @@ MANY = 200  # sets that a nearest alternative is compared with
 
 
 def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -> None:
-    """Whether what a structure says of itself is so: argmax and nearest against all its sets, or those that argmax has met if it cannot
-    be listed; membership, covering, samples, and the numbers that thresholds are made of.
+    """Whether what a structure says of itself is so: argmax and nearest against all its sets, or
+    those that argmax has met if it cannot be listed; membership, covering, samples, and the numbers
+    that thresholds are made of.
 
     >>> check_structure(Subsets(6, 2))
     """
@@ -33,25 +36,37 @@ def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -
         sets = []
     if sets:
         size = structure.size()
-        assert size is None or size == len(sets), f"size() says {size} but there are {len(sets)} sets."
+        assert size is None or size == len(sets), (
+            f"size() says {size} but there are {len(sets)} sets."
+        )
         assert len(set(sets)) == len(sets), "iterate() gives a set twice."
     met: set[tuple[int, ...]] = set()
     for _ in range(trials):
         score = rng.normal(size=structure.d) * 10.0 ** rng.integers(-3, 4)
         part.argmax(score, out)
         assert set(np.unique(out)) <= {0.0, 1.0}, f"argmax wrote {out}, which is not a 0/1 vector."
-        assert _member(structure, out), f"argmax returned {arms_of(out)}, which contains() says is not a set."
+        assert _member(structure, out), (
+            f"argmax returned {arms_of(out)}, which contains() says is not a set."
+        )
         met.add(arms_of(out))
         if sets or met:
-            best = max(score[list(s)].sum() for s in sets or met)  # sets that cannot be listed: at least those met before
+            best = max(
+                score[list(s)].sum() for s in sets or met
+            )  # sets that cannot be listed: at least those met before
             got = score @ out
-            assert got >= best - 1e-9 * max(1.0, abs(best)), f"argmax found {got}, but {best} is possible."
+            assert got >= best - 1e-9 * max(1.0, abs(best)), (
+                f"argmax found {got}, but {best} is possible."
+            )
         part.sample(rng, out)
-        assert _member(structure, out), f"sample returned {arms_of(out)}, which contains() says is not a set."
+        assert _member(structure, out), (
+            f"sample returned {arms_of(out)}, which contains() says is not a set."
+        )
     covered = {a for s in structure.covering() for a in s}
     assert covered == structure.observable(), "covering() does not see every observable arm."
     for s in structure.covering():
-        assert _member(structure, vector(s, structure.d)), f"covering() has {s}, which contains() says is not a set."
+        assert _member(structure, vector(s, structure.d)), (
+            f"covering() has {s}, which contains() says is not a set."
+        )
     known = sorted(set(sets) or met | set(structure.covering()))
     _check_sizes(structure, known)
     for trial in range(trials if len(known) > 1 else 0):
@@ -67,11 +82,17 @@ def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None
         ("largest", structure.largest(), int(rows.sum(axis=1).max())),
         ("difference_bound", structure.difference_bound(), apart),
     ):
-        assert said >= least, f"{name}() says {said}, but it is at least {least}: a threshold would be too low."
+        assert said >= least, (
+            f"{name}() says {said}, but it is at least {least}: a threshold would be too low."
+        )
 
 
-def _check_nearest(structure: StructureBase, known: list[tuple[int, ...]], trial: int, rng: Any) -> None:
-    """`nearest` of random means, some of them almost tied, and random weights, some of them 0, for one of three kinds of rewards."""
+def _check_nearest(
+    structure: StructureBase, known: list[tuple[int, ...]], trial: int, rng: Any
+) -> None:
+    """`nearest` of random means, some of them almost tied, and random weights, some of them 0, for
+    one of three kinds of rewards.
+    """
     d, part = structure.d, structure.answer_part()
     free = np.full(d, np.inf)
     kind, rewards = (
@@ -93,7 +114,8 @@ def _check_nearest(structure: StructureBase, known: list[tuple[int, ...]], trial
     for k in rng.permutation(len(others))[:MANY]:
         truth = against(rewards, mean, weight, best, arms, sign, vector(others[k], d), spare)
         assert got <= truth + 1e-6 * abs(truth) + 1e-12, (
-            f"nearest returned {got}, but {others[k]} is at the distance {truth} {where}: it must never return more than the distance to "
+            f"nearest returned {got}, but {others[k]} is at the distance {truth} {where}: it "
+            "must never return more than the distance to "
             "the nearest set, because that is what stops a run."
         )
     if got < np.inf:
@@ -105,7 +127,8 @@ def _check_nearest(structure: StructureBase, known: list[tuple[int, ...]], trial
             f"nearest returned {got}, more than the distance {truth} to its own rival {where}."
         )
         assert truth == np.inf or (rival - best) @ alternative >= -1e-6, (
-            f"nearest wrote the alternative {alternative.tolist()}, at which its rival {arms_of(rival)} is worse than the leader {where}."
+            f"nearest wrote the alternative {alternative.tolist()}, at which its rival "
+            f"{arms_of(rival)} is worse than the leader {where}."
         )
 
 
@@ -117,23 +140,31 @@ def _member(structure: StructureBase, out: Any) -> bool:
 
 
 def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> None:
-    """Whether a learner always plays a distribution, survives extreme rewards, and agrees in both engines.
+    """Whether a learner always plays a distribution, survives extreme rewards, and agrees in both
+    engines.
 
     >>> from combgame import Hedge
     >>> check_learner(Hedge(), rounds=30)
     """
-    assert isinstance(learner, LearnerBase), f"{learner!r} must be an object (not a class) that derives from LearnerBase."
+    assert isinstance(learner, LearnerBase), (
+        f"{learner!r} must be an object (not a class) that derives from LearnerBase."
+    )
     assert type(learner).part is not LearnerBase.part, (
         f"{type(learner).__name__} has no method part(seating), which makes what learns."
     )
     actions, rng = Subsets(6, 2), np.random.default_rng(seed)
     catalogue = make_catalogue(4096, 2)
-    every = [catalogue.find(vector(s, 6)) for s in (actions.sets() if learner.on_simplex else actions.covering())]
+    every = [
+        catalogue.find(vector(s, 6))
+        for s in (actions.sets() if learner.on_simplex else actions.covering())
+    ]
     home = np.array(every, dtype=np.int64)
     room = len(every) if learner.on_simplex else learner.room(6, len(every))
     part = learner.part(Seating(actions, home, np.full(6, 1 / 3), len(every), 2, room))
     for verb in ("act", "feed", "full"):
-        assert callable(getattr(part, verb, None)), f"{type(part).__name__} has no method {verb}, a verb of every learner."
+        assert callable(getattr(part, verb, None)), (
+            f"{type(part).__name__} has no method {verb}, a verb of every learner."
+        )
     mixture, structure = make_mixture(4096, 6), actions.part()
     for t in range(rounds):
         seat = t % 2
@@ -141,12 +172,17 @@ def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> Non
             break
         part.act(seat, mixture)
         n = int(mixture.size[0])
-        assert n <= room, f"act() wrote {n} actions, but there is room for {room}: override LearnerBase.room(d, home)."
+        assert n <= room, (
+            f"act() wrote {n} actions, but there is room for {room}: override "
+            "LearnerBase.room(d, home)."
+        )
         weight = mixture.weight[:n]
         assert n > 0 and np.all(weight >= 0.0) and abs(weight.sum() - 1.0) < 1e-9, (
             f"after {t} rounds act() wrote weights {weight[:5]}... that are not a distribution."
         )
-        assert np.all((mixture.ids[:n] >= 0) & (mixture.ids[:n] < catalogue.size[0])), "act() wrote an unknown action."
+        assert np.all((mixture.ids[:n] >= 0) & (mixture.ids[:n] < catalogue.size[0])), (
+            "act() wrote an unknown action."
+        )
         catalogue.enter(mixture)
         reward = rng.exponential(size=6) * 10.0 ** rng.integers(-8, 9)
         part.feed(seat, mixture, catalogue, structure, reward)
@@ -154,7 +190,8 @@ def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> Non
 
 
 def check_rule(rule: "str | RuleBase", rounds: int = 400, seed: int = 0) -> None:
-    """Whether a rule plays sets of the structure and makes the same run, bit for bit, interpreted and compiled.
+    """Whether a rule plays sets of the structure and makes the same run, bit for bit, interpreted
+    and compiled.
 
     >>> check_rule("uniform", rounds=50)
     """
@@ -168,12 +205,20 @@ def check_rule(rule: "str | RuleBase", rounds: int = 400, seed: int = 0) -> None
             assert "is not a NamedTuple" in str(error), str(error)
             continue  # interpreted only
         run.advance(rounds)
-        assert problem.actions.contains(arms_of(run.view.action)), f"the rule played {arms_of(run.view.action)}, not an action."
-        assert run.seen.counts.sum() == 2 * rounds, "the rule did not play one action of two arms every round."
+        assert problem.actions.contains(arms_of(run.view.action)), (
+            f"the rule played {arms_of(run.view.action)}, not an action."
+        )
+        assert run.seen.counts.sum() == 2 * rounds, (
+            "the rule did not play one action of two arms every round."
+        )
         runs.append(run)
     if len(runs) == 2:
-        assert same(tuple(runs[0].seen), tuple(runs[1].seen)), "the two engines saw different things."
-        assert same(runs[0].rule, runs[1].rule), "the two engines left the rule in different states."
+        assert same(tuple(runs[0].seen), tuple(runs[1].seen)), (
+            "the two engines saw different things."
+        )
+        assert same(runs[0].rule, runs[1].rule), (
+            "the two engines left the rule in different states."
+        )
 
 
 def same(a: Any, b: Any) -> bool:

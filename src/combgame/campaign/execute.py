@@ -1,8 +1,9 @@
 """Running a campaign: chunks of runs on a pool of workers, each stored as soon as it is finished.
 
-The pool is this process (jobs = 1), joblib's processes, or a dask cluster. Which worker makes a run, and in which company,
-changes nothing in its row. A configuration is first tried with one run; from its time, chunks are cut that take about CHUNK seconds,
-so that handing them out and storing them costs little.
+The pool is this process (jobs = 1), joblib's processes, or a dask cluster. Which worker makes a
+run, and in which company, changes nothing in its row. A configuration is first tried with one run;
+from its time, chunks are cut that take about CHUNK seconds, so that handing them out and storing
+them costs little.
 """
 
 import math
@@ -46,7 +47,8 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
     """Runs first .. first + number - 1, in whichever process this is."""
     if sources != here():
         raise InputError(
-            f"worker {worker()} has combgame {here()}, but the campaign was started with {sources}; install the same one everywhere."
+            f"worker {worker()} has combgame {here()}, but the campaign was started with "
+            f"{sources}; install the same one everywhere."
         )
     began = time.perf_counter()
     bench = _bench(configuration, engine)
@@ -57,7 +59,9 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
 
 @cache
 def here() -> str:
-    """What makes the rows in this process: the version of the package, a digest of all its sources, and what it computes with."""
+    """What makes the rows in this process: the version of the package, a digest of all its sources,
+    and what it computes with.
+    """
     used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
     return f"{__version__} ({digest()[:12]}; {used})"
 
@@ -74,9 +78,12 @@ def _bench(configuration: Configuration, engine: str) -> Bench:
 def _row(outcome: Outcome, run: int, best: tuple[int, ...]) -> Row:
     stops = [int(stop) for stop in outcome.stops]
     answers = [
-        [int(a) for a in arms_of(winner)] if stop >= 0 else [] for winner, stop in zip(outcome.winners, stops, strict=True)
+        [int(a) for a in arms_of(winner)] if stop >= 0 else []
+        for winner, stop in zip(outcome.winners, stops, strict=True)
     ]
-    correct = [stop >= 0 and tuple(answer) == best for answer, stop in zip(answers, stops, strict=True)]
+    correct = [
+        stop >= 0 and tuple(answer) == best for answer, stop in zip(answers, stops, strict=True)
+    ]
     return Row(run, stops, answers, correct, outcome.rounds, outcome.figures, outcome.seconds)
 
 
@@ -90,13 +97,23 @@ class Share:
     out: int = 0  # runs handed out and not back yet
 
     def cut(self, workers: int) -> tuple[int, int]:
-        """The next chunk: consecutive runs, about CHUNK seconds of them, and not so many that other workers have none."""
+        """The next chunk: consecutive runs, about CHUNK seconds of them, and not so many that other
+        workers have none.
+        """
         most = 1
         if self.seconds is not None:
             per_second = 1.0 / max(self.seconds, 1e-9)
-            most = max(round(min(CHUNK * per_second, len(self.missing) / (2 * workers))), round(LEAST * per_second), 1)
+            most = max(
+                round(min(CHUNK * per_second, len(self.missing) / (2 * workers))),
+                round(LEAST * per_second),
+                1,
+            )
         number = 1
-        while number < most and number < len(self.missing) and self.missing[number] == self.missing[0] + number:
+        while (
+            number < most
+            and number < len(self.missing)
+            and self.missing[number] == self.missing[0] + number
+        ):
             number += 1
         first = self.missing[0]
         self.missing = self.missing[number:]
@@ -114,7 +131,9 @@ class Driver:
     engine: str
     told: Callable[[Chunk, float | None], None]  # a chunk is stored; about so many seconds are left
     tries: dict[tuple[str, int], int] = field(default_factory=dict)
-    suspects: list[tuple[Share, int, int]] = field(default_factory=list)  # out when a worker died: each is tried alone
+    suspects: list[tuple[Share, int, int]] = field(
+        default_factory=list
+    )  # out when a worker died: each is tried alone
 
     def run(self) -> None:
         sources = here()
@@ -138,7 +157,10 @@ class Driver:
                         self._take(future, task)
                 pending = {}
                 self.pool.executor = self.pool.renew()
-            self.suspects.sort(key=lambda task: self.tries.get((task[0].configuration.key, task[1]), 0), reverse=True)
+            self.suspects.sort(
+                key=lambda task: self.tries.get((task[0].configuration.key, task[1]), 0),
+                reverse=True,
+            )
 
     def _room(self) -> int:
         return 1 if self.suspects or isinstance(self.pool.executor, Here) else 2 * self.pool.workers
@@ -149,9 +171,9 @@ class Driver:
         if untried:
             share = untried.pop(0)
         else:
-            share = next((s for s in self.shares if s.missing and s.seconds is not None), None) or next(
-                (s for s in self.shares if s.missing and s.out == 0), None
-            )  # type: ignore[assignment]
+            share = next(
+                (s for s in self.shares if s.missing and s.seconds is not None), None
+            ) or next((s for s in self.shares if s.missing and s.out == 0), None)  # type: ignore[assignment]
             if share is None:
                 return None
         return share, *share.cut(self.pool.workers)
@@ -159,7 +181,9 @@ class Driver:
     def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:
         share, first, number = task
         try:
-            return self.pool.executor.submit(work, share.configuration, first, number, self.engine, sources)
+            return self.pool.executor.submit(
+                work, share.configuration, first, number, self.engine, sources
+            )
         except Exception as error:
             if not _died(error):
                 raise
@@ -168,7 +192,9 @@ class Driver:
             return failed
 
     def _take(self, future: Future[Chunk], task: tuple[Share, int, int]) -> bool:
-        """Store a finished chunk; False if its worker died, and then its runs are to be made again."""
+        """Store a finished chunk; False if its worker died, and then its runs are to be made
+        again.
+        """
         share, first, number = task
         try:
             chunk = future.result()
@@ -176,25 +202,32 @@ class Driver:
             raise
         except CancelledError as error:
             raise StoreError(
-                "the cluster is gone: its scheduler does not answer any more. Start it, then run the same command again: what was "
+                "the cluster is gone: its scheduler does not answer any more. Start it, then run "
+                "the same command again: what was "
                 "finished is stored."
             ) from error
         except Exception as error:
             if not _died(error):
                 raise
-            tries = self.tries[share.configuration.key, first] = self.tries.get((share.configuration.key, first), 0) + 1
+            tries = self.tries[share.configuration.key, first] = (
+                self.tries.get((share.configuration.key, first), 0) + 1
+            )
             if tries >= TRIES:
                 runs = f"run {first}" if number == 1 else f"runs {first} to {first + number - 1}"
                 raise StoreError(
-                    f"{share.configuration.label} on {share.configuration.instance.name}: the worker died {TRIES} times at {runs} "
-                    "(out of memory?); use fewer jobs or a smaller problem. What was finished is stored."
+                    f"{share.configuration.label} on {share.configuration.instance.name}: the "
+                    f"worker died {TRIES} times at {runs} "
+                    "(out of memory?); use fewer jobs or a smaller problem. What was finished is "
+                    "stored."
                 ) from error
             self.suspects.append(task)
             return False
         self.store.add(chunk)
         share.out -= number
         mean = sum(row.seconds for row in chunk.rows) / number
-        share.seconds = mean if share.seconds is None or number > 1 else 0.5 * (mean + share.seconds)
+        share.seconds = (
+            mean if share.seconds is None or number > 1 else 0.5 * (mean + share.seconds)
+        )
         self.told(chunk, self._left())
         return True
 
@@ -203,7 +236,10 @@ class Driver:
         open_ones = [s for s in self.shares if s.missing or s.out]
         if any(s.seconds is None for s in open_ones):
             return None
-        return sum((len(s.missing) + s.out) * (s.seconds or 0.0) for s in open_ones) / self.pool.workers
+        return (
+            sum((len(s.missing) + s.out) * (s.seconds or 0.0) for s in open_ones)
+            / self.pool.workers
+        )
 
 
 def _died(error: Exception) -> bool:
@@ -222,7 +258,9 @@ def run_campaign(
     progress: bool | None,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Make every run of a campaign that its file does not hold yet, and report on all: see `Campaign.run`."""
+    """Make every run of a campaign that its file does not hold yet, and report on all: see
+    `Campaign.run`.
+    """
     with Lock(path):
         store, mended = open_store(path, campaign.name)
         if mended:
@@ -231,14 +269,21 @@ def run_campaign(
             others = [made for made in store.sources() if made != here()]
             if others:
                 say(
-                    f"{path} has runs that were made by {' and by '.join(others)}; this is {here()}. They are kept: if what was changed in "
+                    f"{path} has runs that were made by {' and by '.join(others)}; this is "
+                    f"{here()}. They are kept: if what was changed in "
                     "between changes runs, use a new file."
                 )
             store.register(campaign, references(campaign.configurations, store))
             mine = {c.instance.name for c in campaign.configurations}
             for text in notes([c for c in store.configurations() if c["instance"] in mine]):
-                say(f"{path}: {text} All are kept, and marked in reports; a new file keeps them apart.")
-            shares = [Share(c, sorted(set(range(c.runs)) - store.stored(c.key))) for c in campaign.configurations]
+                say(
+                    f"{path}: {text} All are kept, and marked in reports; a new file keeps them "
+                    "apart."
+                )
+            shares = [
+                Share(c, sorted(set(range(c.runs)) - store.stored(c.key)))
+                for c in campaign.configurations
+            ]
             total = sum(len(share.missing) for share in shares)
             if total > 0:
                 with (
@@ -250,7 +295,9 @@ def run_campaign(
 
 
 @contextmanager
-def _bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Callable[[Chunk, float | None], None]]:
+def _bar(
+    runs: int, done: int, name: str, progress: bool | None
+) -> Iterator[Callable[[Chunk, float | None], None]]:
     if not shows_bar(progress):
         yield lambda chunk, left: None
         return
@@ -265,7 +312,11 @@ def _bar(runs: int, done: int, name: str, progress: bool | None) -> Iterator[Cal
             nonlocal made
             made += len(chunk.rows)
             rate = made / (time.perf_counter() - began)
-            rest = "compiling and trying each configuration" if left is None else f"about {duration(left)} left"
+            rest = (
+                "compiling and trying each configuration"
+                if left is None
+                else f"about {duration(left)} left"
+            )
             bar.set_postfix_str(f"{rate:,.1f} runs/s, {rest}", refresh=False)
             bar.update(len(chunk.rows))
 
@@ -286,7 +337,9 @@ def duration(seconds: float) -> str:
 
 
 def references(configurations: Sequence[Configuration], store: Store) -> list[dict[str, Any]]:
-    """What the runs are compared with: the correct answer, 1/D_nu, the bound and the limit for every delta; those stored are kept."""
+    """What the runs are compared with: the correct answer, 1/D_nu, the bound and the limit for
+    every delta; those stored are kept.
+    """
     known = {row["key"]: row["reference"] for row in store.configurations()}
     times: dict[tuple[Problem, tuple[float, ...]], Complexity] = {}
     found = []
@@ -301,11 +354,19 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
         best = best_answer(bench.problem, bench.means)
         bounds = [lower_bound(bench.problem, solved, delta) for delta in c.deltas]
         stopping = bench.stopping
-        ends = [limit(stopping, bench.problem, bench.means, solved, k) for k in range(len(c.deltas))]
-        found.append({
-            "best": list(best), "answer": bench.problem.label(best), "time": solved.time, "gap": solved.gap,
-            "bounds": [None if math.isnan(bound) else bound for bound in bounds],
-            "limits": [None if math.isnan(end) else end for end in ends],
-            "validity": str(stopping.validity), "proved": stopping.validity.proved,
-        })  # fmt: skip
+        ends = [
+            limit(stopping, bench.problem, bench.means, solved, k) for k in range(len(c.deltas))
+        ]
+        found.append(
+            {
+                "best": list(best),
+                "answer": bench.problem.label(best),
+                "time": solved.time,
+                "gap": solved.gap,
+                "bounds": [None if math.isnan(bound) else bound for bound in bounds],
+                "limits": [None if math.isnan(end) else end for end in ends],
+                "validity": str(stopping.validity),
+                "proved": stopping.validity.proved,
+            }
+        )
     return found

@@ -1,4 +1,6 @@
-"""Who does the work: this process, joblib's processes, or a dask cluster; all of them as executors."""
+"""Who does the work: this process, joblib's processes, or a dask cluster; all of them as
+executors.
+"""
 
 import os
 import threading
@@ -47,7 +49,11 @@ def open_pool(jobs: int, cluster: str | None) -> Iterator[Pool]:
 
         def start() -> Executor:
             return get_reusable_executor(  # type: ignore[no-any-return]
-                max_workers=jobs, timeout=60, kill_workers=True, initializer=_ends_with, initargs=(os.getpid(),)
+                max_workers=jobs,
+                timeout=60,
+                kill_workers=True,
+                initializer=_ends_with,
+                initargs=(os.getpid(),),
             )
 
         pool = Pool(jobs, start(), start)
@@ -75,30 +81,47 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise InputError("a cluster needs dask.distributed: pip install 'combgame[cluster]'.") from None
+        raise InputError(
+            "a cluster needs dask.distributed: pip install 'combgame[cluster]'."
+        ) from None
     secret = "@" in cluster or "?" in cluster  # perhaps: then it is not shown
     if cluster != "local" and (secret or "://" not in cluster):
         shown = "" if secret else f" = {cluster!r}"
         raise InputError(
-            f"cluster{shown} must be a scheduler's address, such as tcp://host:8786, without a user or options, or 'local'."
+            f"cluster{shown} must be a scheduler's address, such as tcp://host:8786, without a "
+            "user or options, or 'local'."
         )
     local = None
     try:
-        if cluster == "local":  # the port of its web page is any that is free: several may run side by side
-            local = LocalCluster(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
-        client = Client(local if local is not None else cluster, timeout=ANSWER, set_as_default=False)
+        if (
+            cluster == "local"
+        ):  # the port of its web page is any that is free: several may run side by side
+            local = LocalCluster(
+                n_workers=jobs,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+            )
+        client = Client(
+            local if local is not None else cluster, timeout=ANSWER, set_as_default=False
+        )
     except Exception as error:  # of many kinds
         why = " ".join(str(error).split()) or type(error).__name__
         if cluster == "local":
-            raise InputError(f"cluster = 'local' cannot be started ({why}); use jobs = {jobs} without a cluster.") from error
+            raise InputError(
+                f"cluster = 'local' cannot be started ({why}); use jobs = {jobs} without a cluster."
+            ) from error
         raise InputError(
-            f"cluster = {cluster!r}: no scheduler answers there ({why}); start one with `dask scheduler`."
+            f"cluster = {cluster!r}: no scheduler answers there ({why}); start one with `dask "
+            "scheduler`."
         ) from error
     try:
         try:
             client.wait_for_workers(1, timeout=1.5 * ANSWER)
         except TimeoutError as error:
-            raise InputError(f"cluster = {cluster!r}: it has no workers; start one with `dask worker {cluster}`.") from error
+            raise InputError(
+                f"cluster = {cluster!r}: it has no workers; start one with `dask worker {cluster}`."
+            ) from error
         yield Pool(sum(client.nthreads().values()), client.get_executor(pure=False))
     finally:
         client.close()

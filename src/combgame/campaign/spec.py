@@ -1,4 +1,6 @@
-"""What a campaign is: problems x rules x thresholds, deltas, runs, one seed. A run's identity is a hash of what determines it."""
+"""What a campaign is: problems x rules x thresholds, deltas, runs, one seed. A run's identity is a
+hash of what determines it.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +17,9 @@ from ..version import __version__
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem with means: what a run is played on. x: where it stands in a plot, such as its number of arms."""
+    """A problem with means: what a run is played on. x: where it stands in a plot, such as its
+    number of arms.
+    """
 
     name: str
     problem: Problem
@@ -24,13 +28,17 @@ class Instance:
 
     def __post_init__(self) -> None:
         if not isinstance(self.problem, Problem):
-            raise InputError(f"Instance {self.name!r}: problem = {self.problem!r} must be a Problem.")
+            raise InputError(
+                f"Instance {self.name!r}: problem = {self.problem!r} must be a Problem."
+            )
         object.__setattr__(self, "means", tuple(float(m) for m in self.problem.means(self.means)))
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One rule on one instance with one threshold. `key` and a run's number determine the run, wherever it is made."""
+    """One rule on one instance with one threshold. `key` and a run's number determine the run,
+    wherever it is made.
+    """
 
     instance: Instance
     label: str
@@ -44,7 +52,9 @@ class Configuration:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """Everything that determines its runs, as plain data. Names do not; how many runs there are does not."""
+        """Everything that determines its runs, as plain data. Names do not; how many runs there are
+        does not.
+        """
         determines = {
             "problem": self.instance.problem.unnamed(),
             "means": self.instance.means,
@@ -70,8 +80,16 @@ class Configuration:
         i = self.instance
         try:
             return make_bench(
-                i.problem, i.means, self.rule, self.deltas, self.threshold, self.seed, self.max_rounds, engine, relabel=self.relabel
-            )  # fmt: skip
+                i.problem,
+                i.means,
+                self.rule,
+                self.deltas,
+                self.threshold,
+                self.seed,
+                self.max_rounds,
+                engine,
+                relabel=self.relabel,
+            )
         except TieError as error:
             raise TieError(f"{i.name}: {error}") from None
 
@@ -89,13 +107,17 @@ class Specification:
 
     def __post_init__(self) -> None:
         if not self.configurations:
-            raise InputError(f"campaign {self.name!r} has nothing to run; give at least one problem and one rule.")
+            raise InputError(
+                f"campaign {self.name!r} has nothing to run; give at least one problem and one "
+                "rule."
+            )
         met: dict[str, Configuration] = {}
         for c in self.configurations:
             twin = met.setdefault(c.key, c)
             if twin is not c:
                 raise InputError(
-                    f"campaign {self.name!r}: {c.label!r} on {c.instance.name!r} is the same as {twin.label!r} on "
+                    f"campaign {self.name!r}: {c.label!r} on {c.instance.name!r} is the same as "
+                    f"{twin.label!r} on "
                     f"{twin.instance.name!r}; leave one out."
                 )
 

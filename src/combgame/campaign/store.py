@@ -1,8 +1,9 @@
 """Where a campaign's rows live: one SQLite file, append-only, a transaction per finished chunk.
 
-What is committed is on disk (synchronous = EXTRA). Every chunk carries a checksum of its rows, every configuration one of what its
-runs are compared with, so that damage to them is found; labels and what was measured (seconds, workers) are not covered. One
-process writes at a time (a lock that the kernel frees when it dies); anyone may read meanwhile.
+What is committed is on disk (synchronous = EXTRA). Every chunk carries a checksum of its rows,
+every configuration one of what its runs are compared with, so that damage to them is found; labels
+and what was measured (seconds, workers) are not covered. One process writes at a time (a lock that
+the kernel frees when it dies); anyone may read meanwhile.
 """
 
 import hashlib
@@ -26,15 +27,18 @@ PATIENCE = 60.0  # seconds to wait for another process that is writing
 TABLES = """
 CREATE TABLE campaign (name TEXT NOT NULL, at REAL NOT NULL);
 CREATE TABLE configurations (
-    key TEXT PRIMARY KEY, place INTEGER NOT NULL, instance TEXT NOT NULL, x REAL, label TEXT NOT NULL, runs INTEGER NOT NULL,
+    key TEXT PRIMARY KEY, place INTEGER NOT NULL, instance TEXT NOT NULL, x REAL,
+    label TEXT NOT NULL, runs INTEGER NOT NULL,
     description TEXT NOT NULL, reference TEXT NOT NULL
 );
 CREATE TABLE chunks (
-    id INTEGER PRIMARY KEY, configuration TEXT NOT NULL, first INTEGER NOT NULL, number INTEGER NOT NULL, sources TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, configuration TEXT NOT NULL, first INTEGER NOT NULL,
+    number INTEGER NOT NULL, sources TEXT NOT NULL,
     worker TEXT NOT NULL, at REAL NOT NULL, busy REAL NOT NULL, checksum TEXT NOT NULL
 );
 CREATE TABLE runs (
-    configuration TEXT NOT NULL, run INTEGER NOT NULL, stops TEXT NOT NULL, answers TEXT NOT NULL, correct TEXT NOT NULL,
+    configuration TEXT NOT NULL, run INTEGER NOT NULL,
+    stops TEXT NOT NULL, answers TEXT NOT NULL, correct TEXT NOT NULL,
     rounds INTEGER NOT NULL, figures TEXT NOT NULL, seconds REAL NOT NULL, chunk INTEGER NOT NULL,
     PRIMARY KEY (configuration, run)
 );
@@ -53,13 +57,25 @@ class Row(NamedTuple):
     seconds: float
 
     @staticmethod
-    def read(run: int, stops: str, answers: str, correct: str, rounds: int, figures: str, seconds: float) -> "Row":
+    def read(
+        run: int, stops: str, answers: str, correct: str, rounds: int, figures: str, seconds: float
+    ) -> "Row":
         """From the columns of the file."""
-        return Row(run, json.loads(stops), json.loads(answers), json.loads(correct), rounds, json.loads(figures), seconds)
+        return Row(
+            run,
+            json.loads(stops),
+            json.loads(answers),
+            json.loads(correct),
+            rounds,
+            json.loads(figures),
+            seconds,
+        )
 
     def texts(self) -> tuple[int, str, str, str, int, str]:
         """What is the same everywhere, as it is stored."""
-        stops, answers, correct, figures = (compact(x) for x in (self.stops, self.answers, self.correct, self.figures))
+        stops, answers, correct, figures = (
+            compact(x) for x in (self.stops, self.answers, self.correct, self.figures)
+        )
         return self.run, stops, answers, correct, self.rounds, figures
 
 
@@ -79,9 +95,11 @@ OPEN: WeakSet["Store"] = WeakSet()  # the files that this process has open
 
 
 def read_head(path: Path) -> bytes | None:
-    """The first 100 bytes of a file; None if this process has it open, so that it was looked at before.
+    """The first 100 bytes of a file; None if this process has it open, so that it was looked at
+    before.
 
-    Whoever closes a file drops all locks that its process has on it, SQLite's too: that is what POSIX says.
+    Whoever closes a file drops all locks that its process has on it, SQLite's too: that is what
+    POSIX says.
     """
     with OPENING:
         if any(store.file == identity(path) for store in OPEN):
@@ -118,7 +136,9 @@ class Store:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """What SQLite says, as a sentence with the remedy. A transaction that failed has changed nothing."""
+        """What SQLite says, as a sentence with the remedy. A transaction that failed has changed
+        nothing.
+        """
         try:
             yield
         except sqlite3.Error as error:
@@ -131,15 +151,28 @@ class Store:
     def create(self, name: str) -> None:
         """All of it or nothing: a file that a kill left half made is empty."""
         with self._guard():
-            self.db.executescript(f"BEGIN; PRAGMA application_id = {MARK}; PRAGMA user_version = {SCHEMA};" + TABLES)
+            self.db.executescript(
+                f"BEGIN; PRAGMA application_id = {MARK}; PRAGMA user_version = {SCHEMA};" + TABLES
+            )
             self.db.execute("INSERT INTO campaign VALUES (?, ?)", (name, time.time()))
             self.db.execute("COMMIT")
 
     def register(self, campaign: Specification, references: Sequence[dict[str, Any]]) -> None:
         """Note the configurations of a campaign; those that are known keep their rows."""
         rows = [
-            (c.key, place, c.instance.name, c.instance.x, c.label, c.runs, compact(c.description), sealed(c.key, reference))
-            for place, (c, reference) in enumerate(zip(campaign.configurations, references, strict=True))
+            (
+                c.key,
+                place,
+                c.instance.name,
+                c.instance.x,
+                c.label,
+                c.runs,
+                compact(c.description),
+                sealed(c.key, reference),
+            )
+            for place, (c, reference) in enumerate(
+                zip(campaign.configurations, references, strict=True)
+            )
         ]
         self._register(rows)
 
@@ -147,25 +180,38 @@ class Store:
         with self._guard():
             self.db.execute("BEGIN IMMEDIATE")
             self.db.executemany(
-                "INSERT INTO configurations VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET place = excluded.place, "
-                "instance = excluded.instance, x = excluded.x, label = excluded.label, runs = MAX(runs, excluded.runs), "
+                "INSERT INTO configurations VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO "
+                "UPDATE SET place = excluded.place, "
+                "instance = excluded.instance, x = excluded.x, label = excluded.label, runs = "
+                "MAX(runs, excluded.runs), "
                 "reference = excluded.reference",
                 rows,
             )
             self.db.execute("COMMIT")
 
     def add(self, chunk: Chunk) -> None:
-        """Store a finished chunk: all of it or nothing, on disk when this returns. Runs that are there already stay as they are."""
+        """Store a finished chunk: all of it or nothing, on disk when this returns. Runs that are
+        there already stay as they are.
+        """
         with self._guard():
             self.db.execute("BEGIN IMMEDIATE")
             fresh = [row for row in chunk.rows if not self._has(chunk.configuration, row.run)]
             if fresh:
                 found = self.db.execute(
-                    "INSERT INTO chunks (configuration, first, number, sources, worker, at, busy, checksum) "
+                    "INSERT INTO chunks (configuration, first, number, sources, worker, at, "
+                    "busy, checksum) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (chunk.configuration, chunk.first, len(fresh), chunk.sources, chunk.worker, time.time(), chunk.busy,
-                     checksum(chunk.configuration, [row.texts() for row in fresh])),
-                )  # fmt: skip
+                    (
+                        chunk.configuration,
+                        chunk.first,
+                        len(fresh),
+                        chunk.sources,
+                        chunk.worker,
+                        time.time(),
+                        chunk.busy,
+                        checksum(chunk.configuration, [row.texts() for row in fresh]),
+                    ),
+                )
                 number = found.lastrowid
                 self.db.executemany(
                     "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -174,7 +220,9 @@ class Store:
             self.db.execute("COMMIT")
 
     def _has(self, key: str, run: int) -> bool:
-        found = self.db.execute("SELECT 1 FROM runs WHERE configuration = ? AND run = ?", (key, run))
+        found = self.db.execute(
+            "SELECT 1 FROM runs WHERE configuration = ? AND run = ?", (key, run)
+        )
         return found.fetchone() is not None
 
     # ---- reading
@@ -189,26 +237,42 @@ class Store:
         with self._guard():
             found = self.db.execute(
                 "SELECT key, instance, x, label, runs, description, reference, "
-                "(SELECT COUNT(*) FROM runs WHERE configuration = key AND run < configurations.runs), "
+                "(SELECT COUNT(*) FROM runs WHERE configuration = key AND run < "
+                "configurations.runs), "
                 "(SELECT MAX(at) FROM chunks WHERE configuration = key) "
                 "FROM configurations ORDER BY place, key"
             ).fetchall()
         return [
-            {"key": key, "instance": instance, "x": x, "label": label, "runs": runs, "description": json.loads(description),
-             "reference": opened(reference), "stored": stored, "last": last}
+            {
+                "key": key,
+                "instance": instance,
+                "x": x,
+                "label": label,
+                "runs": runs,
+                "description": json.loads(description),
+                "reference": opened(reference),
+                "stored": stored,
+                "last": last,
+            }
             for key, instance, x, label, runs, description, reference, stored, last in found
-        ]  # fmt: skip
+        ]
 
     def stored(self, key: str) -> set[int]:
         """The numbers of the runs that need not be made again."""
         with self._guard():
-            return {run for (run,) in self.db.execute("SELECT run FROM runs WHERE configuration = ?", (key,))}
+            return {
+                run
+                for (run,) in self.db.execute(
+                    "SELECT run FROM runs WHERE configuration = ?", (key,)
+                )
+            }
 
     def rows(self, key: str) -> list[Row]:
         """The stored runs of a configuration, in the order of their numbers."""
         with self._guard():
             found = self.db.execute(
-                "SELECT run, stops, answers, correct, rounds, figures, seconds FROM runs WHERE configuration = ? ORDER BY run",
+                "SELECT run, stops, answers, correct, rounds, figures, seconds FROM runs WHERE "
+                "configuration = ? ORDER BY run",
                 (key,),
             ).fetchall()
         return [Row.read(*columns) for columns in found]
@@ -216,12 +280,17 @@ class Store:
     def sources(self) -> list[str]:
         """The versions of the package that made the rows."""
         with self._guard():
-            return [text for (text,) in self.db.execute("SELECT DISTINCT sources FROM chunks ORDER BY 1")]
+            return [
+                text
+                for (text,) in self.db.execute("SELECT DISTINCT sources FROM chunks ORDER BY 1")
+            ]
 
     def seconds(self, key: str) -> float | None:
         """The mean time of a stored run of a configuration."""
         with self._guard():
-            found = self.db.execute("SELECT AVG(seconds) FROM runs WHERE configuration = ?", (key,)).fetchone()[0]
+            found = self.db.execute(
+                "SELECT AVG(seconds) FROM runs WHERE configuration = ?", (key,)
+            ).fetchone()[0]
         return None if found is None else float(found)
 
     def busy(self) -> float:
@@ -231,9 +300,16 @@ class Store:
 
 
 ELSEWHERE = {  # codes of errors that say nothing about what is in the file
-    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
-}  # fmt: skip
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_INTERRUPT,
+}
 
 
 def sentence(path: Path, error: sqlite3.Error) -> StoreError:
@@ -246,7 +322,9 @@ def sentence(path: Path, error: sqlite3.Error) -> StoreError:
         why = "it or its folder cannot be written; change the permissions or the path"
     else:
         why = "it is damaged; `combgame campaign run` keeps what is good and computes the rest"
-    return StoreError(f"{path}: {why}, then run the same command again: what was stored is kept ({text}).")
+    return StoreError(
+        f"{path}: {why}, then run the same command again: what was stored is kept ({text})."
+    )
 
 
 def checksum(key: str, rows: Iterable[Sequence[Any]]) -> str:

@@ -1,4 +1,6 @@
-"""Configurations of one file that have the same names and are different all the same, as after the means in a campaign file were edited."""
+"""Configurations of one file that have the same names and are different all the same, as after the
+means in a campaign file were edited.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -8,14 +10,20 @@ SHORT = 6  # characters of a key
 
 
 def told_apart(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same, but where two lines of a report would look alike the label says which is which: by the first characters of its key.
+    """The same, but where two lines of a report would look alike the label says which is which: by
+    the first characters of its key.
 
-    >>> one = {"key": "1a2b3c4d", "instance": "five", "label": "lloo", "description": {"threshold": "t", "seed": 0, "deltas": [0.1]}}
-    >>> [c["label"] for c in told_apart([one, {**one, "key": "5e6f7a8b"}, {**one, "key": "9c0d1e2f", "label": "ofw"}])]
+    >>> how = {"threshold": "t", "seed": 0, "deltas": [0.1]}
+    >>> one = {"key": "1a2b3c4d", "instance": "five", "label": "lloo", "description": how}
+    >>> others = [{**one, "key": "5e6f7a8b"}, {**one, "key": "9c0d1e2f", "label": "ofw"}]
+    >>> [c["label"] for c in told_apart([one, *others])]
     ['lloo [1a2b3c]', 'lloo [5e6f7a]', 'ofw']
     """
     alike = {one["key"] for group in groups(configurations) for one in group}
-    return [{**c, "label": f"{c['label']} {mark(c)}"} if c["key"] in alike else c for c in configurations]
+    return [
+        {**c, "label": f"{c['label']} {mark(c)}"} if c["key"] in alike else c
+        for c in configurations
+    ]
 
 
 def mark(c: Mapping[str, Any]) -> str:
@@ -28,37 +36,53 @@ def groups(configurations: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]
     for c in configurations:
         described = c["description"]
         for delta in described["deltas"]:
-            found.setdefault((c["instance"], c["label"], described["threshold"], described["seed"], delta), []).append(c)
-    several = {tuple(one["key"] for one in group): group for group in found.values() if len(group) > 1}
+            found.setdefault(
+                (c["instance"], c["label"], described["threshold"], described["seed"], delta), []
+            ).append(c)
+    several = {
+        tuple(one["key"] for one in group): group for group in found.values() if len(group) > 1
+    }
     return list(several.values())
 
 
 def notes(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[str]:
-    """A sentence for each group: in what they differ, and when the last run of each was stored; of many groups, the first."""
+    """A sentence for each group: in what they differ, and when the last run of each was stored; of
+    many groups, the first.
+    """
     said, found = [], groups(configurations)
     for group in found[:most]:
         first, *others = (one["description"] for one in group)
-        places = sorted({place for other in others for place in differing(first, other)}) or ["nothing that is known"]
+        places = sorted({place for other in others for place in differing(first, other)}) or [
+            "nothing that is known"
+        ]
         when = "; ".join(f"{mark(one)} {stored(one.get('last'))}" for one in group)
         said.append(
-            f"{group[0]['label']} on {group[0]['instance']} stands there {len(group)} times, because the campaign was changed between "
+            f"{group[0]['label']} on {group[0]['instance']} stands there {len(group)} times, "
+            "because the campaign was changed between "
             f"runs: {', '.join(places)} ({when})."
         )
     return [*said, f"The same holds for {len(found) - most:,} more."] if len(found) > most else said
 
 
 def stored(at: float | None) -> str:
-    return "without runs" if at is None else f"last stored {datetime.fromtimestamp(at).isoformat(' ', 'seconds')}"
+    return (
+        "without runs"
+        if at is None
+        else f"last stored {datetime.fromtimestamp(at).isoformat(' ', 'seconds')}"
+    )
 
 
 def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:
     """Where two descriptions differ.
 
-    >>> list(differing({"seed": 0, "problem": {"actions": {"d": 3}}}, {"seed": 0, "problem": {"actions": {"d": 4}}}))
+    >>> three, four = ({"seed": 0, "problem": {"actions": {"d": d}}} for d in (3, 4))
+    >>> list(differing(three, four))
     ['problem.actions.d']
     """
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in sorted({*one, *other}, key=str):
-            yield from differing(one.get(key), other.get(key), f"{place}.{key}" if place else str(key))
+            yield from differing(
+                one.get(key), other.get(key), f"{place}.{key}" if place else str(key)
+            )
     elif one != other:
         yield place

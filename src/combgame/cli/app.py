@@ -31,7 +31,9 @@ app.command()(warm)
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit
@@ -40,7 +42,9 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command()
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another run.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, without the live bar.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON, without the live bar.")
+    ] = False,
 ) -> None:
     """Find the best of ten variants, three on a plate, and watch the evidence grow."""
     from rich.console import Console
@@ -51,14 +55,27 @@ def demo(
     if as_json:
         end = list(watch(seed))[-1]
         uniform = uniform_rounds()
-        typer.echo(json.dumps({"answer": end.leader, "rival": end.rival, "confidence": 1 - DELTA, "rounds": end.rounds,
-                               "evidence": end.evidence, "threshold": end.threshold, "uniform_rounds": uniform}))  # fmt: skip
+        typer.echo(
+            json.dumps(
+                {
+                    "answer": end.leader,
+                    "rival": end.rival,
+                    "confidence": 1 - DELTA,
+                    "rounds": end.rounds,
+                    "evidence": end.evidence,
+                    "threshold": end.threshold,
+                    "uniform_rounds": uniform,
+                }
+            )
+        )
         return
     console = Console()
     problem = the_problem()
     console.print(
-        f"[bold]Ten variants, three fit on a plate, every reading is noisy. Which variant is best?[/bold]\n"
-        f"{problem.actions} as actions, {problem.answers} as answers, {problem.rewards}; rule frank-wolfe, delta = {DELTA}.\n"
+        "[bold]Ten variants, three fit on a plate, every reading is noisy. Which variant is "
+        "best?[/bold]\n"
+        f"{problem.actions} as actions, {problem.answers} as answers, {problem.rewards}; rule "
+        f"frank-wolfe, delta = {DELTA}.\n"
     )
     columns = (
         TextColumn("plate {task.fields[t]:>6,}"),
@@ -70,7 +87,15 @@ def demo(
         bar = progress.add_task("", total=1.0, t=0, e=0.0, b=0.0, lead="", rival="")
         for end in watch(seed):
             done = min(end.evidence / end.threshold, 1.0)
-            progress.update(bar, completed=done, t=end.rounds, e=end.evidence, b=end.threshold, lead=end.leader, rival=end.rival)
+            progress.update(
+                bar,
+                completed=done,
+                t=end.rounds,
+                e=end.evidence,
+                b=end.threshold,
+                lead=end.leader,
+                rival=end.rival,
+            )
             time.sleep(0.01)  # slow enough to be watched
     with console.status("Uniform sampling, 100 runs (the first time, this compiles the round) ..."):
         uniform = uniform_rounds()
@@ -87,7 +112,8 @@ def main() -> None:
     except SystemExit as end:
         if end.code == 130:  # typer's word for Ctrl-C
             print(
-                "combgame: interrupted; what it was about to store is stored whole or not at all, as `status` shows.",
+                "combgame: interrupted; what it was about to store is stored whole or not at "
+                "all, as `status` shows.",
                 file=sys.stderr,
             )
         raise

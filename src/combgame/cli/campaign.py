@@ -10,22 +10,32 @@ from ..errors import StoreError, UnknownNameError
 from .options import AsJson, Cluster, Jobs, StoreFile, say, stopped
 
 app = typer.Typer(
-    help="Many runs of many configurations, stored: survives being killed, never computes a run twice.", no_args_is_help=True
+    help="Many runs of many configurations, stored: survives being killed, never computes a run "
+    "twice.",
+    no_args_is_help=True,
 )
 
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(help="The campaign (.toml): problems, rules, runs, seed.")],
+    file: Annotated[
+        Path, typer.Argument(help="The campaign (.toml): problems, rules, runs, seed.")
+    ],
     store: Annotated[
-        Path | None, typer.Option(help="Where the rows go; by default beside the file, with the ending .db.")
+        Path | None,
+        typer.Option(help="Where the rows go; by default beside the file, with the ending .db."),
     ] = None,
-    runs: Annotated[int | None, typer.Option(min=1, help="Runs per configuration, instead of what the file says.")] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs per configuration, instead of what the file says."),
+    ] = None,
     jobs: Jobs = 1,
     cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make every run that is not stored yet. The same command again goes on where the last one ended, however it ended."""
+    """Make every run that is not stored yet. The same command again goes on where the last one
+    ended, however it ended.
+    """
     from dataclasses import replace
 
     from ..campaign.campaign import read_campaign
@@ -33,11 +43,16 @@ def run(
 
     campaign = read_campaign(file)
     if runs is not None:
-        campaign = replace(campaign, configurations=tuple(replace(c, runs=runs) for c in campaign.configurations))
+        campaign = replace(
+            campaign, configurations=tuple(replace(c, runs=runs) for c in campaign.configurations)
+        )
     target = store or file.with_suffix(".db")
     with stopped():
         rows = campaign.run(target, jobs, cluster, say=say)
-    say(f"all {campaign.runs:,} runs of {campaign.name} are in {target}: see `combgame campaign report {target}`.")
+    say(
+        f"all {campaign.runs:,} runs of {campaign.name} are in {target}: see `combgame campaign "
+        f"report {target}`."
+    )
     typer.echo(show(rows, "json" if as_json else "text"))
 
 
@@ -50,24 +65,52 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
     from ..storage.lock import Lock, lock_path
 
     with open_store(store)[0] as file:
-        configurations, sources, busy = told_apart(file.configurations()), file.sources(), file.busy()
+        configurations, sources, busy = (
+            told_apart(file.configurations()),
+            file.sources(),
+            file.busy(),
+        )
         twins = notes(file.configurations())
-        done, planned = sum(c["stored"] for c in configurations), sum(c["runs"] for c in configurations)
-        times = [((c["runs"] - c["stored"]), file.seconds(c["key"])) for c in configurations if c["stored"] < c["runs"]]
+        done, planned = (
+            sum(c["stored"] for c in configurations),
+            sum(c["runs"] for c in configurations),
+        )
+        times = [
+            ((c["runs"] - c["stored"]), file.seconds(c["key"]))
+            for c in configurations
+            if c["stored"] < c["runs"]
+        ]
         left = None if any(t is None for _, t in times) else sum(n * (t or 0.0) for n, t in times)
         told: dict[str, Any] = {
-            "campaign": file.name, "stored": done, "planned": planned, "running": Lock.holder(lock_path(store)),
-            "worker_seconds": busy, "worker_seconds_left": left, "made_by": sources,
-            "configurations": [{k: c[k] for k in ("instance", "label", "stored", "runs", "key")} for c in configurations],
-        }  # fmt: skip
+            "campaign": file.name,
+            "stored": done,
+            "planned": planned,
+            "running": Lock.holder(lock_path(store)),
+            "worker_seconds": busy,
+            "worker_seconds_left": left,
+            "made_by": sources,
+            "configurations": [
+                {k: c[k] for k in ("instance", "label", "stored", "runs", "key")}
+                for c in configurations
+            ],
+        }
     if as_json:
         typer.echo(json.dumps(told, indent=1))
         return
-    typer.echo(f"{told['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work (with compiling).")
-    time = "how long the rest takes is not known yet" if left is None else f"about {duration(left)} of one worker's time are left"
+    typer.echo(
+        f"{told['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work "
+        "(with compiling)."
+    )
+    time = (
+        "how long the rest takes is not known yet"
+        if left is None
+        else f"about {duration(left)} of one worker's time are left"
+    )
     for c in configurations:
         bar = "#" * int(20 * c["stored"] / c["runs"])
-        typer.echo(f"  {c['stored']:>7,} of {c['runs']:<7,} [{bar:<20}] {c['instance']}: {c['label']}")
+        typer.echo(
+            f"  {c['stored']:>7,} of {c['runs']:<7,} [{bar:<20}] {c['instance']}: {c['label']}"
+        )
     for text in twins:
         typer.echo(text)
     if len(sources) > 1:
@@ -91,20 +134,31 @@ def put(text: str, out: Path | None) -> None:
         try:
             out.write_text(text if text.endswith("\n") else text + "\n")
         except OSError as error:
-            raise StoreError(f"{out} cannot be written ({error.strerror}); choose another --out.") from error
+            raise StoreError(
+                f"{out} cannot be written ({error.strerror}); choose another --out."
+            ) from error
         say(f"wrote {out}.")
 
 
 @app.command()
 def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJson = False) -> None:
-    """One line per configuration and delta: rounds, errors with their exact interval, the bound and the ratio to the limit."""
+    """One line per configuration and delta: rounds, errors with their exact interval, the bound and
+    the ratio to the limit.
+    """
     from ..campaign.opening import open_store
     from ..campaign.report import report as lines
     from ..campaign.report import show
     from ..campaign.twins import notes
 
     with open_store(store)[0] as file:
-        put(show(lines(file), "json" if as_json else form, notes=notes([c for c in file.configurations() if c["stored"]])), out)
+        put(
+            show(
+                lines(file),
+                "json" if as_json else form,
+                notes=notes([c for c in file.configurations() if c["stored"]]),
+            ),
+            out,
+        )
 
 
 @app.command()
@@ -122,7 +176,10 @@ def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJso
 @app.command()
 def plot(
     store: StoreFile,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Name of the pictures, without .png and .svg.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Name of the pictures, without .png and .svg."),
+    ] = None,
 ) -> None:
     """Means with quartile bars, one line per rule, as PNG and SVG."""
     from ..campaign.opening import open_store

@@ -1,4 +1,6 @@
-"""The demonstration: a screen of ten variants, three on a plate, watched while it makes up its mind."""
+"""The demonstration: a screen of ten variants, three on a plate, watched while it makes up its
+mind.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -44,7 +46,10 @@ def watch(seed: int, step: int = 10) -> Iterator[Moment]:
         last += step
         done = run.advance(last) != CAPPED or last >= CAP
         t = int(run.seen.clock[0])
-        leader, rival = (problem.label(arms_of(mine.theirs(chosen))) for chosen in (run.view.best, run.view.rival))
+        leader, rival = (
+            problem.label(arms_of(mine.theirs(chosen)))
+            for chosen in (run.view.best, run.view.rival)
+        )
         yield Moment(t, float(run.view.evidence[0]), threshold.level(t, 0), leader, rival, done)
         if done:
             return
@@ -52,13 +57,19 @@ def watch(seed: int, step: int = 10) -> Iterator[Moment]:
 
 def uniform_rounds(runs: int = 100) -> float:
     """What uniform sampling needs on average for the same question (compiled)."""
-    return float(simulate(the_problem(), MEANS, rule="uniform", delta=DELTA, runs=runs, seed=1, progress=False).rounds.mean())
+    return float(
+        simulate(
+            the_problem(), MEANS, rule="uniform", delta=DELTA, runs=runs, seed=1, progress=False
+        ).rounds.mean()
+    )
 
 
 def sentence(end: Moment, uniform: float) -> str:
     """The result, plainly."""
     return (
-        f"The best variant is {end.leader}, with confidence {1 - DELTA:.0%} (proved for Gaussian noise of {SIGMA:g}); "
-        f"the closest rival was {end.rival}; it took {end.rounds:,} plates of 3, where uniform sampling needs "
+        f"The best variant is {end.leader}, with confidence {1 - DELTA:.0%} (proved for Gaussian "
+        f"noise of {SIGMA:g}); "
+        f"the closest rival was {end.rival}; it took {end.rounds:,} plates of 3, where uniform "
+        "sampling needs "
         f"{uniform:,.0f} on average."
     )

@@ -17,7 +17,9 @@ __all__ = ["app"]
 def status(
     storage: Where,
     name: Name = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Again and again, until it has stopped.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Again and again, until it has stopped.")
+    ] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     as_json: AsJson = False,
 ) -> None:
@@ -27,7 +29,10 @@ def status(
         while True:
             now, decision = looked(study)
             if now != before:
-                told = {**now.to_dict(), "decision": None if decision is None else decision.to_dict()}
+                told = {
+                    **now.to_dict(),
+                    "decision": None if decision is None else decision.to_dict(),
+                }
                 text = str(now).replace("`decision` says", "below is")
                 put(told, text if decision is None else f"{text}\n\n{decision}", as_json)
             before = now
@@ -43,9 +48,14 @@ def export(
     name: Name = None,
     level: Annotated[str, typer.Option(help="round, arm or event.")] = "round",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A file: .csv for the rows of a level, .json for all of it.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="A file: .csv for the rows of a level, .json for all of it."
+        ),
     ] = None,
-    form: Annotated[str | None, typer.Option("--format", help="csv or json, whatever the file's name.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="csv or json, whatever the file's name.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """The study as a table (CSV), or all of it (JSON)."""
@@ -60,7 +70,10 @@ def export(
 @app.command()
 def plot(
     storage: Where,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The name of the pictures, with or without .png or .svg.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The name of the pictures, with or without .png or .svg."),
+    ],
     name: Name = None,
     kind: Annotated[str, typer.Option(help="evidence, estimates or pulls.")] = "evidence",
     as_json: AsJson = False,
@@ -74,12 +87,16 @@ def plot(
         put(written, f"wrote {' and '.join(written)}.", as_json)
 
 
-File = Annotated[str, typer.Argument(help="A file of studies, such as lab.db (or sqlite:///lab.db).")]
+File = Annotated[
+    str, typer.Argument(help="A file of studies, such as lab.db (or sqlite:///lab.db).")
+]
 
 
 @app.command()
 def copy(source: File, destination: File, as_json: AsJson = False) -> None:
-    """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal beside it.) Overwrites nothing."""
+    """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal
+    beside it.) Overwrites nothing.
+    """
     from ..storage.copying import path_of
     from ..storage.opening import open_storage
 
@@ -99,7 +116,10 @@ def replay(
     name: Name = None,
     head: Annotated[
         str | None,
-        typer.Option(help="The last event as `status` once showed it, NUMBER:SEAL: refused if it is not there any more."),
+        typer.Option(
+            help="The last event as `status` once showed it, NUMBER:SEAL: refused if it is not "
+            "there any more."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -124,4 +144,8 @@ def listed(storage: Where, as_json: AsJson = False) -> None:
                 found.append({"name": one, "state": study.state})
         except CombGameError as error:
             found.append({"name": one, "state": str(error)})
-    put(found, "\n".join(f"{one['name']}: {one['state']}" for one in found) or "there are no studies yet.", as_json)
+    put(
+        found,
+        "\n".join(f"{one['name']}: {one['state']}" for one in found) or "there are no studies yet.",
+        as_json,
+    )

@@ -11,14 +11,25 @@ import typer
 from ..errors import InputError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Cluster = Annotated[str | None, typer.Option(help="A dask scheduler, such as tcp://host:8786, or 'local'.")]
-Deltas = Annotated[list[float] | None, typer.Option(help="The error probability that is allowed; may be repeated. [0.05]")]
+Cluster = Annotated[
+    str | None, typer.Option(help="A dask scheduler, such as tcp://host:8786, or 'local'.")
+]
+Deltas = Annotated[
+    list[float] | None,
+    typer.Option(help="The error probability that is allowed; may be repeated. [0.05]"),
+]
 Epsilon = Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")]
 MaxRounds = Annotated[int, typer.Option(min=1, help="Where a run is given up.")]
-Picture = Annotated[Path | None, typer.Option("--plot", help="Draw it: the name of the pictures, without .png and .svg.")]
+Picture = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Draw it: the name of the pictures, without .png and .svg."),
+]
 ProblemFile = Annotated[
-    Path, typer.Argument(help="The problem (.toml): actions, answers, rewards, and the supposed means in [truth].")
+    Path,
+    typer.Argument(
+        help="The problem (.toml): actions, answers, rewards, and the supposed means in [truth]."
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Another seed, other runs.")]
 StoreFile = Annotated[Path, typer.Argument(help="The campaign file (.db).")]
@@ -51,5 +62,8 @@ def supposed(file: Path) -> tuple[Any, Any]:
 
     problem, means = read_problem(file)
     if means is None:
-        raise InputError(f"{file}: truth is missing; write the means that you suppose, [truth] and means = [...], one per arm.")
+        raise InputError(
+            f"{file}: truth is missing; write the means that you suppose, [truth] and means = "
+            "[...], one per arm."
+        )
     return problem, means

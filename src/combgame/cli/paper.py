@@ -10,17 +10,23 @@ from ..paper import TITLES
 from .options import AsJson, Cluster, Jobs, Seed, say, stopped
 
 app = typer.Typer(
-    help="The paper's experiments: every table and figure, and its findings judged one by one.", no_args_is_help=True
+    help="The paper's experiments: every table and figure, and its findings judged one by one.",
+    no_args_is_help=True,
 )
 Runs = Annotated[int, typer.Option(min=1, help="Runs per configuration; the paper has 750.")]
-Folder = Annotated[Path, typer.Option("--out", "-o", help="The folder of the tables, figures and campaign files.")]
+Folder = Annotated[
+    Path, typer.Option("--out", "-o", help="The folder of the tables, figures and campaign files.")
+]
 OUT = Path("paper-results")
 
 
 @app.command("list")
 def names(as_json: AsJson = False) -> None:
     """What can be made."""
-    found = TITLES | {"findings": "The paper's nine findings, judged from the tables in the folder", "all": "All of it"}
+    found = TITLES | {
+        "findings": "The paper's nine findings, judged from the tables in the folder",
+        "all": "All of it",
+    }
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return
@@ -30,7 +36,12 @@ def names(as_json: AsJson = False) -> None:
 
 def _command(name: str, title: str) -> None:
     def made(
-        runs: Runs = 750, seed: Seed = 0, jobs: Jobs = 1, cluster: Cluster = None, out: Folder = OUT, as_json: AsJson = False
+        runs: Runs = 750,
+        seed: Seed = 0,
+        jobs: Jobs = 1,
+        cluster: Cluster = None,
+        out: Folder = OUT,
+        as_json: AsJson = False,
     ) -> None:
         produce([name], runs, seed, jobs, cluster, out, as_json)
 
@@ -39,7 +50,9 @@ def _command(name: str, title: str) -> None:
 
 @app.command("findings")
 def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
-    """Judge the paper's findings from the tables in the folder, and write a page beside it: docs/paper.md is such a page."""
+    """Judge the paper's findings from the tables in the folder, and write a page beside it:
+    docs/paper.md is such a page.
+    """
     from ..paper.findings import judge
     from ..paper.page import page
 
@@ -57,14 +70,27 @@ def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
 
 @app.command("all")
 def everything(
-    runs: Runs = 750, seed: Seed = 0, jobs: Jobs = 1, cluster: Cluster = None, out: Folder = OUT, as_json: AsJson = False
+    runs: Runs = 750,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    out: Folder = OUT,
+    as_json: AsJson = False,
 ) -> None:
     """Every experiment, then the findings."""
     produce(list(TITLES), runs, seed, jobs, cluster, out, None if as_json else False)
     findings(out, as_json)
 
 
-def produce(chosen: list[str], runs: int, seed: int, jobs: int, cluster: str | None, out: Path, as_json: bool | None) -> None:
+def produce(
+    chosen: list[str],
+    runs: int,
+    seed: int,
+    jobs: int,
+    cluster: str | None,
+    out: Path,
+    as_json: bool | None,
+) -> None:
     """as_json None: print nothing."""
     from ..paper.make import make
     from ..paper.results import read

@@ -4,17 +4,36 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Deltas, Epsilon, MaxRounds, Picture, ProblemFile, Seed, Threads, put, say, supposed
+from .options import (
+    AsJson,
+    Deltas,
+    Epsilon,
+    MaxRounds,
+    Picture,
+    ProblemFile,
+    Seed,
+    Threads,
+    put,
+    say,
+    supposed,
+)
 
 
 def plan(
     file: ProblemFile,
     delta: Deltas = None,
-    rule: Annotated[list[str] | None, typer.Option(help="A rule to simulate; may be repeated. [frank-wolfe]")] = None,
-    threshold: Annotated[list[str] | None, typer.Option(help="When to stop; may be repeated. [mixture]")] = None,
-    runs: Annotated[int, typer.Option(min=0, help="Runs per rule; 0: only the bound and the limit, at once.")] = 50,
+    rule: Annotated[
+        list[str] | None, typer.Option(help="A rule to simulate; may be repeated. [frank-wolfe]")
+    ] = None,
+    threshold: Annotated[
+        list[str] | None, typer.Option(help="When to stop; may be repeated. [mixture]")
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(min=0, help="Runs per rule; 0: only the bound and the limit, at once.")
+    ] = 50,
     shrink: Annotated[
-        list[float] | None, typer.Option(help="What if the gaps are so many times as large? [1, 0.75, 0.5]")
+        list[float] | None,
+        typer.Option(help="What if the gaps are so many times as large? [1, 0.75, 0.5]"),
     ] = None,
     epsilon: Epsilon = 0.0,
     seed: Seed = 0,
@@ -23,12 +42,25 @@ def plan(
     picture: Picture = None,
     as_json: AsJson = False,
 ) -> None:
-    """How many rounds to expect if the means in the file were the true ones, next to what no rule can beat."""
+    """How many rounds to expect if the means in the file were the true ones, next to what no rule
+    can beat.
+    """
     from ..simulate.plan import plan as make
 
     problem, means = supposed(file)
-    found = make(problem, means, delta=delta or 0.05, rules=rule or ("frank-wolfe",), thresholds=threshold or ("mixture",),
-                 runs=runs, seed=seed, max_rounds=max_rounds, jobs=jobs, shrink=shrink or (1.0, 0.75, 0.5), epsilon=epsilon)  # fmt: skip
+    found = make(
+        problem,
+        means,
+        delta=delta or 0.05,
+        rules=rule or ("frank-wolfe",),
+        thresholds=threshold or ("mixture",),
+        runs=runs,
+        seed=seed,
+        max_rounds=max_rounds,
+        jobs=jobs,
+        shrink=shrink or (1.0, 0.75, 0.5),
+        epsilon=epsilon,
+    )
     put(found.to_dict(), str(found), as_json)
     if picture is not None:
         from ..report.figures import save

@@ -12,13 +12,18 @@ RULES = ["frank-wolfe", "lloo", "adahedge", "uniform"]
 Runs = Annotated[int, typer.Option(min=1, help="Runs per rule.")]
 Relabel = Annotated[bool, typer.Option(help="List the arms in a new random order in every run.")]
 Threshold = Annotated[
-    str, typer.Option(help="When to stop: mixture, proved, gaussian, sub-gaussian, stylised (a heuristic), ...")
+    str,
+    typer.Option(
+        help="When to stop: mixture, proved, gaussian, sub-gaussian, stylised (a heuristic), ..."
+    ),
 ]
 
 
 def simulate(
     file: ProblemFile,
-    rule: Annotated[str, typer.Option(help="The rule: frank-wolfe, lloo, ofw, adahedge, hedge, uniform, ...")] = "frank-wolfe",
+    rule: Annotated[
+        str, typer.Option(help="The rule: frank-wolfe, lloo, ofw, adahedge, hedge, uniform, ...")
+    ] = "frank-wolfe",
     delta: Deltas = None,
     threshold: Threshold = "mixture",
     runs: Runs = 100,
@@ -29,14 +34,29 @@ def simulate(
     jobs: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Run one rule many times on the means in the file: rounds, errors, and what no rule can beat."""
-    _show(file, [rule], as_json, delta=delta or 0.05, threshold=threshold, runs=runs, seed=seed, jobs=jobs,
-          max_rounds=max_rounds, epsilon=epsilon, relabel=relabel)  # fmt: skip
+    """Run one rule many times on the means in the file: rounds, errors, and what no rule can
+    beat.
+    """
+    _show(
+        file,
+        [rule],
+        as_json,
+        delta=delta or 0.05,
+        threshold=threshold,
+        runs=runs,
+        seed=seed,
+        jobs=jobs,
+        max_rounds=max_rounds,
+        epsilon=epsilon,
+        relabel=relabel,
+    )
 
 
 def compare(
     file: ProblemFile,
-    rule: Annotated[list[str] | None, typer.Option(help=f"A rule; may be repeated. [{', '.join(RULES)}]")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(help=f"A rule; may be repeated. [{', '.join(RULES)}]")
+    ] = None,
     delta: Deltas = None,
     threshold: Threshold = "mixture",
     runs: Runs = 100,
@@ -48,8 +68,19 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Run several rules with the same settings and seeds, and print them side by side."""
-    _show(file, rule or RULES, as_json, delta=delta or 0.05, threshold=threshold, runs=runs, seed=seed, jobs=jobs,
-          max_rounds=max_rounds, epsilon=epsilon, relabel=relabel)  # fmt: skip
+    _show(
+        file,
+        rule or RULES,
+        as_json,
+        delta=delta or 0.05,
+        threshold=threshold,
+        runs=runs,
+        seed=seed,
+        jobs=jobs,
+        max_rounds=max_rounds,
+        epsilon=epsilon,
+        relabel=relabel,
+    )
 
 
 def _show(file: Path, rules: list[str], as_json: bool, **settings: Any) -> None:
@@ -59,6 +90,10 @@ def _show(file: Path, rules: list[str], as_json: bool, **settings: Any) -> None:
     problem, means = supposed(file)
     found = run(problem, means, rules=rules, ties=None, **settings)  # there is no --ties to advise
     rows = [
-        {key: None if isinstance(x, float) and not math.isfinite(x) else x for key, x in row.items()} for row in found.report()
+        {
+            key: None if isinstance(x, float) and not math.isfinite(x) else x
+            for key, x in row.items()
+        }
+        for row in found.report()
     ]
     put(rows, str(found), as_json)

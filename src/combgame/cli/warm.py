@@ -10,11 +10,17 @@ from .options import AsJson, put
 
 def warm(
     file: Annotated[Path, typer.Argument(help="The problem (.toml): actions, answers, rewards.")],
-    rule: Annotated[list[str] | None, typer.Option(help="A rule to prepare; may be repeated. [frank-wolfe]")] = None,
-    threshold: Annotated[list[str] | None, typer.Option(help="When to stop; may be repeated. [mixture]")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(help="A rule to prepare; may be repeated. [frank-wolfe]")
+    ] = None,
+    threshold: Annotated[
+        list[str] | None, typer.Option(help="When to stop; may be repeated. [mixture]")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compile the rounds of a problem now, so that simulations, plans and campaigns of it begin at once in any process."""
+    """Compile the rounds of a problem now, so that simulations, plans and campaigns of it begin at
+    once in any process.
+    """
     from ..data import read_problem
     from ..simulate.warm import warm as prepare
 

@@ -1,4 +1,6 @@
-"""Descriptions <-> plain data that JSON can carry: a table with the kind of a description and the arguments that make it again."""
+"""Descriptions <-> plain data that JSON can carry: a table with the kind of a description and the
+arguments that make it again.
+"""
 
 import math
 import sys
@@ -18,9 +20,11 @@ CLASS = ("kind", "module", "qualname")  # what a table says of a class
 
 
 def to_data(value: Any) -> Any:
-    """Plain data from which `from_data` makes an equal description: its kind, and its arguments that are not as usual.
+    """Plain data from which `from_data` makes an equal description: its kind, and its arguments
+    that are not as usual.
 
-    A class that is not of this package is told with the module it comes from, and with all arguments, whose defaults may change.
+    A class that is not of this package is told with the module it comes from, and with all
+    arguments, whose defaults may change.
 
     >>> from combgame import Arms, Bernoulli, CombGame, Problem, Subsets
     >>> to_data(Problem(Subsets(3, 2), Arms(3), Bernoulli()))["answers"]
@@ -33,7 +37,8 @@ def to_data(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         if math.isnan(value):
             raise InputError(
-                "NaN cannot be part of a description, because it does not even equal itself; give a number, or leave it out."
+                "NaN cannot be part of a description, because it does not even equal itself; "
+                "give a number, or leave it out."
             )
         return {"kind": "float", "value": str(value)}  # JSON has no infinity
     if value is None or isinstance(value, bool | int | float | str):
@@ -51,12 +56,16 @@ def _table(described: Any) -> dict[str, Any]:
     said = {one.name: one.value for one in telling(described)} if ours else arguments(described)
     if set(CLASS) & set(said):
         raise InputError(
-            f"{short(described)} has an argument of the name kind, module or qualname, which describe its class; rename it."
+            f"{short(described)} has an argument of the name kind, module or qualname, which "
+            "describe its class; rename it."
         )
-    function = next((name for name, one in said.items() if callable(one) and not is_value(one)), None)
+    function = next(
+        (name for name, one in said.items() if callable(one) and not is_value(one)), None
+    )
     if function is not None:
         raise InputError(
-            f"{short(described)} cannot be written as data, because its {function} is a function, which no file can hold; "
+            f"{short(described)} cannot be written as data, because its {function} is a "
+            "function, which no file can hold; "
             "list its sets with Listed, or use it from Python only."
         )
     where = {} if ours else {"module": kind.__module__, "qualname": kind.__qualname__}
@@ -66,9 +75,11 @@ def _table(described: Any) -> dict[str, Any]:
 def from_data(data: Any, where: str = "data") -> Any:
     """What `to_data` described; `where` begins every error. Lists are tuples.
 
-    A class that is not of this package must have been imported: data do not make Python import anything.
+    A class that is not of this package must have been imported: data do not make Python import
+    anything.
 
-    >>> from_data({"kind": "Problem", "actions": {"kind": "Arms", "d": 3}, "rewards": {"kind": "Gaussian", "sigma": 0.1}})
+    >>> actions, rewards = {"kind": "Arms", "d": 3}, {"kind": "Gaussian", "sigma": 0.1}
+    >>> from_data({"kind": "Problem", "actions": actions, "rewards": rewards})
     Problem(Arms(3), rewards=Gaussian(sigma=0.1))
     """
     return _made(data, Place(where))
@@ -85,7 +96,9 @@ def _made(data: Any, at: Place) -> Any:
         try:
             return float(data["value"])
         except (KeyError, TypeError, ValueError):
-            raise at.wrong(data, "is no number; write it as JSON does, or as inf or -inf.") from None
+            raise at.wrong(
+                data, "is no number; write it as JSON does, or as inf or -inf."
+            ) from None
     kind = _foreign(data, at) if "module" in data else _ours(data["kind"], at)
     given = {key: _made(one, at.at(key)) for key, one in data.items() if key not in CLASS}
     try:
@@ -94,19 +107,24 @@ def _made(data: Any, at: Place) -> Any:
         raise at.within(error) from None
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{at.path} cannot be made with these arguments ({error}); it was changed, or written by another version of {data['kind']}."
+            f"{at.path} cannot be made with these arguments ({error}); it was changed, or "
+            f"written by another version of {data['kind']}."
         ) from error
 
 
 def _ours(name: Any, at: Place) -> type:
-    known = {kind.__name__: kind for kind in (*below(Description), Geometry, StylisedBonus, TheoryBonus)}
+    known = {
+        kind.__name__: kind for kind in (*below(Description), Geometry, StylisedBonus, TheoryBonus)
+    }
     if not isinstance(name, str) or name not in known:
         raise at.at("kind").wrong(name, f"is not known; use one of {', '.join(sorted(known))}.")
     return known[name]
 
 
 def below(base: type) -> Iterator[type]:
-    """The classes of this package that derive from one, but for those that only others derive from."""
+    """The classes of this package that derive from one, but for those that only others derive
+    from.
+    """
     kind: type
     for kind in base.__subclasses__():
         if kind.__module__.split(".")[0] == "combgame":
@@ -116,16 +134,20 @@ def below(base: type) -> Iterator[type]:
 
 
 def _foreign(data: Mapping[str, Any], at: Place) -> Any:
-    """A class of somebody else's, if it is there, and if it is one that describes: data must not call what they like."""
+    """A class of somebody else's, if it is there, and if it is one that describes: data must not
+    call what they like.
+    """
     module, name = data["module"], str(data.get("qualname", data["kind"]))
     try:
         found: Any = reduce(getattr, name.split("."), sys.modules[module])
     except (KeyError, TypeError, AttributeError):
         raise InputError(
-            f"{at.path} is of the class {name} of {module}, which is not here; import it in Python first, and open it there."
+            f"{at.path} is of the class {name} of {module}, which is not here; import it in "
+            "Python first, and open it there."
         ) from None
     plain = isinstance(found, type) and (
-        "__dataclass_fields__" in vars(found) or (issubclass(found, tuple) and hasattr(found, "_fields"))
+        "__dataclass_fields__" in vars(found)
+        or (issubclass(found, tuple) and hasattr(found, "_fields"))
     )
     if not plain and not (isinstance(found, type) and issubclass(found, Description)):
         raise at.wrong(name, f"of {module} describes nothing; it must be a frozen dataclass.")
@@ -133,7 +155,9 @@ def _foreign(data: Mapping[str, Any], at: Place) -> Any:
 
 
 def alike(data: Any) -> Any:
-    """Data in which equal numbers are written alike: 1.0 as 1. Descriptions that are equal have the same."""
+    """Data in which equal numbers are written alike: 1.0 as 1. Descriptions that are equal have the
+    same.
+    """
     if isinstance(data, Mapping):
         return {key: alike(one) for key, one in data.items()}
     if isinstance(data, list | tuple):

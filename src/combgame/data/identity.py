@@ -8,7 +8,8 @@ from .described import to_data
 
 
 def identity(data: Any) -> str:
-    """16 hex digits that are the same for the same data, on every machine, whatever the order of the keys.
+    """16 hex digits that are the same for the same data, on every machine, whatever the order of
+    the keys.
 
     >>> identity({"rule": "lloo", "delta": 0.1}) == identity({"delta": 0.1, "rule": "lloo"})
     True

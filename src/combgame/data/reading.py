@@ -1,4 +1,6 @@
-"""Data -> problem, through tables: a kind -> what it makes and the keys it takes; a key -> how its value is read."""
+"""Data -> problem, through tables: a kind -> what it makes and the keys it takes; a key -> how its
+value is read.
+"""
 
 import math
 import os
@@ -55,16 +57,26 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         raw = Path(path).read_bytes()
         return tomllib.loads(raw.decode("utf-8-sig"))
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist; check the name of the file and the folder it is in.") from None
+        raise InputError(
+            f"{path} does not exist; check the name of the file and the folder it is in."
+        ) from None
     except IsADirectoryError:
         raise InputError(f"{path} is a folder; give the TOML file in it.") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); check its permissions.") from None
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}); check its permissions."
+        ) from None
     except UnicodeDecodeError as error:
         line, byte = raw.count(b"\n", 0, error.start) + 1, raw[error.start]
-        raise InputError(f"{path} is not UTF-8: line {line} has the byte {byte:#04x}; save it with the encoding UTF-8.") from None
+        raise InputError(
+            f"{path} is not UTF-8: line {line} has the byte {byte:#04x}; save it with the "
+            "encoding UTF-8."
+        ) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not TOML: {error}; write key = value, with texts in quotes, and each key once.") from None
+        raise InputError(
+            f"{path} is not TOML: {error}; write key = value, with texts in quotes, and each key "
+            "once."
+        ) from None
 
 
 def read_problem(path: str | os.PathLike[str]) -> tuple[Problem, Floats | None]:
@@ -72,7 +84,9 @@ def read_problem(path: str | os.PathLike[str]) -> tuple[Problem, Floats | None]:
     return problem_from(read_toml(path), str(path))
 
 
-def _programme(arms: int, matrix: list[list[float]], low: Any, high: Any, exact: bool, seconds: float) -> IntegerProgram:
+def _programme(
+    arms: int, matrix: list[list[float]], low: Any, high: Any, exact: bool, seconds: float
+) -> IntegerProgram:
     return IntegerProgram((matrix, low, high) if matrix else [], arms, exact, seconds)
 
 
@@ -84,24 +98,39 @@ STRUCTURES: dict[str, Kind] = {
     "spanning-trees": Kind(SpanningTrees, {"edges": edges}),
     "matchings": Kind(
         Matchings,
-        {"rows": side, "columns": side, "size": positive, "forbidden": each(pair, "pairs [row, column]")},
+        {
+            "rows": side,
+            "columns": side,
+            "size": positive,
+            "forbidden": each(pair, "pairs [row, column]"),
+        },
         {"size": None, "forbidden": ()},
     ),
-    "almost-all": Kind(AlmostAllSets, {"arms": positive, "needle": either(arm, arms)}, {"needle": 0}),
+    "almost-all": Kind(
+        AlmostAllSets, {"arms": positive, "needle": either(arm, arms)}, {"needle": 0}
+    ),
     "listed": Kind(Listed, {"sets": several_sets, "arms": positive}),
     "integer-program": Kind(
         _programme,
-        {"arms": positive, "A": each(numbers, "rows of numbers"), "low": limits, "high": limits, "exact": truth,
-         "time_limit": seconds},
+        {
+            "arms": positive,
+            "A": each(numbers, "rows of numbers"),
+            "low": limits,
+            "high": limits,
+            "exact": truth,
+            "time_limit": seconds,
+        },
         {"low": -math.inf, "high": math.inf, "exact": False, "time_limit": 60.0},
     ),
     "grid-network": Kind(grid_network, {"stages": positive}),
     "line-network": Kind(line_network, {"width": positive, "layers": positive}),
-}  # fmt: skip
+}
 
 
 REWARDS: dict[str, Kind] = {
-    "gaussian": Kind(Gaussian, {"sigma": either(number, numbers), "known": truth}, {"sigma": None, "known": True}),
+    "gaussian": Kind(
+        Gaussian, {"sigma": either(number, numbers), "known": truth}, {"sigma": None, "known": True}
+    ),
     "bernoulli": Kind(Bernoulli, {}),
     "bounded": Kind(Bounded, {"low": number, "high": number}),
 }
@@ -120,7 +149,10 @@ def _made(value: Any, at: Place, kinds: Mapping[str, Kind], given: Mapping[str, 
     needless = {**given, **kind.defaults}
     required = ["kind", *(key for key in kind.keys if key not in needless)]
     table = keyed(value, at, required, [key for key in kind.keys if key in needless])
-    values = [read(table[key], at.at(key)) if key in table else needless[key] for key, read in kind.keys.items()]
+    values = [
+        read(table[key], at.at(key)) if key in table else needless[key]
+        for key, read in kind.keys.items()
+    ]
     try:
         return kind.make(*values)
     except CombGameError as error:
@@ -128,10 +160,16 @@ def _made(value: Any, at: Place, kinds: Mapping[str, Kind], given: Mapping[str, 
 
 
 def problem_from(data: Mapping[str, Any], where: str = "problem") -> tuple[Problem, Floats | None]:
-    """The problem that plain data describe, and the true means if they have them; `where` begins every error.
+    """The problem that plain data describe, and the true means if they have them; `where` begins
+    every error.
 
-    >>> problem, means = problem_from({"names": ["x", "y", "z"], "actions": {"kind": "subsets", "arms": 3, "size": 2},
-    ...     "answers": {"kind": "arms"}, "rewards": {"kind": "gaussian", "sigma": 0.1}, "truth": {"means": {"y": 3, "x": 2, "z": 1}}})
+    >>> problem, means = problem_from({
+    ...     "names": ["x", "y", "z"],
+    ...     "actions": {"kind": "subsets", "arms": 3, "size": 2},
+    ...     "answers": {"kind": "arms"},
+    ...     "rewards": {"kind": "gaussian", "sigma": 0.1},
+    ...     "truth": {"means": {"y": 3, "x": 2, "z": 1}},
+    ... })
     >>> problem.actions, problem.answers, means
     (Subsets(3, 2), Arms(3), array([2., 3., 1.]))
     """
@@ -171,5 +209,7 @@ def _means(value: Any, at: Place) -> Any:
     if isinstance(value, Mapping):
         return {name: number(mean, at.at(name)) for name, mean in value.items()}
     if not isinstance(value, list | tuple):
-        raise at.wrong(value, "must be a list of numbers, one per arm, or a table of names and numbers.")
+        raise at.wrong(
+            value, "must be a list of numbers, one per arm, or a table of names and numbers."
+        )
     return numbers(value, at)

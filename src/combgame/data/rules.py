@@ -13,7 +13,8 @@ from .values import Place, keyed, number, truth
 
 
 def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
-    """The rule of a preset's name, or of a table: a rule or a learner by name, with other values for their options.
+    """The rule of a preset's name, or of a table: a rule or a learner by name, with other values
+    for their options.
 
     A key `label`, which is for whoever prints the rule, is left alone.
 
@@ -29,12 +30,16 @@ def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
         return made
     if not isinstance(data, Mapping):
         names = ", ".join(map(repr, PRESETS))
-        raise at.wrong(data, f"must be one of {names}, or a table such as {{learner = 'lloo', tracking = 'D'}}.")
+        raise at.wrong(
+            data,
+            f"must be one of {names}, or a table such as {{learner = 'lloo', tracking = 'D'}}.",
+        )
     learners = {name: rule.learner for name, rule in PRESETS.items() if isinstance(rule, CombGame)}
     if not {"rule", "learner"} & set(data):
         names = ", ".join(map(repr, learners))
         raise InputError(
-            f"{at.at('learner').path} is missing; name a learner, one of {names}, or a rule, such as rule = 'uniform'."
+            f"{at.at('learner').path} is missing; name a learner, one of {names}, or a rule, "
+            "such as rule = 'uniform'."
         )
     rule: Any = _preset(data["rule"], at.at("rule"), PRESETS) if "rule" in data else CombGame()
     learner: Any = getattr(rule, "learner", None)
@@ -42,25 +47,48 @@ def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
         learner = _preset(data["learner"], at.at("learner"), learners)
     own, its = _options(rule), _options(learner)
     own.pop("learner", None)
-    known = ["label", "rule", *(["learner"] if learner is not None else []), *own, *(key for key in its if key not in own)]
+    known = [
+        "label",
+        "rule",
+        *(["learner"] if learner is not None else []),
+        *own,
+        *(key for key in its if key not in own),
+    ]
     for key in data:
         if key not in known:
-            raise at.at(str(key)).wrong(data[key], f"is not known; the keys are {', '.join(known)}.")
-    changed = {key: _option(key, data[key], usual, at.at(key)) for key, usual in (its | own).items() if key in data}
+            raise at.at(str(key)).wrong(
+                data[key], f"is not known; the keys are {', '.join(known)}."
+            )
+    changed = {
+        key: _option(key, data[key], usual, at.at(key))
+        for key, usual in (its | own).items()
+        if key in data
+    }
     try:
         if learner is not None:
-            rule = replace(rule, learner=replace(learner, **{key: changed[key] for key in changed if key not in own}))
+            rule = replace(
+                rule,
+                learner=replace(
+                    learner, **{key: changed[key] for key in changed if key not in own}
+                ),
+            )
         made = replace(rule, **{key: changed[key] for key in changed if key in own})
     except CombGameError as error:
         raise at.within(error) from None
     except TypeError as error:
-        raise InputError(f"{where}: a value has the wrong type ({error}); check {', '.join(changed)}.") from None
+        raise InputError(
+            f"{where}: a value has the wrong type ({error}); check {', '.join(changed)}."
+        ) from None
     return made
 
 
 def _options(described: Any) -> dict[str, Any]:
     """The options of a rule or learner, with the values that they have now."""
-    return {} if described is None else {item.name: getattr(described, item.name) for item in fields(described) if item.init}
+    return (
+        {}
+        if described is None
+        else {item.name: getattr(described, item.name) for item in fields(described) if item.init}
+    )
 
 
 def _preset(name: Any, at: Place, known: Mapping[str, Any]) -> Any:
@@ -70,7 +98,9 @@ def _preset(name: Any, at: Place, known: Mapping[str, Any]) -> Any:
 
 
 def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
-    """A value of the type that the option has now; those that are made of several numbers are tables."""
+    """A value of the type that the option has now; those that are made of several numbers are
+    tables.
+    """
     if key == "bonus" and isinstance(value, Mapping):
         table = keyed(value, at, [], ["b", "c"])
         given = {one: number(table[one], at.at(one)) for one in table}

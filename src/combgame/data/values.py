@@ -1,4 +1,6 @@
-"""How a value in a file is read: where it stands, of which kind it is, and the sentence if it is wrong."""
+"""How a value in a file is read: where it stands, of which kind it is, and the sentence if it is
+wrong.
+"""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -23,18 +25,25 @@ class Place(NamedTuple):
 
     def wrong(self, value: object, remedy: str) -> InputError:
         text = repr(value)
-        return InputError(f"{self.path} = {text if len(text) <= 80 else text[:77] + '...'} {remedy}")
+        return InputError(
+            f"{self.path} = {text if len(text) <= 80 else text[:77] + '...'} {remedy}"
+        )
 
     def within(self, error: Exception) -> InputError:
         """The error of a class that did not know where its values came from."""
-        return InputError(f"{self.path.removesuffix(':')}: {' '.join(str(error).split()).removeprefix('Problem: ')}")
+        return InputError(
+            f"{self.path.removesuffix(':')}: "
+            f"{' '.join(str(error).split()).removeprefix('Problem: ')}"
+        )
 
 
 Reader = Callable[[Any, Place], Any]
 
 
 class Kind(NamedTuple):
-    """What a kind makes, from the values of its keys in this order; keys with a default may be left out."""
+    """What a kind makes, from the values of its keys in this order; keys with a default may be left
+    out.
+    """
 
     make: Callable[..., Any]
     keys: Mapping[str, Reader]
@@ -52,7 +61,9 @@ def each(read: Reader, of: str) -> Reader:
 
 
 def either(one: Reader, several: Reader) -> Reader:
-    return lambda value, at: several(value, at) if isinstance(value, list | tuple) else one(value, at)
+    return lambda value, at: (
+        several(value, at) if isinstance(value, list | tuple) else one(value, at)
+    )
 
 
 def positive(value: Any, at: Place) -> int:
@@ -108,8 +119,14 @@ def node(value: Any, at: Place) -> Hashable:
 
 
 def edge(value: Any, at: Place) -> tuple[Hashable, ...]:
-    if not isinstance(value, list | tuple) or len(value) not in (2, 3) or not all(isinstance(x, str) for x in value[2:]):
-        raise at.wrong(value, "must be an edge [tail, head] or [tail, head, name], such as ['s', 'a'].")
+    if (
+        not isinstance(value, list | tuple)
+        or len(value) not in (2, 3)
+        or not all(isinstance(x, str) for x in value[2:])
+    ):
+        raise at.wrong(
+            value, "must be an edge [tail, head] or [tail, head, name], such as ['s', 'a']."
+        )
     return (*(node(end, at) for end in value[:2]), *value[2:])
 
 
@@ -123,14 +140,19 @@ numbers = each(number, "numbers")
 bounds = each(bound, "numbers")
 arms = each(arm, "arms")
 several_sets = each(arms, "lists of arms, such as [[0, 1], [2]]")
-sizes = either(lambda value, at: whole(at.path, value, 0), each(lambda value, at: whole(at.path, value, 0), "whole numbers"))
+sizes = either(
+    lambda value, at: whole(at.path, value, 0),
+    each(lambda value, at: whole(at.path, value, 0), "whole numbers"),
+)
 edges = each(edge, "edges [tail, head]")
 side = either(positive, each(node, "names"))
 box = either(bound, each(either(bound, bounds), "numbers or pairs"))
 limits = either(bound, bounds)
 
 
-def keyed(value: Any, at: Place, required: Iterable[str], optional: Iterable[str] = ()) -> Mapping[str, Any]:
+def keyed(
+    value: Any, at: Place, required: Iterable[str], optional: Iterable[str] = ()
+) -> Mapping[str, Any]:
     """A table that has the required keys, and no key beyond the optional ones."""
     required, optional = list(required), list(optional)
     known = f"the keys are {', '.join([*required, *optional])}"

@@ -1,7 +1,8 @@
-"""A structure whose oracle is a Python function, as a part for both engines: a C pointer to the function is one of its fields.
+"""A structure whose oracle is a Python function, as a part for both engines: a C pointer to the
+function is one of its fields.
 
-Compiled code calls it like any other function (and it takes the GIL back while it runs). What it raises is kept and raised
-again, unchanged, by `own_errors`: an exception cannot pass through C.
+Compiled code calls it like any other function (and it takes the GIL back while it runs). What it
+raises is kept and raised again, unchanged, by `own_errors`: an exception cannot pass through C.
 """
 
 import ctypes
@@ -28,13 +29,23 @@ class CallbackPart(NamedTuple):
             raise RuntimeError("the oracle failed")
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """The best set for random scores: every extreme set has a chance, but the chances are not equal."""
+        """The best set for random scores: every extreme set has a chance, but the chances are not
+        equal.
+        """
         for a in range(self.scores.size):
             self.scores[a] = rng.standard_normal()
         if self.call(self.scores.ctypes, out.ctypes, self.scores.size) != 0:
             raise RuntimeError("the oracle failed")
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
         return math.nan  # asked about through `answer_part`
 
 

@@ -1,7 +1,8 @@
 """Actions by number: the sparse side of the simplex.
 
-Nothing ever enumerates the actions (but for the learners that are defined that way): the ones that have had weight are
-entered here as they appear, each with the number of times it was played and the weight it was given.
+Nothing ever enumerates the actions (but for the learners that are defined that way): the ones that
+have had weight are entered here as they appear, each with the number of times it was played and the
+weight it was given.
 """
 
 from typing import NamedTuple
@@ -77,7 +78,9 @@ class Catalogue(NamedTuple):
         return total
 
     def enter(self, mixture: Mixture) -> None:
-        """Book w_t: its marginals w~_t = W_A w_t into mixture.arms, its weights onto what the actions are owed."""
+        """Book w_t: its marginals w~_t = W_A w_t into mixture.arms, its weights onto what the
+        actions are owed.
+        """
         for a in range(mixture.arms.size):
             mixture.arms[a] = 0.0
         for i in range(mixture.size[0]):
@@ -95,9 +98,13 @@ def make_catalogue(room: int, largest: int) -> Catalogue:
     """An empty catalogue for `room` sets of at most `largest` arms."""
     table = 1 << max(4, int(2 * room).bit_length())  # at most half full
     return Catalogue(
-        np.zeros((room, largest), np.int64), np.zeros(room, np.int64), np.zeros(room), np.zeros(room),
-        np.zeros(table, np.int64), np.zeros(1, np.int64),
-    )  # fmt: skip
+        np.zeros((room, largest), np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(room),
+        np.zeros(room),
+        np.zeros(table, np.int64),
+        np.zeros(1, np.int64),
+    )
 
 
 def make_mixture(room: int, d: int) -> Mixture:
@@ -105,7 +112,9 @@ def make_mixture(room: int, d: int) -> Mixture:
 
 
 def fill_catalogue(sets: list[tuple[int, ...]], room: int, largest: int) -> Catalogue:
-    """A catalogue of different sets of ascending arms, numbered in their order: `find` for all of them at once."""
+    """A catalogue of different sets of ascending arms, numbered in their order: `find` for all of
+    them at once.
+    """
     new, n = make_catalogue(room, largest), len(sets)
     new.length[:n] = [len(chosen) for chosen in sets]
     for row, chosen in zip(new.members, sets, strict=False):
@@ -124,7 +133,9 @@ def enlarge_catalogue(old: Catalogue, room: int) -> Catalogue:
 
 
 def _index(new: Catalogue, n: int) -> None:
-    """Make the hash table of the first n sets. They are known to differ, so nothing has to be compared."""
+    """Make the hash table of the first n sets. They are known to differ, so nothing has to be
+    compared.
+    """
     new.size[0] = n
     keys = np.full(n, 7, np.int64)
     for j in range(new.members.shape[1]):

@@ -1,7 +1,9 @@
-"""Descriptions are values: structures, rewards, learners, rules and problems are equal when their arguments are, and frozen.
+"""Descriptions are values: structures, rewards, learners, rules and problems are equal when their
+arguments are, and frozen.
 
-The arguments of a description are those of its constructor, in a form that is the same however they were given. Its own class says them: by
-being a frozen dataclass, or with a method `arguments`. A class that does neither is no value: its objects equal only themselves.
+The arguments of a description are those of its constructor, in a form that is the same however they
+were given. Its own class says them: by being a frozen dataclass, or with a method `arguments`. A
+class that does neither is no value: its objects equal only themselves.
 """
 
 import inspect
@@ -58,11 +60,17 @@ class Description:
     def _compared(self) -> tuple[Any, ...] | None:
         """Named tuples of different kinds are different, although they are equal as tuples."""
         said = arguments(self).values() if is_value(self) else None
-        return None if said is None else tuple((type(x), x) if hasattr(x, "_fields") else x for x in said)
+        return (
+            None
+            if said is None
+            else tuple((type(x), x) if hasattr(x, "_fields") else x for x in said)
+        )
 
 
 def frozen(kind: Class) -> Class:
-    """A class whose objects cannot be changed once they are made; those of its subclasses can, beyond what it made."""
+    """A class whose objects cannot be changed once they are made; those of its subclasses can,
+    beyond what it made.
+    """
     begin: Any = kind.__init__  # type: ignore[misc]
 
     @wraps(begin)
@@ -77,13 +85,21 @@ def frozen(kind: Class) -> Class:
 
 def _refuse(described: Any, name: str) -> None:
     if "_made" in vars(described):
-        raise FrozenInstanceError(f"cannot change {name!r}: {type(described).__name__} is a value; make another one.")
+        raise FrozenInstanceError(
+            f"cannot change {name!r}: {type(described).__name__} is a value; make another one."
+        )
 
 
 def is_value(described: Any) -> bool:
-    """Whether its own class says what its arguments are: an inherited saying knows nothing of what a class adds."""
+    """Whether its own class says what its arguments are: an inherited saying knows nothing of what
+    a class adds.
+    """
     own = vars(type(described))
-    return "arguments" in own or "__dataclass_fields__" in own or (isinstance(described, tuple) and hasattr(described, "_fields"))
+    return (
+        "arguments" in own
+        or "__dataclass_fields__" in own
+        or (isinstance(described, tuple) and hasattr(described, "_fields"))
+    )
 
 
 def arguments(described: Any) -> dict[str, Any]:
@@ -95,7 +111,8 @@ def arguments(described: Any) -> dict[str, Any]:
     """
     if not is_value(described):
         raise InputError(
-            f"{short(described)} cannot be described by its arguments; make its class, {type(described).__name__}, a frozen dataclass."
+            f"{short(described)} cannot be described by its arguments; make its class, "
+            f"{type(described).__name__}, a frozen dataclass."
         )
     if getattr(described, "_original", None) is not None:
         raise InputError(f"{described} has been numbered anew for a run; describe the original.")
@@ -103,7 +120,9 @@ def arguments(described: Any) -> dict[str, Any]:
     if "arguments" in vars(type(described)):
         found = described.arguments()
     elif is_dataclass(described):
-        found = {item.name: getattr(described, item.name) for item in fields(described) if item.init}
+        found = {
+            item.name: getattr(described, item.name) for item in fields(described) if item.init
+        }
     else:
         found = described._asdict()
     return found
@@ -128,7 +147,9 @@ def telling(described: Any) -> Iterator[Argument]:
             placed = False
             continue
         placed = placed and (own or usual is inspect.Parameter.empty)
-        placed = placed and (parameter is None or parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        placed = placed and (
+            parameter is None or parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
         yield Argument(name, value, placed)
 
 
@@ -136,7 +157,8 @@ def short(described: Any) -> str:
     """As in a sentence: as one would type it, but for what is long.
 
     >>> from combgame import CombGame, LLOO, Listed
-    >>> short(CombGame(LLOO(sparsify=False), tracking="D")), short(Listed([[a] for a in range(99)], 99))
+    >>> singles = Listed([[a] for a in range(99)], 99)
+    >>> short(CombGame(LLOO(sparsify=False), tracking="D")), short(singles)
     ("CombGame(LLOO(sparsify=False), tracking='D')", 'Listed(<99 sets>, 99)')
     """
     if isinstance(described, tuple) or not is_value(described):
@@ -168,7 +190,10 @@ def _key(described: Any) -> tuple[Any, ...] | None:
 
 def _called(described: Any, word: Any) -> str:
     told = telling(described)
-    words = [word(one.name, one.value) if one.placed else f"{one.name}={word(one.name, one.value)}" for one in told]
+    words = [
+        word(one.name, one.value) if one.placed else f"{one.name}={word(one.name, one.value)}"
+        for one in told
+    ]
     return f"{type(described).__name__}({', '.join(words)})"
 
 
@@ -179,7 +204,11 @@ def _typed(name: str, value: Any) -> str:
         return f"float({str(value)!r})"
     if type(value) in (tuple, list):
         inside = ", ".join(_typed(name, one) for one in value)
-        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+        return (
+            f"[{inside}]"
+            if isinstance(value, list)
+            else f"({inside}{',' if len(value) == 1 else ''})"
+        )
     return str(value.__name__) if inspect.isfunction(value) else repr(value)
 
 

@@ -19,48 +19,82 @@ ENGINES = ("auto", "compiled", "python")
 _CHOSEN: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
-def choose_engine(engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play) -> Callable[..., Any]:
-    """`function` for these parts: compiled where every one of them is a NamedTuple of numbers, arrays and such.
+def choose_engine(
+    engine: str, parts: tuple[Any, ...], function: Callable[..., Any] = play
+) -> Callable[..., Any]:
+    """`function` for these parts: compiled where every one of them is a NamedTuple of numbers,
+    arrays and such.
 
-    A Python oracle can be called from compiled code, but that is compiled anew in every process: only if asked for.
+    A Python oracle can be called from compiled code, but that is compiled anew in every process:
+    only if asked for.
     """
     if engine not in ENGINES:
-        raise UnknownNameError(f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}.")
+        raise UnknownNameError(
+            f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}."
+        )
     if engine == "python":
         return function
-    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(parts, []))  # all that the choice depends on
+    key = (
+        engine,
+        function,
+        len(PARTS),
+        len(FUNCTIONS),
+        *_classes(parts, []),
+    )  # all that the choice depends on
     if key not in _CHOSEN:
         _CHOSEN[key] = _choose(engine, parts, function)
     return _CHOSEN[key]
 
 
-def _choose(engine: str, parts: tuple[Any, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+def _choose(
+    engine: str, parts: tuple[Any, ...], function: Callable[..., Any]
+) -> Callable[..., Any]:
     misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
     if misfit is not None:
         raise EngineError(misfit + ".")
     leaves = [leaf for part in parts for leaf in leaves_of(part)]
-    foreign = next((x for x in leaves if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)), None)
+    foreign = next(
+        (
+            x
+            for x in leaves
+            if not isinstance(x, np.ndarray | bool | int | float | np.generic | SIGNATURE)
+        ),
+        None,
+    )
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
-    if foreign is None and importlib.util.find_spec("numba") is not None and (engine == "compiled" or not callback):
+    if (
+        foreign is None
+        and importlib.util.find_spec("numba") is not None
+        and (engine == "compiled" or not callback)
+    ):
         kept = compiled_entry(function, not callback and all(_ours(part) for part in parts))
         from .numba import teach
 
         teach()  # what has been marked since
         return kept
     if engine == "compiled":
-        why = f"{type(foreign).__name__} is not a NamedTuple part" if foreign is not None else "numba is not installed"
-        raise EngineError(f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'.")
+        why = (
+            f"{type(foreign).__name__} is not a NamedTuple part"
+            if foreign is not None
+            else "numba is not installed"
+        )
+        raise EngineError(
+            f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'."
+        )
     return function
 
 
 @contextmanager
 def own_bounds() -> Iterator[None]:
-    """A part that writes outside its arrays is said in a sentence (a user's parts are compiled with that check)."""
+    """A part that writes outside its arrays is said in a sentence (a user's parts are compiled with
+    that check).
+    """
     try:
         yield
     except IndexError as error:
         raise EngineError(
-            f"a part wrote outside its arrays ({error}); a learner's mixture has room for `LearnerBase.room(d, home)` actions: override it."
+            f"a part wrote outside its arrays ({error}); a learner's mixture has room for "
+            "`LearnerBase.room(d, home)` actions: override it."
         ) from error
 
 
@@ -83,7 +117,9 @@ def _verbs(marked: int) -> dict[str, list[str]]:
 
 
 def _misfit(part: Any) -> str | None:
-    """Why compiled code would not find a verb of a part: a field that hides it, or other parameters."""
+    """Why compiled code would not find a verb of a part: a field that hides it, or other
+    parameters.
+    """
     if not (isinstance(part, tuple) and hasattr(part, "_fields")):
         return None
     own = _class_misfit(type(part), len(PARTS))
@@ -95,11 +131,16 @@ def _class_misfit(kind: Any, marked: int) -> str | None:
     verbs = _verbs(marked)
     for field in kind._fields:
         if field in verbs:
-            return f"the field {kind.__name__}.{field} has the name of a verb, so compiled code cannot tell them apart; rename it"
+            return (
+                f"the field {kind.__name__}.{field} has the name of a verb, so compiled code "
+                "cannot tell them apart; rename it"
+            )
     for name, words in verbs.items():
         method = getattr(kind, name, None)
         if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
-            return f"the method {kind.__name__}.{name} must have the parameters ({', '.join(words)})"
+            return (
+                f"the method {kind.__name__}.{name} must have the parameters ({', '.join(words)})"
+            )
     return None
 
 
@@ -114,7 +155,11 @@ def _classes(values: tuple[Any, ...], found: list[type]) -> list[type]:
 
 
 def _ours(part: Any) -> bool:
-    """Whether every class in a part is this package's: then the compiled round can be kept on disk."""
+    """Whether every class in a part is this package's: then the compiled round can be kept on
+    disk.
+    """
     if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part).__module__.partition(".")[0] == "combgame" and all(_ours(field) for field in part)
+        return type(part).__module__.partition(".")[0] == "combgame" and all(
+            _ours(field) for field in part
+        )
     return True

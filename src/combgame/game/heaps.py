@@ -1,7 +1,7 @@
 """Binary heaps over numbered items: the item with the smallest key on top, ties by number.
 
-`heap[:n]` holds items, `place[item]` is its position + 1 (0: not in the heap), `key[item]` its key. Functions without calls
-inside: in compiled code those cost nothing to call.
+`heap[:n]` holds items, `place[item]` is its position + 1 (0: not in the heap), `key[item]` its key.
+Functions without calls inside: in compiled code those cost nothing to call.
 """
 
 from .marks import jitable

@@ -19,16 +19,22 @@ class RatioPart(NamedTuple):
     spare: Floats
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
-        return game.answers.nearest(game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative)
+        return game.answers.nearest(
+            game.rewards, seen.mean, seen.counts, view.best, view.rival, view.alternative
+        )
 
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
-    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
         return game.answers.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
 
     def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return against(game.rewards, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare)
+        return against(
+            game.rewards, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare
+        )
 
 
 class NeverPart(NamedTuple):

@@ -10,7 +10,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compilable(part: Part) -> Part:
-    """Mark a Protocol (or a NamedTuple): compiled code may call its public methods on NamedTuples."""
+    """Mark a Protocol (or a NamedTuple): compiled code may call its public methods on
+    NamedTuples.
+    """
     PARTS.append(part)
     return part
 

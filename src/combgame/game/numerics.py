@@ -1,4 +1,6 @@
-"""Arithmetic that keeps the digits which certificates live on: sums with what they round off, ln near 1, Stirling's remainders."""
+"""Arithmetic that keeps the digits which certificates live on: sums with what they round off, ln
+near 1, Stirling's remainders.
+"""
 
 import math
 
@@ -14,9 +16,13 @@ def lambert_bar(x: float) -> float:
     """
     if x <= 1.0:
         return 1.0
-    y = x + math.log(x) + (math.sqrt(2.0 * (x - 1.0)) if x < 2.0 else 0.5)  # to the right of the root
+    y = (
+        x + math.log(x) + (math.sqrt(2.0 * (x - 1.0)) if x < 2.0 else 0.5)
+    )  # to the right of the root
     for _ in range(100):
-        new = y * (x - 1.0 + math.log(y)) / (y - 1.0)  # Newton on y - ln y: convex, so it falls to the root
+        new = (
+            y * (x - 1.0 + math.log(y)) / (y - 1.0)
+        )  # Newton on y - ln y: convex, so it falls to the root
         if new <= 1.0 or new >= y:
             break
         y = new
@@ -41,7 +47,8 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @jitable
 def excess(t: float, ratio: float) -> float:
-    """t - ln(1 + t) >= 0 to nearly all digits; `ratio` is 1 + t, which may be known better than t where that is near -1.
+    """t - ln(1 + t) >= 0 to nearly all digits; `ratio` is 1 + t, which may be known better than t
+    where that is near -1.
 
     >>> f"{excess(1e-9, 1 + 1e-9):.9e} {excess(1.0, 2.0):.12f}"
     '4.999999997e-19 0.306852819440'
@@ -67,7 +74,14 @@ def stirling(x: float) -> float:
     if x < 10.0:
         return math.lgamma(x) - ((x - 0.5) * math.log(x) - x + HALF_LOG_TWO_PI)
     s = 1.0 / (x * x)
-    return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * (691 / 360360 - s / 156)))))) / x
+    return (
+        1 / 12
+        - s
+        * (
+            1 / 360
+            - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * (691 / 360360 - s / 156))))
+        )
+    ) / x
 
 
 @jitable
@@ -80,4 +94,15 @@ def half_stirling(x: float) -> float:
     if x < 10.0:
         return math.lgamma(x + 0.5) - ((x * math.log(x) if x > 0.0 else 0.0) - x + HALF_LOG_TWO_PI)
     s = 1.0 / (x * x)
-    return -(1 / 24 - s * (7 / 2880 - s * (31 / 40320 - s * (127 / 215040 - s * (511 / 608256 - s * 1414477 / 738017280))))) / x
+    return (
+        -(
+            1 / 24
+            - s
+            * (
+                7 / 2880
+                - s
+                * (31 / 40320 - s * (127 / 215040 - s * (511 / 608256 - s * 1414477 / 738017280)))
+            )
+        )
+        / x
+    )

@@ -1,4 +1,6 @@
-"""Parts are NamedTuples of numbers and arrays: a copy with arrays of its own, and the same state in larger ones."""
+"""Parts are NamedTuples of numbers and arrays: a copy with arrays of its own, and the same state in
+larger ones.
+"""
 
 import copy
 from typing import Any, TypeVar
@@ -31,7 +33,9 @@ def leaves_of(part: Any) -> list[Any]:
 
 
 def grown(old: Part, new: Part) -> Part:
-    """`new`, a part of the same kind with larger arrays, with the state of `old` in their leading blocks."""
+    """`new`, a part of the same kind with larger arrays, with the state of `old` in their leading
+    blocks.
+    """
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         new[tuple(slice(0, n) for n in old.shape)] = old
         return new

@@ -1,11 +1,12 @@
 """The verbs of every part: what the round calls, what is read, what is written.
 
-A *part* is a NamedTuple whose fields are numbers, arrays or other parts, with plain methods. The same methods run
-interpreted, or compiled by numba (`game/numba` resolves each verb below to the method of the NamedTuple's own class).
-Any other Python object with the same verbs runs interpreted.
+A *part* is a NamedTuple whose fields are numbers, arrays or other parts, with plain methods. The
+same methods run interpreted, or compiled by numba (`game/numba` resolves each verb below to the
+method of the NamedTuple's own class). Any other Python object with the same verbs runs interpreted.
 
-Rules that compiling imposes: fixed positional signatures with these parameter names; a mutable number lives in an
-array of one element; loops, not array expressions; no verb or field called `count` or `index`.
+Rules that compiling imposes: fixed positional signatures with these parameter names; a mutable
+number lives in an array of one element; loops, not array expressions; no verb or field called
+`count` or `index`.
 
 Shapes: `d` arms; a set is a 0/1 vector float64[d]; what a verb writes comes last.
 """
@@ -17,9 +18,28 @@ from .marks import compilable, jitable
 from .records import Floats, Ints, Random, Seen, View
 
 __all__ = [
-    "Bonus", "Catalogue", "Costs", "Ensemble", "Family", "Floats", "Game", "Ints", "Judge", "Learner",
-    "Mixture", "Random", "Rewards", "Rule", "Seen", "Structure", "Threshold", "Tracker", "View", "compilable", "jitable",
-]  # fmt: skip
+    "Bonus",
+    "Catalogue",
+    "Costs",
+    "Ensemble",
+    "Family",
+    "Floats",
+    "Game",
+    "Ints",
+    "Judge",
+    "Learner",
+    "Mixture",
+    "Random",
+    "Rewards",
+    "Rule",
+    "Seen",
+    "Structure",
+    "Threshold",
+    "Tracker",
+    "View",
+    "compilable",
+    "jitable",
+]
 
 
 @compilable
@@ -39,7 +59,9 @@ class Family(Protocol):
         """One noisy value of an arm whose true mean is `mean` (simulation)."""
 
     def estimate(self, seen: Seen) -> None:
-        """Bring up to date what is estimated besides the means, such as unknown variances; once a round, after the means."""
+        """Bring up to date what is estimated besides the means, such as unknown variances; once a
+        round, after the means.
+        """
 
 
 @compilable
@@ -53,23 +75,33 @@ class Costs(Protocol):
         """The y in M with weight * d/dy d_KL(x, y) = slope, or the end of M in that direction."""
 
     def step(self, x: float, weight: float, slope: float, arm: int) -> tuple[float, float, float]:
-        """Where `move` goes, to nearly all digits however near that is: y - x, weight * d_KL(x, y), and dy/dslope (0 at an end of M)."""
+        """Where `move` goes, to nearly all digits however near that is: y - x, weight * d_KL(x, y),
+        and dy/dslope (0 at an end of M).
+        """
 
     def blur(self, weight: float, arm: int) -> float:
-        """sigma^2 / weight where distances have the closed form Delta^2 / (2 sum of blurs); -1 where they do not."""
+        """sigma^2 / weight where distances have the closed form Delta^2 / (2 sum of blurs); -1
+        where they do not.
+        """
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         """The arm j, not `taken`, that can overtake arm i at the least cost: ties by index.
 
-        value[0] becomes that cost, the min of weight_i d(mean_i, y_i) + weight_j d(mean_j, y_j) over y in M with y_j >= y_i.
-        (One call for all j: in compiled code a call on a part costs as much as ten pairs.)
+        value[0] becomes that cost, the min of weight_i d(mean_i, y_i) + weight_j d(mean_j, y_j)
+        over y in M with y_j >= y_i. (One call for all j: in compiled code a call on a part costs as
+        much as ten pairs.)
         """
 
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
-        """The cheapest exchange of an arm of `best` for another: value becomes (arm that leaves, arm that enters, cost)."""
+        """The cheapest exchange of an arm of `best` for another: value becomes (arm that leaves,
+        arm that enters, cost).
+        """
 
-    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
-        """min of sum_a weight_a d(mean_a, y_a) over y in M with sum_a sign_a y_a >= 0, a in arms[:n].
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
+        """min of sum_a weight_a d(mean_a, y_a) over y in M with sum_a sign_a y_a >= 0, a in
+        arms[:n].
 
         The minimiser goes to alternative[arms[:n]].
         """
@@ -89,20 +121,34 @@ class Structure(Protocol):
     def sample(self, rng: Random, out: Floats) -> None:
         """A random set; uniform over the structure unless its documentation says otherwise."""
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """The nearest alternative: min over J != best and y with <1_J - 1_best, y> >= 0 of <weight, d(mean, y)>.
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        """The nearest alternative: min over J != best and y with <1_J - 1_best, y> >= 0 of <weight,
+        d(mean, y)>.
 
-        Writes J to `rival` and y to `alternative`. With weight = counts it is the generalised likelihood ratio.
-        What is returned stops runs: it may lie below the minimum, and must not lie above it by more than rounding (1e-9 of it).
+        Writes J to `rival` and y to `alternative`. With weight = counts it is the generalised
+        likelihood ratio. What is returned stops runs: it may lie below the minimum, and must not
+        lie above it by more than rounding (1e-9 of it).
         """
 
 
 @compilable
 class Ensemble(Protocol):
-    """A structure's sets at random, with chances proportional to exp(<1_A, score>); see `StructureBase.ensemble`."""
+    """A structure's sets at random, with chances proportional to exp(<1_A, score>); see
+    `StructureBase.ensemble`.
+    """
 
     def marginals(self, score: Floats, out: Floats) -> float:
-        """out_a = the chance that the set has arm a, for any finite scores; returns ln sum_A exp(<1_A, score>)."""
+        """out_a = the chance that the set has arm a, for any finite scores; returns ln sum_A
+        exp(<1_A, score>).
+        """
 
 
 @compilable
@@ -110,9 +156,13 @@ class Learner(Protocol):
     """The A-player. It has one row of state per seat: one seat, or one per candidate answer."""
 
     def act(self, seat: int, mixture: Mixture) -> None:
-        """Write w_t: mixture.ids, mixture.weight and mixture.size. (`mixture.arms` is filled by the rule.)"""
+        """Write w_t: mixture.ids, mixture.weight and mixture.size. (`mixture.arms` is filled by the
+        rule.)
+        """
 
-    def feed(self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats) -> None:
+    def feed(
+        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    ) -> None:
         """Learn from the reward r_t of the arms; `mixture` is what `act` wrote this round."""
 
     def full(self) -> bool:
@@ -157,16 +207,22 @@ class Judge(Protocol):
     """A stopping rule at work: what was seen, as evidence against a threshold."""
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
-        """The evidence for view.best; writes the rival that it is least against, and the means at which that one is as good.
+        """The evidence for view.best; writes the rival that it is least against, and the means at
+        which that one is as good.
 
-        A rule that is happy with less than `weakest` while nothing can stop may return more; it also writes seen.worth.
+        A rule that is happy with less than `weakest` while nothing can stop may return more; it
+        also writes seen.worth.
         """
 
     def level(self, t: int, which: int) -> float:
         """The threshold: beta(t, delta[which]) after t rounds."""
 
-    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """The least evidence for `best` against any rival, at what `look` saw last; writes as that does."""
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
+        """The least evidence for `best` against any rival, at what `look` saw last; writes as that
+        does.
+        """
 
     def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
         """The evidence for `best` against a given rival, at what `look` saw last."""
@@ -177,7 +233,9 @@ class Rule(Protocol):
     """Chooses the next action."""
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        """Write the next action to view.action. view.rival and view.alternative are free to be overwritten."""
+        """Write the next action to view.action. view.rival and view.alternative are free to be
+        overwritten.
+        """
 
     def full(self) -> bool:
         """True when the next `choose` might not fit into the rule's arrays."""

@@ -21,7 +21,9 @@ class Seen(NamedTuple):
     clock: Ints  # int64[1]: t - 1, the rounds played
     squares: Floats  # sums of (value - mean)^2
     rest: Floats  # what rounding has left out of the sums
-    worth: Floats  # what the counts are worth to the stopping rule, written by its judge; the counts where there is none
+    # what the counts are worth to the stopping rule, written by its judge; the counts where there
+    # is none
+    worth: Floats
 
 
 def blank(d: int) -> Seen:

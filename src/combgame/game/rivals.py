@@ -1,4 +1,6 @@
-"""The last step of every nearest alternative: the means at which a given rival is as good, and how far away they are."""
+"""The last step of every nearest alternative: the means at which a given rival is as good, and how
+far away they are.
+"""
 
 from .marks import jitable
 from .protocols import Rewards
@@ -7,7 +9,9 @@ from .records import Floats, Ints
 
 @jitable
 def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
-    """List the arms of `best` xor `rival`: sign +1 for those that only the rival has, -1 for those that only best has."""
+    """List the arms of `best` xor `rival`: sign +1 for those that only the rival has, -1 for those
+    that only best has.
+    """
     n = 0
     for a in range(best.size):
         if best[a] != rival[a]:
@@ -19,9 +23,15 @@ def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
 
 @jitable
 def against(
-    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, arms: Ints, sign: Floats, rival: Floats,
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    arms: Ints,
+    sign: Floats,
+    rival: Floats,
     alternative: Floats,
-) -> float:  # fmt: skip
+) -> float:
     """The distance to `rival`, exactly; the nearest means go to `alternative`."""
     for a in range(best.size):
         alternative[a] = rewards.project(mean[a], a)
@@ -31,9 +41,17 @@ def against(
 
 @jitable
 def exchange(
-    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, i: int, j: int, arms: Ints, sign: Floats,
-    rival: Floats, alternative: Floats,
-) -> float:  # fmt: skip
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    i: int,
+    j: int,
+    arms: Ints,
+    sign: Floats,
+    rival: Floats,
+    alternative: Floats,
+) -> float:
     """Write the rival `best - i + j`; the distance to it."""
     for a in range(best.size):
         rival[a] = best[a]

@@ -1,7 +1,8 @@
-"""THE ROUND: Algorithm 1 of the paper (Jourdan, Mutny, Kirschner, Krause, ALT 2021). Read this file first.
+"""THE ROUND: Algorithm 1 of the paper (Jourdan, Mutny, Kirschner, Krause, ALT 2021). Read this file
+first.
 
-estimate -> recommend -> stop? -> the rule chooses -> play -> observe. Every rule, baseline and engine uses it. The
-CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
+estimate -> recommend -> stop? -> the rule chooses -> play -> observe. Every rule, baseline and
+engine uses it. The CombGame rule's own lines, 5 to 9, are in `rules/combgame.py`.
 """
 
 from .marks import jitable
@@ -9,14 +10,20 @@ from .numerics import two_sum
 from .protocols import Game, Judge, Rule
 from .records import Floats, Ints, Random, Seen, View
 
-STOPPED, CAPPED, FULL = 0, 1, 2  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
+STOPPED, CAPPED, FULL = (
+    0,
+    1,
+    2,
+)  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
 
 
 @jitable
 def recommend(game: Game, seen: Seen, view: View) -> None:
     """The estimate, the answer it recommends, and the evidence for that answer, at the counts."""
     for a in range(seen.mean.size):
-        seen.mean[a] = (seen.sums[a] + seen.rest[a]) / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
+        seen.mean[a] = (
+            (seen.sums[a] + seen.rest[a]) / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
+        )
         seen.feasible[a] = game.rewards.project(seen.mean[a], a)
         seen.worth[a] = seen.counts[a]
     game.rewards.estimate(seen)
@@ -52,7 +59,9 @@ def note(seen: Seen, arm: int, value: float) -> None:
 
 @jitable
 def add(seen: Seen, arm: int, value: float) -> None:
-    """Onto the sum of an arm, with what rounding leaves out of it: means are right to their last digit."""
+    """Onto the sum of an arm, with what rounding leaves out of it: means are right to their last
+    digit.
+    """
     total, lost = two_sum(seen.sums[arm], value)
     seen.sums[arm] = total
     seen.rest[arm] += lost
@@ -60,7 +69,9 @@ def add(seen: Seen, arm: int, value: float) -> None:
 
 @jitable
 def advise(game: Game, rule: Rule, seen: Seen, view: View, rng: Random) -> bool:
-    """The next action for what has been seen, after the start; False: the rule needs larger arrays, and nothing has happened."""
+    """The next action for what has been seen, after the start; False: the rule needs larger arrays,
+    and nothing has happened.
+    """
     recommend(game, seen, view)
     if rule.full():
         return False
@@ -79,10 +90,20 @@ def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) 
 
 @jitable
 def play(
-    game: Game, rule: Rule, start: Ints, truth: Floats, rng: Random, last: int,
-    seen: Seen, view: View, stops: Ints, winners: Floats,
-) -> int:  # fmt: skip
-    """Play rounds until every delta has stopped or `last` rounds are played; may be called again to go on."""
+    game: Game,
+    rule: Rule,
+    start: Ints,
+    truth: Floats,
+    rng: Random,
+    last: int,
+    seen: Seen,
+    view: View,
+    stops: Ints,
+    winners: Floats,
+) -> int:
+    """Play rounds until every delta has stopped or `last` rounds are played; may be called again to
+    go on.
+    """
     while True:  # line 2
         t = seen.clock[0]
         recommend(game, seen, view)

@@ -9,6 +9,8 @@ import pathlib
 def digest(*folders: str) -> str:
     """Hash of the package's sources; of some of its folders only."""
     root, found = pathlib.Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(path for folder in folders or ("",) for path in (root / folder).rglob("*.py")):
+    for path in sorted(
+        path for folder in folders or ("",) for path in (root / folder).rglob("*.py")
+    ):
         found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return found.hexdigest()

@@ -1,4 +1,6 @@
-"""What is being compiled: one line on a terminal while it takes longer than a moment, and a log of it at level INFO anywhere."""
+"""What is being compiled: one line on a terminal while it takes longer than a moment, and a log of
+it at level INFO anywhere.
+"""
 
 import logging
 import sys

@@ -1,7 +1,8 @@
-"""AdaHedge on the simplex (de Rooij, van Erven, Grunwald, Koolen 2014): exponential weights without a horizon.
+"""AdaHedge on the simplex (de Rooij, van Erven, Grunwald, Koolen 2014): exponential weights without
+a horizon.
 
-eta_t = ln|A| / Delta_{t-1}, where Delta is the cumulative mixability gap sum_s (m_s - <w_s, U_s>) and
-m_s = (1 / eta_s) ln <w_s, exp(eta_s U_s)> (gains: the mix is above the mean).
+eta_t = ln|A| / Delta_{t-1}, where Delta is the cumulative mixability gap sum_s (m_s - <w_s, U_s>)
+and m_s = (1 / eta_s) ln <w_s, exp(eta_s U_s)> (gains: the mix is above the mean).
 """
 
 import math
@@ -37,7 +38,9 @@ class AdaHedgePart(NamedTuple):
         for i in range(gain.size):
             mixture.weight[i] = 1.0 / leaders if gain[i] == top else 0.0
 
-    def feed(self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats) -> None:
+    def feed(
+        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    ) -> None:
         gain, n = self.gain[seat], self.gain.shape[1]
         mean, top = 0.0, -math.inf
         for i in range(n):
@@ -70,7 +73,11 @@ class AdaHedge(LearnerBase):
     start: ClassVar[str] = "full"
 
     def part(self, seating: Seating) -> AdaHedgePart:
-        return AdaHedgePart(np.zeros((seating.seats, seating.number)), np.zeros(seating.seats), np.zeros(seating.number))
+        return AdaHedgePart(
+            np.zeros((seating.seats, seating.number)),
+            np.zeros(seating.seats),
+            np.zeros(seating.number),
+        )
 
     def regret_bound(self, record: Record) -> float:
         """sqrt(sum b_s^2 ln|A|) + (4/3 ln|A| + 2) max b_s: the paper's lemma for AdaHedge."""

@@ -16,7 +16,9 @@ class Seating(NamedTuple):
     actions: StructureBase
     home: Ints  # catalogue numbers of the start's actions: w_{n_0} is uniform over them
     centre: Floats  # w~_{n_0} = W_A w_{n_0}
-    number: int  # how many actions the catalogue holds now: all of them for a learner on the simplex
+    number: (
+        int  # how many actions the catalogue holds now: all of them for a learner on the simplex
+    )
     seats: int  # how many copies of the state: one, or one per candidate answer
     room: int  # how large the support may grow
 
@@ -35,7 +37,9 @@ class Record(NamedTuple):
 
 
 def impartial(described: object) -> bool:
-    """Whether a rule or learner says that arms are only numbers to it; its own class must, because a subclass may name arms."""
+    """Whether a rule or learner says that arms are only numbers to it; its own class must, because
+    a subclass may name arms.
+    """
     return bool(vars(type(described)).get("impartial", False))
 
 
@@ -43,8 +47,12 @@ def impartial(described: object) -> bool:
 class LearnerBase(Description):
     """Describes a learner; `part` makes what learns."""
 
-    impartial: ClassVar[bool] = False  # True: arms are only numbers to it, so that every run may draw its own
-    on_simplex: ClassVar[bool] = False  # True: it holds a weight for every action, so the actions are enumerated
+    impartial: ClassVar[bool] = (
+        False  # True: arms are only numbers to it, so that every run may draw its own
+    )
+    on_simplex: ClassVar[bool] = (
+        False  # True: it holds a weight for every action, so the actions are enumerated
+    )
     start: ClassVar[str] = "covering"  # the initialisation that the paper gives it
 
     def part(self, seating: Seating) -> Learner:

@@ -1,6 +1,8 @@
-"""The geometric doubling trick: anytime learners from learners that need the horizon (Besson and Kaufmann 2018).
+"""The geometric doubling trick: anytime learners from learners that need the horizon (Besson and
+Kaufmann 2018).
 
-Epoch i ends at round floor(T0 b^i); the learner starts afresh with the epoch's own length as its horizon.
+Epoch i ends at round floor(T0 b^i); the learner starts afresh with the epoch's own length as its
+horizon.
 """
 
 import math
@@ -23,7 +25,9 @@ class Doubling(NamedTuple):
     edge: Floats  # T0 b^i, where it ends
 
     def tick(self, seat: int) -> bool:
-        """One more round; True when it was the last of its epoch, so that the learner must start afresh."""
+        """One more round; True when it was the last of its epoch, so that the learner must start
+        afresh.
+        """
         self.left[seat] -= 1.0
         if self.left[seat] > 0.0:
             return False
@@ -36,7 +40,9 @@ class Doubling(NamedTuple):
 
 def check_doubling(first: float, ratio: float) -> None:
     if not (first >= 1 and ratio > 1 and math.isfinite(first) and math.isfinite(ratio)):
-        raise InputError(f"doubling: first = {first} must be at least 1 round and ratio = {ratio} more than 1.")
+        raise InputError(
+            f"doubling: first = {first} must be at least 1 round and ratio = {ratio} more than 1."
+        )
 
 
 def make_doubling(seats: int, first: float, ratio: float) -> Doubling:

@@ -1,7 +1,8 @@
-"""Hedge on the simplex (Cesa-Bianchi, Mansour, Stoltz 2006), made anytime by doubling; the paper's section 3.3.
+"""Hedge on the simplex (Cesa-Bianchi, Mansour, Stoltz 2006), made anytime by doubling; the paper's
+section 3.3.
 
-w_{t,A} ~ exp(eta sum_s U_{s,A}) with U_{t,A} = <1_A, r_t> and eta = sqrt(8 ln|A| / T) / b: T the length of the doubling
-epoch, b the largest range of U seen in it.
+w_{t,A} ~ exp(eta sum_s U_{s,A}) with U_{t,A} = <1_A, r_t> and eta = sqrt(8 ln|A| / T) / b: T the
+length of the doubling epoch, b the largest range of U seen in it.
 """
 
 import math
@@ -43,10 +44,14 @@ class HedgePart(NamedTuple):
     def act(self, seat: int, mixture: Mixture) -> None:
         gain, rate = self.gain[seat], 0.0
         if self.span[seat] > 0.0:
-            rate = math.sqrt(8.0 * math.log(gain.size) / self.doubling.horizon[seat]) / self.span[seat]
+            rate = (
+                math.sqrt(8.0 * math.log(gain.size) / self.doubling.horizon[seat]) / self.span[seat]
+            )
         softmax(gain, rate, mixture)
 
-    def feed(self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats) -> None:
+    def feed(
+        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    ) -> None:
         gain, low, high = self.gain[seat], math.inf, -math.inf
         for i in range(gain.size):
             got = catalogue.dot(i, reward)  # U_{t,A}
@@ -77,10 +82,16 @@ class Hedge(LearnerBase):
 
     def part(self, seating: Seating) -> HedgePart:
         seats = seating.seats
-        return HedgePart(np.zeros((seats, seating.number)), np.zeros(seats), make_doubling(seats, self.first, self.ratio))
+        return HedgePart(
+            np.zeros((seats, seating.number)),
+            np.zeros(seats),
+            make_doubling(seats, self.first, self.ratio),
+        )
 
     def regret_bound(self, record: Record) -> float:
-        """(4 sqrt(L* (t - L*) ln|A| / t) + 39 max(1, ln|A|)) max b_s: the paper's lemma for Hedge, for a known horizon."""
+        """(4 sqrt(L* (t - L*) ln|A| / t) + 39 max(1, ln|A|)) max b_s: the paper's lemma for Hedge,
+        for a known horizon.
+        """
         logs = math.log(record.actions)
         inside = max(record.loss * (record.t - record.loss), 0.0) * logs / record.t
         return (4.0 * math.sqrt(inside) + 39.0 * max(1.0, logs)) * record.widest

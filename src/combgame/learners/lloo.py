@@ -1,9 +1,11 @@
-"""LLOO: online optimisation with a local linear oracle (Garber and Hazan 2015), the paper's section 3.4 and its Lemma.
+"""LLOO: online optimisation with a local linear oracle (Garber and Hazan 2015), the paper's section
+3.4 and its Lemma.
 
-F_t(x) = ||x - w~_{n_0}||^2 - eta sum_{s<=t} <x, r_s>,
-w~_{t+1} = w~_t + gamma (M 1_A - w~_{t,-}), A = argmin_A <1_A, grad F_t(w~_t)>, w~_{t,-} the worst mass M of w_t (Algorithm 2).
-gamma = 1 / (3 d mu^2), eta = D / (18 mu sqrt(d T) max ||r||), M = min(mu^2 d / sqrt(T) (1 + 1 / (18 d mu^2)), 1);
-mu = psi D / phi from the polytope, T the length of the doubling epoch, max ||r|| over the epoch so far.
+F_t(x) = ||x - w~_{n_0}||^2 - eta sum_{s<=t} <x, r_s>, w~_{t+1} = w~_t + gamma (M 1_A - w~_{t,-}), A
+= argmin_A <1_A, grad F_t(w~_t)>, w~_{t,-} the worst mass M of w_t (Algorithm 2). gamma = 1 / (3 d
+mu^2), eta = D / (18 mu sqrt(d T) max ||r||), M = min(mu^2 d / sqrt(T) (1 + 1 / (18 d mu^2)), 1); mu
+= psi D / phi from the polytope, T the length of the doubling epoch, max ||r|| over the epoch so
+far.
 """
 
 import math
@@ -23,7 +25,9 @@ from .support import Support, make_support, support_limit, support_room
 
 
 class Parameters(NamedTuple):
-    """LLOO's constants for a horizon of T: M = min(mass / sqrt(T), 1), eta = rate / (sqrt(T) max ||r||)."""
+    """LLOO's constants for a horizon of T: M = min(mass / sqrt(T), 1), eta = rate / (sqrt(T) max
+    ||r||).
+    """
 
     gamma: float
     rate: float
@@ -54,7 +58,9 @@ class LLOOPart(NamedTuple):
     def act(self, seat: int, mixture: Mixture) -> None:
         self.support.show(seat, mixture)
 
-    def feed(self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats) -> None:
+    def feed(
+        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    ) -> None:
         total, norm, top = self.total[seat], 0.0, 0.0
         for a in range(reward.size):
             top = max(top, abs(reward[a]))
@@ -67,7 +73,9 @@ class LLOOPart(NamedTuple):
         if self.largest[seat] > 0.0:
             eta = self.parameters.rate / (root * self.largest[seat])
         for a in range(reward.size):
-            self.score[a] = eta * total[a] - 2.0 * (mixture.arms[a] - self.centre[a])  # -grad F_t(w~_t)
+            self.score[a] = eta * total[a] - 2.0 * (
+                mixture.arms[a] - self.centre[a]
+            )  # -grad F_t(w~_t)
         actions.argmax(self.score, self.vertex)
         number = catalogue.find(self.vertex)
         mass = min(self.parameters.mass / root, 1.0)
@@ -100,7 +108,9 @@ class LLOO(LearnerBase):
     def __post_init__(self) -> None:
         check_doubling(self.first, self.ratio)
         if self.geometry is not None and not isinstance(self.geometry, Geometry):
-            raise InputError(f"LLOO: geometry = {self.geometry!r} must be a Geometry(diameter, psi, phi, exact).")
+            raise InputError(
+                f"LLOO: geometry = {self.geometry!r} must be a Geometry(diameter, psi, phi, exact)."
+            )
 
     def room(self, d: int, home: int) -> int:
         return support_room(d, home)
@@ -119,5 +129,12 @@ class LLOO(LearnerBase):
         )
 
     def regret_bound(self, record: Record) -> float:
-        """D mu sqrt(d t) max ||r_s||: the paper's lemma for LLOO gives the order only, so this has the constant 1."""
-        return record.geometry.diameter * record.geometry.mu * math.sqrt(record.arms * record.t) * record.longest
+        """D mu sqrt(d t) max ||r_s||: the paper's lemma for LLOO gives the order only, so this has
+        the constant 1.
+        """
+        return (
+            record.geometry.diameter
+            * record.geometry.mu
+            * math.sqrt(record.arms * record.t)
+            * record.longest
+        )

@@ -1,7 +1,8 @@
-"""Online Frank-Wolfe on the transformed simplex (Hazan and Kale 2012), with the paper's rates; anytime.
+"""Online Frank-Wolfe on the transformed simplex (Hazan and Kale 2012), with the paper's rates;
+anytime.
 
-F_t(x) = (1/t) sum_{s<=t} [ s^{-1/4} / D ||x - w~_{n_0}||^2 - <x, r_s> ],
-w~_{t+1} = w~_t + t^{-1/4} (1_A - w~_t), A = argmin_A <1_A, grad F_t(w~_t)>. D is the diameter of the polytope.
+F_t(x) = (1/t) sum_{s<=t} [ s^{-1/4} / D ||x - w~_{n_0}||^2 - <x, r_s> ], w~_{t+1} = w~_t + t^{-1/4}
+(1_A - w~_t), A = argmin_A <1_A, grad F_t(w~_t)>. D is the diameter of the polytope.
 """
 
 import math
@@ -29,7 +30,9 @@ class OFWPart(NamedTuple):
     def act(self, seat: int, mixture: Mixture) -> None:
         self.support.show(seat, mixture)
 
-    def feed(self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats) -> None:
+    def feed(
+        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    ) -> None:
         clock, total = self.clock[seat], self.total[seat]
         clock[0] += 1.0
         step = 1.0 / math.sqrt(math.sqrt(clock[0]))
@@ -37,7 +40,9 @@ class OFWPart(NamedTuple):
         pull = 2.0 * clock[1] / (clock[0] * self.diameter)
         for a in range(reward.size):
             total[a] += reward[a]
-            self.score[a] = total[a] / clock[0] - pull * (mixture.arms[a] - self.centre[a])  # -grad F_t(w~_t)
+            self.score[a] = total[a] / clock[0] - pull * (
+                mixture.arms[a] - self.centre[a]
+            )  # -grad F_t(w~_t)
         actions.argmax(self.score, self.vertex)
         number = catalogue.find(self.vertex)
         self.support.shrink(seat, 1.0 - step)
@@ -60,12 +65,22 @@ class OFW(LearnerBase):
 
     def part(self, seating: Seating) -> OFWPart:
         d, seats = seating.centre.size, seating.seats
-        support = make_support(d, seating.home, seats, seating.room, support_limit(d, self.sparsify))
+        support = make_support(
+            d, seating.home, seats, seating.room, support_limit(d, self.sparsify)
+        )
         diameter = seating.actions.geometry().diameter or 1.0  # a single action: nothing to learn
         return OFWPart(
-            support, seating.centre.copy(), diameter, np.zeros((seats, d)), np.zeros((seats, 2)), np.zeros(d), np.zeros(d)
+            support,
+            seating.centre.copy(),
+            diameter,
+            np.zeros((seats, d)),
+            np.zeros((seats, 2)),
+            np.zeros(d),
+            np.zeros(d),
         )
 
     def regret_bound(self, record: Record) -> float:
         """(18 (2 + max ||r_s||)^2 + 3) D t^{3/4}: the paper's lemma for OFW."""
-        return float((18.0 * (2.0 + record.longest) ** 2 + 3.0) * record.geometry.diameter * record.t**0.75)
+        return float(
+            (18.0 * (2.0 + record.longest) ** 2 + 3.0) * record.geometry.diameter * record.t**0.75
+        )

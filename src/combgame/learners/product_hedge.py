@@ -1,9 +1,11 @@
 """AdaHedge over all actions without a weight per action: its distribution is of product form.
 
-U_{s,A} = <1_A, r_s>, so w_{t,A} ~ exp(eta sum_s U_{s,A}) = prod over a in A of exp(eta G_a), G = sum_s r_s (Takimoto and Warmuth 2003
-for paths; the Expanded Hedge of Koolen, Warmuth, Kivinen 2010). With ln Z(x) = ln sum_A exp(<1_A, x>), which a structure's `ensemble`
-computes with its gradient, the marginals are w~_t = grad ln Z(eta G) and the mix is m_t = (ln Z(eta (G + r_t)) - ln Z(eta G)) / eta:
-all that AdaHedge (`adahedge.py`) and the game need, at a cost that does not depend on |A|.
+U_{s,A} = <1_A, r_s>, so w_{t,A} ~ exp(eta sum_s U_{s,A}) = prod over a in A of exp(eta G_a), G =
+sum_s r_s (Takimoto and Warmuth 2003 for paths; the Expanded Hedge of Koolen, Warmuth, Kivinen
+2010). With ln Z(x) = ln sum_A exp(<1_A, x>), which a structure's `ensemble` computes with its
+gradient, the marginals are w~_t = grad ln Z(eta G) and the mix is m_t = (ln Z(eta (G + r_t)) - ln
+Z(eta G)) / eta: all that AdaHedge (`adahedge.py`) and the game need, at a cost that does not depend
+on |A|.
 """
 
 from typing import NamedTuple
@@ -15,7 +17,9 @@ from ..game.protocols import Ensemble, Structure
 from ..game.records import Floats
 from ..structures import StructureBase
 
-TIE = 1e-12  # actions whose rewards differ by less than this share of the best one's are tied: the difference is rounding
+# actions whose rewards differ by less than this share of the best one's are tied: the difference is
+# rounding
+TIE = 1e-12
 
 
 @compilable
@@ -29,7 +33,9 @@ class ProductHedgePart(NamedTuple):
     trial: Floats
 
     def weigh(self, arms: Floats) -> None:
-        """Write w~_t. While Delta = 0, eta is infinite and all actions have led all the time: uniform over all of them."""
+        """Write w~_t. While Delta = 0, eta is infinite and all actions have led all the time:
+        uniform over all of them.
+        """
         rate = self.logs / self.gap[0] if self.gap[0] > 0.0 else 0.0  # eta_t = ln|A| / Delta_{t-1}
         for a in range(arms.size):
             self.score[a] = rate * self.gain[a]
@@ -50,7 +56,9 @@ class ProductHedgePart(NamedTuple):
         elif self.logs > 0.0:
             actions.argmax(reward, self.trial)
             for a in range(arms.size):
-                mix += self.trial[a] * reward[a]  # m_t at an infinite eta: the best of the leaders, which all actions are
+                mix += (
+                    self.trial[a] * reward[a]
+                )  # m_t at an infinite eta: the best of the leaders, which all actions are
             if mix - mean > TIE * abs(mix):
                 self.gap[0] = mix - mean
 
@@ -67,5 +75,11 @@ def product_hedge(actions: StructureBase) -> ProductHedgePart:
     d, ensemble = actions.d, actions.ensemble()
     logs = max(0.0, ensemble.marginals(np.zeros(d), np.zeros(d)))  # ln Z(0)
     return ProductHedgePart(
-        ensemble, logs if logs > TIE else 0.0, np.zeros(d), np.zeros(1), np.zeros(1), np.zeros(d), np.zeros(d)
+        ensemble,
+        logs if logs > TIE else 0.0,
+        np.zeros(d),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(d),
+        np.zeros(d),
     )

@@ -1,8 +1,10 @@
-"""The sparse representation w_t in the simplex of a point w~_t of the transformed simplex, kept of order d.
+"""The sparse representation w_t in the simplex of a point w~_t of the transformed simplex, kept of
+order d.
 
-The paper thins the support by solving a projection approximately (Garber and Hazan 2015, Algorithm 2). Here it is exact:
-Caratheodory's theorem, by elimination. Of more than d + 1 actions some combination is linearly dependent, and moving
-along it until a weight reaches zero leaves w~_t as it is. No parameter of LLOO has to be corrected for it.
+The paper thins the support by solving a projection approximately (Garber and Hazan 2015, Algorithm
+2). Here it is exact: Caratheodory's theorem, by elimination. Of more than d + 1 actions some
+combination is linearly dependent, and moving along it until a weight reaches zero leaves w~_t as it
+is. No parameter of LLOO has to be corrected for it.
 """
 
 from typing import NamedTuple
@@ -65,8 +67,12 @@ class Support(NamedTuple):
         for i in range(self.used[seat]):
             self.weight[seat, i] *= factor
 
-    def reduce(self, seat: int, catalogue: Catalogue, score: Floats, mass: float, step: float) -> None:
-        """Algorithm 2 of the paper: take `step` times the mass `mass` from the actions with the lowest scores."""
+    def reduce(
+        self, seat: int, catalogue: Catalogue, score: Floats, mass: float, step: float
+    ) -> None:
+        """Algorithm 2 of the paper: take `step` times the mass `mass` from the actions with the
+        lowest scores.
+        """
         n, loss, heap, weight = self.used[seat], self.loss, self.heap, self.weight[seat]
         total = 0.0
         for i in range(n):
@@ -87,7 +93,9 @@ class Support(NamedTuple):
             n = drop(heap, self.place, loss, n, 0)
 
     def fill(self, seat: int, number: int) -> None:
-        """Give action `number` all the mass that is missing from 1; drop crumbs first, so that theirs is included."""
+        """Give action `number` all the mass that is missing from 1; drop crumbs first, so that
+        theirs is included.
+        """
         kept, total, found = 0, 0.0, -1
         for i in range(self.used[seat]):
             if self.weight[seat, i] > CRUMB:
@@ -114,16 +122,24 @@ class Support(NamedTuple):
             self.basis[r] = -1  # no action has this row yet
             for k in range(rows):
                 self.inverse[r, k] = 1.0 if r == k else 0.0
-        for i in range(n - 1, -1, -1):  # the newest first: they weigh most, so that most of the others just go
+        for i in range(
+            n - 1, -1, -1
+        ):  # the newest first: they weigh most, so that most of the others just go
             number, free = self.ids[seat, i], -1
             for r in range(rows):  # (1_A, 1) in the coordinates of the basis
                 value = self.inverse[r, rows - 1]
                 for j in range(catalogue.length[number]):
                     value += self.inverse[r, catalogue.members[number, j]]
                 self.column[r] = value
-                if self.basis[r] < 0 and abs(value) > NOTHING and (free < 0 or abs(value) > abs(self.column[free])):
+                if (
+                    self.basis[r] < 0
+                    and abs(value) > NOTHING
+                    and (free < 0 or abs(value) > abs(self.column[free]))
+                ):
                     free = r
-            if free < 0:  # dependent: move its weight onto the basis, as far as all weights stay positive
+            if (
+                free < 0
+            ):  # dependent: move its weight onto the basis, as far as all weights stay positive
                 step, blocked = weight[i], -1
                 for r in range(rows):
                     if self.basis[r] >= 0 and self.column[r] < -NOTHING:
@@ -163,16 +179,25 @@ class Support(NamedTuple):
 def make_support(d: int, home: Ints, seats: int, room: int, limit: int) -> Support:
     rows = d + 1 if limit else 1
     support = Support(
-        np.zeros((seats, room), np.int64), np.zeros((seats, room)), np.zeros(seats, np.int64), home.copy(), limit,
-        np.zeros((rows, rows)), np.zeros(rows), np.zeros(rows, np.int64), np.zeros(room), np.zeros(room, np.int64),
+        np.zeros((seats, room), np.int64),
+        np.zeros((seats, room)),
+        np.zeros(seats, np.int64),
+        home.copy(),
+        limit,
+        np.zeros((rows, rows)),
+        np.zeros(rows),
+        np.zeros(rows, np.int64),
+        np.zeros(room),
         np.zeros(room, np.int64),
-    )  # fmt: skip
+        np.zeros(room, np.int64),
+    )
     for seat in range(seats):
         support.reset(seat)
     return support
 
 
-ELIMINATION = 1000  # above this many arms a (d + 1) x (d + 1) scratch is too large, and the support is left as it is
+# above this many arms a (d + 1) x (d + 1) scratch is too large, and the support is left as it is
+ELIMINATION = 1000
 
 
 def support_limit(d: int, sparsify: bool) -> int:

@@ -1,6 +1,9 @@
-"""The paper reproduced: its instances, figures and tables (Jourdan, Mutny, Kirschner, Krause, ALT 2021)."""
+"""The paper reproduced: its instances, figures and tables (Jourdan, Mutny, Kirschner, Krause, ALT
+2021).
+"""
 
-TITLES = {  # every experiment by its name on the command line; here, so that listing them loads nothing
+# every experiment by its name on the command line; here, so that listing them loads nothing
+TITLES = {
     "figure1": "Figure 1: uniform matroid, k = 3, sigma = 0.1",
     "uniform-matroid-k2": "Uniform matroid, k = 2, sigma = 0.035",
     "gcb-pe": "GCB-PE on the uniform matroid, k = 3, sigma = 0.1",
@@ -9,6 +12,7 @@ TITLES = {  # every experiment by its name on the command line; here, so that li
     "line3": "Line network, n_n = 3, sigma = 0.2",
     "almost-all": "Almost all sets, sigma = 0.25",
     "options": "Tracking, learners per answer, bonus, threshold: uniform matroid, k = 3",
-    "learners": "The comparison of the learners, measured: support, cost per round, regret and its bounds",
+    "learners": "The comparison of the learners, measured: support, cost per round, regret and "
+    "its bounds",
     "quantities": "The central quantities of the instances, computed, beside the paper's formulas",
 }

@@ -1,4 +1,6 @@
-"""The paper's experiments as campaigns: which rules run on which instances, and what their figures show."""
+"""The paper's experiments as campaigns: which rules run on which instances, and what their figures
+show.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +16,21 @@ Rules = Sequence[str] | Mapping[str, str | RuleBase]
 RUNS, DELTA, CAP = 750, 0.1, 10**7
 FIVE = ("uniform", "adahedge", "hedge", "ofw", "lloo")
 THREE = ("uniform", "adahedge", "lloo")
-SCALE = 0.0325  # the noise scale in GCB-PE's radius that the paper's four means imply: `gcb_pe.implied_scale`
-PUBLISHED = {5: 19914, 10: 85314, 15: 166179, 20: 316552}  # GCB-PE's mean stopping times in the paper
+# the noise scale in GCB-PE's radius that the paper's four means imply: `gcb_pe.implied_scale`
+SCALE = 0.0325
+PUBLISHED = {
+    5: 19914,
+    10: 85314,
+    15: 166179,
+    20: 316552,
+}  # GCB-PE's mean stopping times in the paper
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of the paper: (a) stopping times from a campaign, (b) time per round of `timed` rules."""
+    """A figure of the paper: (a) stopping times from a campaign, (b) time per round of `timed`
+    rules.
+    """
 
     name: str
     title: str
@@ -43,7 +53,15 @@ def part(
 ) -> Campaign:
     """Some rules on some of the instances, as every experiment runs them."""
     return Campaign.cross(
-        e.name, instances, rules, delta=DELTA, threshold=threshold, runs=runs, seed=seed, max_rounds=CAP, relabel=True
+        e.name,
+        instances,
+        rules,
+        delta=DELTA,
+        threshold=threshold,
+        runs=runs,
+        seed=seed,
+        max_rounds=CAP,
+        relabel=True,
     )
 
 
@@ -55,8 +73,13 @@ def cross(rules: Rules) -> Callable[[Experiment, int, int], Campaign]:
 
 
 def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
-    """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most 40 runs there, made last."""
-    small, large = [i for i in e.instances if i.problem.d <= 30], [i for i in e.instances if i.problem.d > 30]
+    """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most
+    40 runs there, made last.
+    """
+    small, large = (
+        [i for i in e.instances if i.problem.d <= 30],
+        [i for i in e.instances if i.problem.d > 30],
+    )
     return (
         part(e, small, FIVE, runs, seed)
         + part(e, large, ("uniform", "ofw", "lloo"), runs, seed)
@@ -65,7 +88,9 @@ def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
 
 
 def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
-    """One informative action in thousands: a run of uniform sampling takes up to half a million rounds on the largest, so at most 200."""
+    """One informative action in thousands: a run of uniform sampling takes up to half a million
+    rounds on the largest, so at most 200.
+    """
 
     def plan(e: Experiment, runs: int, seed: int) -> Campaign:
         few = e.instances[-large:]
@@ -79,8 +104,13 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
 
 
 def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
-    """With the implied scale at every d (d > 20: at most 20 runs, the paper has none); with the proved scale, 20 runs up to d = 20."""
-    small, large = [i for i in e.instances if i.problem.d <= 20], [i for i in e.instances if i.problem.d > 20]
+    """With the implied scale at every d (d > 20: at most 20 runs, the paper has none); with the
+    proved scale, 20 runs up to d = 20.
+    """
+    small, large = (
+        [i for i in e.instances if i.problem.d <= 20],
+        [i for i in e.instances if i.problem.d > 20],
+    )
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
     few = min(runs, 20)
     return (
@@ -94,13 +124,17 @@ LEARNERS = {"adahedge": AdaHedge(), "hedge": Hedge(), "ofw": OFW(), "lloo": LLOO
 
 
 def options(e: Experiment, runs: int, seed: int) -> Campaign:
-    """One option changed at a time: tracking, one learner per answer (at most 400 runs); bonus and threshold, for two (at most 40)."""
+    """One option changed at a time: tracking, one learner per answer (at most 400 runs); bonus and
+    threshold, for two (at most 40).
+    """
     rules: dict[str, str | RuleBase] = {}
     for name, learner in LEARNERS.items():
         rules[name] = CombGame(learner)
         rules[f"{name}, D-tracking"] = CombGame(learner, tracking="D")
         rules[f"{name}, one per answer"] = CombGame(learner, per_answer=True)
-    theory: dict[str, str | RuleBase] = {name: CombGame(LEARNERS[name], bonus="theory") for name in ("adahedge", "lloo")}
+    theory: dict[str, str | RuleBase] = {
+        name: CombGame(LEARNERS[name], bonus="theory") for name in ("adahedge", "lloo")
+    }
     proved = {f"{name}, proved threshold": rules[name] for name in theory}
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
     few = min(runs, 40)
@@ -119,20 +153,67 @@ def every(make: Callable[[int], Instance], sizes: Sequence[int]) -> tuple[Instan
 def experiments() -> dict[str, Experiment]:
     """Every experiment that is a campaign, by its name on the command line."""
     found = [
-        Experiment("figure1", TITLES["figure1"], "number of arms d", figure1,
-                   every(the.matroid, the.DIMENSIONS), FIVE),
-        Experiment("uniform-matroid-k2", TITLES["uniform-matroid-k2"], "number of arms d", cross(THREE),
-                   every(lambda d: the.matroid(d, 2), the.DIMENSIONS), THREE),
-        Experiment("gcb-pe", TITLES["gcb-pe"], "number of arms d", gcb_pe,
-                   every(the.matroid, the.DIMENSIONS)),
-        Experiment("grid", TITLES["grid"], "number of stages n_s", needles(1), every(the.grid, the.GRIDS), THREE),
-        Experiment("line2", TITLES["line2"], "number of layers n_l", cross(THREE),
-                   every(lambda n: the.line(2, n), the.LINES_2), THREE),
-        Experiment("line3", TITLES["line3"], "number of layers n_l", cross(THREE),
-                   every(lambda n: the.line(3, n), the.LINES_3), THREE),
-        Experiment("almost-all", TITLES["almost-all"], "number of arms d", needles(2),
-                   every(the.almost_all, the.NEEDLES), THREE),
-        Experiment("options", TITLES["options"], "number of arms d", options,
-                   every(the.matroid, (5, 10, 20))),
-    ]  # fmt: skip
+        Experiment(
+            "figure1",
+            TITLES["figure1"],
+            "number of arms d",
+            figure1,
+            every(the.matroid, the.DIMENSIONS),
+            FIVE,
+        ),
+        Experiment(
+            "uniform-matroid-k2",
+            TITLES["uniform-matroid-k2"],
+            "number of arms d",
+            cross(THREE),
+            every(lambda d: the.matroid(d, 2), the.DIMENSIONS),
+            THREE,
+        ),
+        Experiment(
+            "gcb-pe",
+            TITLES["gcb-pe"],
+            "number of arms d",
+            gcb_pe,
+            every(the.matroid, the.DIMENSIONS),
+        ),
+        Experiment(
+            "grid",
+            TITLES["grid"],
+            "number of stages n_s",
+            needles(1),
+            every(the.grid, the.GRIDS),
+            THREE,
+        ),
+        Experiment(
+            "line2",
+            TITLES["line2"],
+            "number of layers n_l",
+            cross(THREE),
+            every(lambda n: the.line(2, n), the.LINES_2),
+            THREE,
+        ),
+        Experiment(
+            "line3",
+            TITLES["line3"],
+            "number of layers n_l",
+            cross(THREE),
+            every(lambda n: the.line(3, n), the.LINES_3),
+            THREE,
+        ),
+        Experiment(
+            "almost-all",
+            TITLES["almost-all"],
+            "number of arms d",
+            needles(2),
+            every(the.almost_all, the.NEEDLES),
+            THREE,
+        ),
+        Experiment(
+            "options",
+            TITLES["options"],
+            "number of arms d",
+            options,
+            every(the.matroid, (5, 10, 20)),
+        ),
+    ]
     return {e.name: e for e in found}

@@ -20,9 +20,17 @@ def draw(name: str, out: Path) -> list[Path]:
         return save(_options(report), out / name)
     made, axes = figure(1, 2 if times else 1)
     first = axes[0] if times else axes
-    stopping_times(first, report, e.x_label, f"{'(a) ' if times else ''}{e.title}, delta = {DELTA:g}")
+    stopping_times(
+        first, report, e.x_label, f"{'(a) ' if times else ''}{e.title}, delta = {DELTA:g}"
+    )
     if name == "gcb-pe":
-        first.plot(list(PUBLISHED), list(PUBLISHED.values()), "kx", markersize=7, label="GCB-PE as published")
+        first.plot(
+            list(PUBLISHED),
+            list(PUBLISHED.values()),
+            "kx",
+            markersize=7,
+            label="GCB-PE as published",
+        )
         first.legend(fontsize=8, frameon=False)
     if times:
         time_plot(axes[1], times, e.x_label, "(b) time per round, compiled, one core")
@@ -53,7 +61,12 @@ def _options(report: list[dict[str, Any]]) -> Any:
         ratios = [usual[x, label] / usual[x, label.split(",")[0]] for label in labels]
         y = [len(labels) - i + 0.2 * (place - 1) for i in range(len(labels))]
         axis.plot(
-            ratios, y, "osD"[place % 3], color=("#1f77b4", "#ff7f0e", "#2ca02c")[place % 3], markersize=5, label=f"d = {x:g}"
+            ratios,
+            y,
+            "osD"[place % 3],
+            color=("#1f77b4", "#ff7f0e", "#2ca02c")[place % 3],
+            markersize=5,
+            label=f"d = {x:g}",
         )
     axis.axvline(1.0, color="black", linewidth=1.0)
     axis.axvspan(0.95, 1.05, color="#dddddd", alpha=0.6, label="within 5 %")
@@ -74,9 +87,24 @@ def _learners(costs: list[dict[str, Any]], regrets: list[dict[str, Any]], out: P
         colour, mark = style(rule, place)
         rows = [row for row in regrets if row["rule"] == rule]
         t = [row["t"] for row in rows]
-        axes[0].plot(t, [max(row["regret"], 1e-2) for row in rows], color=colour, linewidth=1.4, label=rule)
-        axes[0].plot(t, [row["bound"] for row in rows], color=colour, linewidth=1.0, linestyle="--", alpha=0.7)
-        axes[1].plot(t, [row["support"] for row in rows], color=colour, linewidth=3.0 if place == 0 else 1.4, label=rule)
+        axes[0].plot(
+            t, [max(row["regret"], 1e-2) for row in rows], color=colour, linewidth=1.4, label=rule
+        )
+        axes[0].plot(
+            t,
+            [row["bound"] for row in rows],
+            color=colour,
+            linewidth=1.0,
+            linestyle="--",
+            alpha=0.7,
+        )
+        axes[1].plot(
+            t,
+            [row["support"] for row in rows],
+            color=colour,
+            linewidth=3.0 if place == 0 else 1.4,
+            label=rule,
+        )
         cost = [row for row in costs if row["rule"] == rule]
         axes[2].plot(
             [row["actions"] for row in cost],
@@ -94,7 +122,12 @@ def _learners(costs: list[dict[str, Any]], regrets: list[dict[str, Any]], out: P
             "rounds t of the learner",
             "cumulative regret",
         ),
-        (axes[1], f"support of the weights, d = {arms}", "rounds t of the learner", "actions in the mixture"),
+        (
+            axes[1],
+            f"support of the weights, d = {arms}",
+            "rounds t of the learner",
+            "actions in the mixture",
+        ),
         (axes[2], "cost per round, d = 5 to 50", "number of actions |A|", "microseconds per round"),
     ):
         axis.set_xscale("log")

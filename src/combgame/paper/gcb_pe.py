@@ -1,8 +1,9 @@
-"""Which noise scale GCB-PE's published means imply: it is in the radius of its stopping rule and is not given.
+"""Which noise scale GCB-PE's published means imply: it is in the radius of its stopping rule and is
+not given.
 
-`implied_scale` inverts the radius at a published mean: 0.0321 to 0.0323. But a run stops when a *noisy* lead first exceeds the radius,
-which is 2 to 3 % earlier than where the true lead does (simulated), so the scale whose simulated means meet the published ones is
-about 1 % larger: 0.0325.
+`implied_scale` inverts the radius at a published mean: 0.0321 to 0.0323. But a run stops when a
+*noisy* lead first exceeds the radius, which is 2 to 3 % earlier than where the true lead does
+(simulated), so the scale whose simulated means meet the published ones is about 1 % larger: 0.0325.
 """
 
 import math
@@ -16,7 +17,8 @@ GAP, K = 0.01, 3  # between the two best arms of the k = 3 instances
 
 
 def implied_scale(d: int, mean: float) -> float:
-    """The scale with which 2 L_p rad_n = GAP after n = mean / ceil(d/k) passes: L_p = 1, beta_sigma^2 = d.
+    """The scale with which 2 L_p rad_n = GAP after n = mean / ceil(d/k) passes: L_p = 1,
+    beta_sigma^2 = d.
 
     >>> [round(implied_scale(d, mean), 4) for d, mean in PUBLISHED.items()]
     [0.0321, 0.0323, 0.0323, 0.0323]
@@ -26,7 +28,9 @@ def implied_scale(d: int, mean: float) -> float:
 
 
 def enumerated_beta(covering: list[tuple[int, ...]], d: int) -> float:
-    """beta_sigma^2 by trying all 2^m signs: max over eta of ||1/N * sum_i S_{A_i}^T eta_i||^2, N the times that an arm is covered."""
+    """beta_sigma^2 by trying all 2^m signs: max over eta of ||1/N * sum_i S_{A_i}^T eta_i||^2, N
+    the times that an arm is covered.
+    """
     places = [a for chosen in covering for a in chosen]
     times = np.bincount(places, minlength=d)
     best = 0.0
@@ -40,4 +44,7 @@ def enumerated_beta(covering: list[tuple[int, ...]], d: int) -> float:
 
 
 def rows() -> list[dict[str, Any]]:
-    return [{"d": d, "published_mean": mean, "implied_scale": implied_scale(d, mean)} for d, mean in PUBLISHED.items()]
+    return [
+        {"d": d, "published_mean": mean, "implied_scale": implied_scale(d, mean)}
+        for d, mean in PUBLISHED.items()
+    ]

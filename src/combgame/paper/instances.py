@@ -1,8 +1,10 @@
-"""The instances of the paper's experiments, as printed. In all of them the best arm is asked for and rewards are Gaussian.
+"""The instances of the paper's experiments, as printed. In all of them the best arm is asked for
+and rewards are Gaussian.
 
-Grid and line networks have random means in the paper (Gaussian, mean 0.2, standard deviation 0.025, sorted, 0.025 added to the largest)
-and no seed. Ours are drawn once, from SEED, and kept in `means.json`; the largest belongs to arm 0, the link a* of the paper's figure,
-the i-th largest to arm i - 1.
+Grid and line networks have random means in the paper (Gaussian, mean 0.2, standard deviation 0.025,
+sorted, 0.025 added to the largest) and no seed. Ours are drawn once, from SEED, and kept in
+`means.json`; the largest belongs to arm 0, the link a* of the paper's figure, the i-th largest to
+arm i - 1.
 """
 
 import functools
@@ -37,11 +39,27 @@ ADDED = (
 )
 
 
-NEEDLE = (0.3, 0.24, 0.23, 0.22, 0.21, 0.2, 0.19, 0.18, 0.17, 0.16, 0.215, 0.195, 0.205, 0.185)  # almost all sets, d = 14
+NEEDLE = (
+    0.3,
+    0.24,
+    0.23,
+    0.22,
+    0.21,
+    0.2,
+    0.19,
+    0.18,
+    0.17,
+    0.16,
+    0.215,
+    0.195,
+    0.205,
+    0.185,
+)  # almost all sets, d = 14
 
 
 def matroid_means(d: int) -> tuple[float, ...]:
-    """mu^(d) of the paper. Its lists for d = 30, 35, 40 are one too long as printed: there the last value is dropped.
+    """mu^(d) of the paper. Its lists for d = 30, 35, 40 are one too long as printed: there the last
+    value is dropped.
 
     >>> len(matroid_means(30)), matroid_means(5)
     (30, (0.3, 0.29, 0.28, 0.23, 0.2))
@@ -83,15 +101,24 @@ def grid(n_s: int) -> Instance:
 
 
 def line(n_n: int, n_l: int) -> Instance:
-    return _instance(f"n_l = {n_l}", line_network(n_n, n_l), 0.2, network_means(f"line{n_n}", n_l), n_l)
+    return _instance(
+        f"n_l = {n_l}", line_network(n_n, n_l), 0.2, network_means(f"line{n_n}", n_l), n_l
+    )
 
 
 def almost_all(d: int) -> Instance:
     return _instance(f"d = {d}", AlmostAllSets(d, 0), 0.25, NEEDLE[:d], d)
 
 
-def _instance(name: str, actions: StructureBase, sigma: float, means: Sequence[float], x: float) -> Instance:
+def _instance(
+    name: str, actions: StructureBase, sigma: float, means: Sequence[float], x: float
+) -> Instance:
     return Instance(name, Problem(actions, Arms(actions.d), Gaussian(sigma)), tuple(means), x)
 
 
-GRIDS, LINES_2, LINES_3, NEEDLES = (6, 8, 10, 12, 14, 16), tuple(range(5, 13)), tuple(range(4, 9)), tuple(range(7, 15))
+GRIDS, LINES_2, LINES_3, NEEDLES = (
+    (6, 8, 10, 12, 14, 16),
+    tuple(range(5, 13)),
+    tuple(range(4, 9)),
+    tuple(range(7, 15)),
+)

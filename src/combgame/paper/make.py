@@ -1,4 +1,6 @@
-"""Making an experiment of the paper: its runs, its tables (CSV, Markdown) and its figures, in a folder."""
+"""Making an experiment of the paper: its runs, its tables (CSV, Markdown) and its figures, in a
+folder.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -34,14 +36,21 @@ def make(
     figures.draw(name, out)
 
 
-def run(e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str | None, told: Told) -> None:
+def run(
+    e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str | None, told: Told
+) -> None:
     report = e.campaign(runs, seed).run(out / f"{e.name}.db", jobs, cluster, say=told)
     for row in report:
         del row["key"], row["planned"]
     write(out, e.name, report)
     title = f"# {e.title}\n\n" + note(e.name, report, seed)
     (out / f"{e.name}.md").write_text(
-        title + show([{**row, "planned": row["runs"]} for row in report], "markdown", without=("us/round", "seed"))
+        title
+        + show(
+            [{**row, "planned": row["runs"]} for row in report],
+            "markdown",
+            without=("us/round", "seed"),
+        )
     )
     if e.timed:
         rows = []
@@ -54,4 +63,7 @@ def run(e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str 
 
 def note(name: str, report: Sequence[dict[str, Any]], seed: int) -> str:
     most = max(row["runs"] for row in report)
-    return f"Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in each line.\n\n"
+    return (
+        f"Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the "
+        "number of runs is in each line.\n\n"
+    )

@@ -12,7 +12,10 @@ from ..campaign.report import show
 
 def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
     """Rows as CSV, numbers to six digits: small, and readable in a difference."""
-    shown = [{k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+    shown = [
+        {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()}
+        for row in rows
+    ]
     (out / f"{name}.csv").write_text(show(shown, "csv"))
 
 
@@ -35,6 +38,11 @@ def _value(text: str) -> Any:
 
 
 def digitised() -> list[dict[str, Any]]:
-    """Figure 1 read off the authors' talk: 1a in rounds (within 150), 1b in milliseconds per round."""
+    """Figure 1 read off the authors' talk: 1a in rounds (within 150), 1b in milliseconds per
+    round.
+    """
     text = files(__package__).joinpath("figure1_digitised.csv").read_text()
-    return [{key: _value(cell) for key, cell in row.items()} for row in csv.DictReader(text.splitlines())]
+    return [
+        {key: _value(cell) for key, cell in row.items()}
+        for row in csv.DictReader(text.splitlines())
+    ]

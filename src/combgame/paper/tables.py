@@ -1,4 +1,6 @@
-"""The tables of the paper: central quantities of the instances, and the comparison of the learners, from measurement."""
+"""The tables of the paper: central quantities of the instances, and the comparison of the learners,
+from measurement.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,7 +19,9 @@ REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10
 
 
 def quantities(told: Callable[[str], None]) -> list[dict[str, Any]]:
-    """The paper's table of central quantities, computed, beside its formulas; and the characteristic time of each instance."""
+    """The paper's table of central quantities, computed, beside its formulas; and the
+    characteristic time of each instance.
+    """
     rows = []
     for name, formula in FORMULAS.items():
         for instance in experiments()[name].instances:
@@ -26,12 +30,24 @@ def quantities(told: Callable[[str], None]) -> list[dict[str, Any]]:
             number = actions.size() or 0
             solved = complexity(instance.problem, instance.means)
             d, size, informative, start = formula(instance)
-            rows.append({
-                "family": name, "instance": instance.name, "x": instance.x, "d": actions.d, "actions": number,
-                "informative": informative, "share": informative / number, "n_0": len(actions.covering()),
-                "paper_d": d, "paper_actions": size, "paper_n_0": start, "characteristic_time": solved.time,
-                "agrees": (actions.d, number, len(actions.covering())) == (d, size, start) and informative == _informative(instance),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "family": name,
+                    "instance": instance.name,
+                    "x": instance.x,
+                    "d": actions.d,
+                    "actions": number,
+                    "informative": informative,
+                    "share": informative / number,
+                    "n_0": len(actions.covering()),
+                    "paper_d": d,
+                    "paper_actions": size,
+                    "paper_n_0": start,
+                    "characteristic_time": solved.time,
+                    "agrees": (actions.d, number, len(actions.covering())) == (d, size, start)
+                    and informative == _informative(instance),
+                }
+            )
     return rows
 
 
@@ -68,12 +84,19 @@ def _needle(i: Instance) -> tuple[int, int, int, int]:
 
 
 FORMULAS: dict[str, Callable[[Instance], tuple[int, int, int, int]]] = {
-    "figure1": _matroid, "uniform-matroid-k2": _matroid, "grid": _grid, "line2": _line(2), "line3": _line(3), "almost-all": _needle,
-}  # fmt: skip
+    "figure1": _matroid,
+    "uniform-matroid-k2": _matroid,
+    "grid": _grid,
+    "line2": _line(2),
+    "line3": _line(3),
+    "almost-all": _needle,
+}
 
 
 def learners(told: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Cost per round and support of each learner at several d, after thousands of rounds of one run."""
+    """Cost per round and support of each learner at several d, after thousands of rounds of one
+    run.
+    """
     rows = []
     for d in SIZES:
         for name in LEARNERS:
@@ -82,7 +105,9 @@ def learners(told: Callable[[str], None]) -> list[dict[str, Any]]:
     return rows
 
 
-def regrets(told: Callable[[str], None], runs: int, seed: int) -> Iterator[tuple[str, list[Regret]]]:
+def regrets(
+    told: Callable[[str], None], runs: int, seed: int
+) -> Iterator[tuple[str, list[Regret]]]:
     """The regret of each learner over several runs of the k = 3 instance."""
     instance = the.matroid(REGRET_ARMS)
     for name in LEARNERS:
@@ -90,29 +115,49 @@ def regrets(told: Callable[[str], None], runs: int, seed: int) -> Iterator[tuple
         yield (
             name,
             [
-                regret(instance.problem, instance.means, rule=name, rounds=REGRET_ROUNDS, points=40, seed=seed, run=run)
+                regret(
+                    instance.problem,
+                    instance.means,
+                    rule=name,
+                    rounds=REGRET_ROUNDS,
+                    points=40,
+                    seed=seed,
+                    run=run,
+                )
                 for run in range(runs)
             ],
         )
 
 
-def regret_rows(told: Callable[[str], None], runs: int = REGRET_RUNS, seed: int = 0) -> list[dict[str, Any]]:
-    """Means over the runs, at each recorded round; in how many runs the bound was exceeded there."""
+def regret_rows(
+    told: Callable[[str], None], runs: int = REGRET_RUNS, seed: int = 0
+) -> list[dict[str, Any]]:
+    """Means over the runs, at each recorded round; in how many runs the bound was exceeded
+    there.
+    """
     rows = []
     for name, found in regrets(told, min(runs, REGRET_RUNS), seed):
         for k, t in enumerate(found[0].rounds):
-            rows.append({
-                "rule": name, "arms": REGRET_ARMS, "runs": len(found), "t": int(t),
-                "regret": float(np.mean([one.regret[k] for one in found])),
-                "exceeded": sum(bool(one.regret[k] > one.bound[k]) for one in found),
-                "bound": float(np.mean([one.bound[k] for one in found])), "support": float(np.mean([one.support[k] for one in found])),
-                "met": float(np.mean([one.met[k] for one in found])),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "rule": name,
+                    "arms": REGRET_ARMS,
+                    "runs": len(found),
+                    "t": int(t),
+                    "regret": float(np.mean([one.regret[k] for one in found])),
+                    "exceeded": sum(bool(one.regret[k] > one.bound[k]) for one in found),
+                    "bound": float(np.mean([one.bound[k] for one in found])),
+                    "support": float(np.mean([one.support[k] for one in found])),
+                    "met": float(np.mean([one.met[k] for one in found])),
+                }
+            )
     return rows
 
 
 def growth(t: Any, value: Any) -> float:
-    """The exponent with which a value grows, over the last decade of t; NaN where it is not positive."""
+    """The exponent with which a value grows, over the last decade of t; NaN where it is not
+    positive.
+    """
     t, value = np.asarray(t, dtype=float), np.asarray(value, dtype=float)
     late = t >= t[-1] / 10
     if np.any(value[late] <= 0.0):

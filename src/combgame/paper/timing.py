@@ -1,4 +1,6 @@
-"""Time per round of a rule on an instance: the paper's "average running time to compute the next action"."""
+"""Time per round of a rule on an instance: the paper's "average running time to compute the next
+action".
+"""
 
 import time
 from typing import Any
@@ -15,14 +17,25 @@ WARM, SECONDS, REPEATS = 200, 0.1, 5
 
 
 def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> dict[str, Any]:
-    """Microseconds per round after the start, compiled: the best of a few stretches of about SECONDS each, one core.
+    """Microseconds per round after the start, compiled: the best of a few stretches of about
+    SECONDS each, one core.
 
-    The whole round is timed (estimate, stopping test, choice, noise), because in compiled code its parts are not apart.
+    The whole round is timed (estimate, stopping test, choice, noise), because in compiled code its
+    parts are not apart.
     """
     chosen = make_rule(rule)
     mine = own_numbers(instance.problem, chosen, seed, 0)
     problem, setup = mine.problem, mine.rule.setup(mine.problem)
-    run = Run(problem, setup, NEVER, instance.problem.means(instance.means)[mine.order], 1, seed, 0, "auto")
+    run = Run(
+        problem,
+        setup,
+        NEVER,
+        instance.problem.means(instance.means)[mine.order],
+        1,
+        seed,
+        0,
+        "auto",
+    )
     done = len(run.start) + WARM
     run.advance(done)
     stretch, best = 10, float("inf")
@@ -37,7 +50,12 @@ def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> d
             stretch *= 2
         best = min(best, seconds / stretch)
     return {
-        "instance": instance.name, "x": instance.x, "rule": rule if isinstance(rule, str) else describe(chosen),
-        "actions": problem.actions.size(), "arms": problem.d, "us_per_round": 1e6 * best, "rounds": done,
+        "instance": instance.name,
+        "x": instance.x,
+        "rule": rule if isinstance(rule, str) else describe(chosen),
+        "actions": problem.actions.size(),
+        "arms": problem.d,
+        "us_per_round": 1e6 * best,
+        "rounds": done,
         **setup.figures(run.rule),
-    }  # fmt: skip
+    }

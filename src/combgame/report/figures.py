@@ -1,4 +1,6 @@
-"""Plots of a campaign in the paper's style: means with bars from the first to the third quartile, one line per rule."""
+"""Plots of a campaign in the paper's style: means with bars from the first to the third quartile,
+one line per rule.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,13 +10,26 @@ from typing import Any
 from ..errors import InputError, StoreError
 
 STYLES = {  # a rule looks the same in every plot
-    "uniform": ("#7f7f7f", "s"), "adahedge": ("#d62728", "o"), "hedge": ("#ff7f0e", "^"), "ofw": ("#2ca02c", "D"), "lloo": ("#1f77b4", "v"),
+    "uniform": ("#7f7f7f", "s"),
+    "adahedge": ("#d62728", "o"),
+    "hedge": ("#ff7f0e", "^"),
+    "ofw": ("#2ca02c", "D"),
+    "lloo": ("#1f77b4", "v"),
     "gcb-pe": ("#9467bd", "P"),
-}  # fmt: skip
-OTHERS = (("#8c564b", "X"), ("#e377c2", "<"), ("#bcbd22", ">"), ("#17becf", "h"), ("#000000", "*"), ("#aec7e8", "p"))
+}
+OTHERS = (
+    ("#8c564b", "X"),
+    ("#e377c2", "<"),
+    ("#bcbd22", ">"),
+    ("#17becf", "h"),
+    ("#000000", "*"),
+    ("#aec7e8", "p"),
+)
 
 
-def figure(rows: int = 1, columns: int = 1, width: float = 6.4, height: float = 4.4) -> tuple[Any, Any]:
+def figure(
+    rows: int = 1, columns: int = 1, width: float = 6.4, height: float = 4.4
+) -> tuple[Any, Any]:
     """A figure without a window, and its axes."""
     try:
         from matplotlib.figure import Figure
@@ -33,8 +48,12 @@ def style(label: str, place: int) -> tuple[str, str]:
     return STYLES.get(label) or OTHERS[place % len(OTHERS)]
 
 
-def stopping_times(axis: Any, report: Sequence[dict[str, Any]], x_label: str, title: str = "") -> None:
-    """Mean stopping time against x, bars from the first to the third quartile; a hollow mark means that some runs were capped."""
+def stopping_times(
+    axis: Any, report: Sequence[dict[str, Any]], x_label: str, title: str = ""
+) -> None:
+    """Mean stopping time against x, bars from the first to the third quartile; a hollow mark means
+    that some runs were capped.
+    """
     labels = list(dict.fromkeys(row["rule"] for row in report))
     xs = sorted({row["x"] for row in report})
     step = min((b - a for a, b in pairwise(xs)), default=1.0)
@@ -43,22 +62,48 @@ def stopping_times(axis: Any, report: Sequence[dict[str, Any]], x_label: str, ti
         colour, mark = style(label, place)
         move = (place - (len(labels) - 1) / 2) * 0.08 * step
         x, mean = [row["x"] + move for row in rows], [row["mean"] for row in rows]
-        axis.vlines(x, [row["q25"] for row in rows], [row["q75"] for row in rows], color=colour, linewidth=1.6, alpha=0.55)
+        axis.vlines(
+            x,
+            [row["q25"] for row in rows],
+            [row["q75"] for row in rows],
+            color=colour,
+            linewidth=1.6,
+            alpha=0.55,
+        )
         axis.plot(x, mean, color=colour, linewidth=1.2)
         axis.plot([], [], color=colour, linewidth=1.2, marker=mark, markersize=5, label=label)
         for filled in (True, False):
-            points = [(a, row["mean"]) for a, row in zip(x, rows, strict=True) if (row["capped"] == 0) == filled]
+            points = [
+                (a, row["mean"])
+                for a, row in zip(x, rows, strict=True)
+                if (row["capped"] == 0) == filled
+            ]
             if points:
                 axis.plot(
-                    *zip(*points, strict=True), mark, color=colour, markerfacecolor=colour if filled else "white", markersize=5
+                    *zip(*points, strict=True),
+                    mark,
+                    color=colour,
+                    markerfacecolor=colour if filled else "white",
+                    markersize=5,
                 )
     thresholds = list(dict.fromkeys(row["threshold"] for row in report if row["limit"]))
     for place, threshold in enumerate(thresholds):
-        limits = {row["x"]: row["limit"] for row in report if row["limit"] and row["threshold"] == threshold}
-        told = "limit $t=\\beta(t,\\delta)/D_\\nu$" + (f", {threshold}" if len(thresholds) > 1 else "")
+        limits = {
+            row["x"]: row["limit"]
+            for row in report
+            if row["limit"] and row["threshold"] == threshold
+        }
+        told = "limit $t=\\beta(t,\\delta)/D_\\nu$" + (
+            f", {threshold}" if len(thresholds) > 1 else ""
+        )
         ends = ([x - 0.32 * step for x in limits], [x + 0.32 * step for x in limits])
         axis.hlines(
-            list(limits.values()), *ends, color="black", linestyle=(":", "--", "-.")[place % 3], linewidth=1.3, label=told
+            list(limits.values()),
+            *ends,
+            color="black",
+            linestyle=(":", "--", "-.")[place % 3],
+            linewidth=1.3,
+            label=told,
         )
     log_scale(axis)
     axis.set_xticks(xs)
@@ -69,7 +114,9 @@ def stopping_times(axis: Any, report: Sequence[dict[str, Any]], x_label: str, ti
 
 
 def log_scale(axis: Any) -> None:
-    """A logarithmic y axis with numbers as people write them; 2 and 5 in between where there are few decades."""
+    """A logarithmic y axis with numbers as people write them; 2 and 5 in between where there are
+    few decades.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_yscale("log")
@@ -82,18 +129,30 @@ def log_scale(axis: Any) -> None:
 def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
     """The stopping times of a campaign. Without x the problems stand in their order."""
     if not report:
-        raise InputError(f"{title}: there are no runs yet, so there is nothing to plot; run the campaign first.")
+        raise InputError(
+            f"{title}: there are no runs yet, so there is nothing to plot; run the campaign first."
+        )
     names = list(dict.fromkeys(row["instance"] for row in report))
     placed = all(row["x"] is not None for row in report)
     rows = [row if placed else {**row, "x": names.index(row["instance"])} for row in report]
     deltas = list(dict.fromkeys(row["delta"] for row in rows))
     made, axes = figure(1, len(deltas))
     for axis, delta in zip(axes if len(deltas) > 1 else [axes], deltas, strict=True):
-        stopping_times(axis, [row for row in rows if row["delta"] == delta], "problem", f"{title}, delta = {delta:g}")
+        stopping_times(
+            axis,
+            [row for row in rows if row["delta"] == delta],
+            "problem",
+            f"{title}, delta = {delta:g}",
+        )
         if len(names) <= 8 or not placed:  # by their names, unless they are too many
             many = len(names) > 4
             at = {row["instance"]: row["x"] for row in rows}
-            axis.set_xticks(list(at.values()), list(at), rotation=30 if many else 0, ha="right" if many else "center")
+            axis.set_xticks(
+                list(at.values()),
+                list(at),
+                rotation=30 if many else 0,
+                ha="right" if many else "center",
+            )
     return made
 
 
@@ -105,10 +164,15 @@ def save(made: Any, path: str | Path) -> list[Path]:
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
         with matplotlib.rc_context({"svg.hashsalt": "combgame", "svg.fonttype": "none"}):
-            for tail, extra in ((".png", {"dpi": 130, "metadata": {"Software": None}}), (".svg", {"metadata": {"Date": None}})):
+            for tail, extra in (
+                (".png", {"dpi": 130, "metadata": {"Software": None}}),
+                (".svg", {"metadata": {"Date": None}}),
+            ):
                 target = base.with_name(base.name + tail)
                 made.savefig(target, **extra)
                 written.append(target)
     except OSError as error:
-        raise StoreError(f"{base}: the pictures cannot be written ({error.strerror}); choose another place.") from error
+        raise StoreError(
+            f"{base}: the pictures cannot be written ({error.strerror}); choose another place."
+        ) from error
     return written

@@ -14,7 +14,8 @@ def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
     widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
     return "\n".join(
         "  ".join(
-            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(w) if i < left else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in [head, *cells]
     )
@@ -25,9 +26,15 @@ Column = Callable[[dict[str, Any]], str]  # the cell of a row
 
 
 def rendered(
-    rows: list[dict[str, Any]], form: str, columns: Mapping[str, Column], left: int = 1, notes: Sequence[str] = ()
+    rows: list[dict[str, Any]],
+    form: str,
+    columns: Mapping[str, Column],
+    left: int = 1,
+    notes: Sequence[str] = (),
 ) -> str:
-    """Rows in one of the FORMATS; for people (text, Markdown) in these columns, and with notes under them."""
+    """Rows in one of the FORMATS; for people (text, Markdown) in these columns, and with notes
+    under them.
+    """
     if form == "json":
         return json.dumps(rows, indent=1, allow_nan=False, default=str)
     if form == "csv":
@@ -42,7 +49,9 @@ def rendered(
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    writer = csv.DictWriter(
+        out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
+    )
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
@@ -51,5 +60,9 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1) -> str:
     """A Markdown table, the first columns to the left, the others to the right."""
     names = list(head)
-    lines = [names, ["---" if i < left else "---:" for i in range(len(names))], *([str(x) for x in row] for row in cells)]
+    lines = [
+        names,
+        ["---" if i < left else "---:" for i in range(len(names))],
+        *([str(x) for x in row] for row in cells),
+    ]
     return "\n".join("| " + " | ".join(row) + " |" for row in lines)

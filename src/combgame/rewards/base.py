@@ -1,4 +1,6 @@
-"""What all rewards share: the description, the bounds on the means, and the nearest alternative for one rival."""
+"""What all rewards share: the description, the bounds on the means, and the nearest alternative for
+one rival.
+"""
 
 import math
 from dataclasses import dataclass
@@ -18,12 +20,19 @@ SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding ca
 
 
 class License(StrEnum):
-    """What is known of the values of an arm, independent of each other: what a stopping rule may rest its proof on."""
+    """What is known of the values of an arm, independent of each other: what a stopping rule may
+    rest its proof on.
+    """
 
     GAUSSIAN = "Gaussian values with the stated sigma"
     NORMAL = "Gaussian values"  # of any variance
-    EXPONENTIAL = "values from a one-parameter exponential family, whose divergence is the one in use"
-    SURROGATE = "sub-Gaussian values, whose divergence is taken to be that of Gaussian ones with the stated spread"
+    EXPONENTIAL = (
+        "values from a one-parameter exponential family, whose divergence is the one in use"
+    )
+    SURROGATE = (
+        "sub-Gaussian values, whose divergence is taken to be that of Gaussian ones with "
+        "the stated spread"
+    )
     SUB_GAUSSIAN = "sub-Gaussian values with the stated spread"
     BINARY = "values 0 or 1"
 
@@ -43,13 +52,16 @@ class RewardsBase(Description):
         return np.full(d, -np.inf), np.full(d, np.inf)
 
     def licenses(self) -> frozenset[License]:
-        """What is true of these rewards. Nothing is claimed by default, nor by a class that inherits this: whatever it changes, a threshold
-        is called proved only if the class of the rewards says itself what they are.
+        """What is true of these rewards. Nothing is claimed by default, nor by a class that
+        inherits this: whatever it changes, a threshold is called proved only if the class of the
+        rewards says itself what they are.
         """
         return frozenset()
 
     def refused(self, value: float, n: int | None) -> str | None:
-        """Why an arm cannot have this value, or, if n is given, this mean of n values; None if it can."""
+        """Why an arm cannot have this value, or, if n is given, this mean of n values; None if it
+        can.
+        """
         return None
 
     def check(self, d: int) -> None:
@@ -64,7 +76,9 @@ class RewardsBase(Description):
         return None
 
     def spread(self, d: int) -> Floats:
-        """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a sentence if it is not known."""
+        """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a
+        sentence if it is not known.
+        """
         raise NotImplementedError
 
 
@@ -87,7 +101,9 @@ def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
 
 @jitable
 def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, float]:
-    """By how much `best` leads at these means, and what that may be off by: sums of large numbers that nearly cancel keep their digits."""
+    """By how much `best` leads at these means, and what that may be off by: sums of large numbers
+    that nearly cancel keep their digits.
+    """
     lead, rest, size = 0.0, 0.0, 0.0
     for i in range(n):
         x = float(-sign[i] * mean[arms[i]])
@@ -95,32 +111,49 @@ def lead_of(mean: Floats, arms: Ints, sign: Floats, n: int) -> tuple[float, floa
         rest += lost
         size += abs(x)
     lead += rest
-    return lead, ROUND * abs(lead) + 2.0 * (n * ROUND) * (n * ROUND) * size  # Ogita, Rump, Oishi 2005
+    return lead, ROUND * abs(lead) + 2.0 * (n * ROUND) * (
+        n * ROUND
+    ) * size  # Ogita, Rump, Oishi 2005
 
 
 @jitable
 def shaved(rewards: Rewards, x: float, weight: float, slope: float, arm: int) -> float:
-    """What an arm adds to the Lagrangian of `Rewards.distance` beside the lead at the projected means: the min over y in M of
+    """What an arm adds to the Lagrangian of `Rewards.distance` beside the lead at the projected
+    means: the min over y in M of
 
-    weight * d(x, y) - slope * (y - project(x)), less what rounding can add to it in a sum of up to 40,000 arms.
+    weight * d(x, y) - slope * (y - project(x)), less what rounding can add to it in a sum of up to
+    40,000 arms.
     """
     out = rewards.project(x, arm) - x
     if weight < WEIGHTLESS:  # as far as M goes
         end = rewards.project(math.copysign(math.inf, slope), arm) - x
-        return -(1.0 + SHAVE) * abs(slope) * (abs(end - out) + SHAVE * (abs(end) + abs(out))) if slope != 0.0 else 0.0
+        return (
+            -(1.0 + SHAVE) * abs(slope) * (abs(end - out) + SHAVE * (abs(end) + abs(out)))
+            if slope != 0.0
+            else 0.0
+        )
     off, cost, _ = rewards.step(x, weight, slope, arm)
     value = cost - slope * (off - out) - SHAVE * (cost + abs(slope) * (abs(off) + abs(out)))
     return value if value > -math.inf else -math.inf  # not a number: no bound
 
 
 @jitable
-def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, low: Floats, high: Floats,
-         alternative: Floats) -> float:  # fmt: skip
+def dual(
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    arms: Ints,
+    sign: Floats,
+    n: int,
+    low: Floats,
+    high: Floats,
+    alternative: Floats,
+) -> float:
     """`Rewards.distance` for any family and any box M, by its one multiplier alpha.
 
-    For each alpha >= 0 the Lagrangian's minimiser is explicit (`step`), and the lead of `best` falls with alpha: find its root. What is
-    returned is the Lagrangian's largest value on the way less what rounding may have added, so it is a lower bound wherever the
-    search ends.
+    For each alpha >= 0 the Lagrangian's minimiser is explicit (`step`), and the lead of `best`
+    falls with alpha: find its root. What is returned is the Lagrangian's largest value on the way
+    less what rounding may have added, so it is a lower bound wherever the search ends.
     """
     lead, doubt = lead_of(mean, arms, sign, n)
     value, start, speed, room, size = 0.0, lead, 0.0, 0.0, abs(lead)
@@ -142,7 +175,9 @@ def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Float
     value -= margin * value
     if start <= 0.0:  # case 1: nothing to do
         return value
-    for i in range(n):  # case 2: arms without weight move first, one after the other, as far as needed
+    for i in range(
+        n
+    ):  # case 2: arms without weight move first, one after the other, as far as needed
         a = arms[i]
         if weight[a] < WEIGHTLESS:
             free = high[a] - alternative[a] if sign[i] > 0.0 else alternative[a] - low[a]
@@ -157,9 +192,9 @@ def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Float
     if start - doubt > room:
         return math.inf  # no means in M make the rival as good
     left, right, alpha, here = 0.0, math.inf, 0.0, start  # case 3: the multiplier
-    for count in range(
-        100
-    ):  # Newton; where that leads nowhere, and now and then, a bracket is sought or halved on a logarithmic scale
+    # Newton; where that leads nowhere, and now and then, a bracket is sought or halved on a
+    # logarithmic scale
+    for count in range(100):
         trial = alpha + here / speed if speed > 0.0 else math.inf
         if not left < trial < right or count % 5 == 4:
             if right == math.inf:
@@ -167,7 +202,11 @@ def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Float
             elif left == 0.0:
                 trial = right / 256.0
             else:
-                trial = math.sqrt(left) * math.sqrt(right) if right > 4.0 * left else 0.5 * (left + right)
+                trial = (
+                    math.sqrt(left) * math.sqrt(right)
+                    if right > 4.0 * left
+                    else 0.5 * (left + right)
+                )
             if not left < trial < right:
                 break
         alpha, here, speed, total, moved = trial, lead, 0.0, 0.0, size
@@ -197,15 +236,27 @@ def dual(rewards: Rewards, mean: Floats, weight: Floats, arms: Ints, sign: Float
 
 
 @jitable
-def boxed_pair(rewards: Rewards, mean: Floats, weight: Floats, i: int, j: int, low: Floats, high: Floats, arms: Ints,
-               sign: Floats, spare: Floats) -> float:  # fmt: skip
+def boxed_pair(
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    i: int,
+    j: int,
+    low: Floats,
+    high: Floats,
+    arms: Ints,
+    sign: Floats,
+    spare: Floats,
+) -> float:
     """The cost for arm j to overtake arm i, for any family and box."""
     arms[0], arms[1], sign[0], sign[1] = i, j, -1.0, 1.0
     return dual(rewards, mean, weight, arms, sign, 2, low, high, spare)
 
 
 @jitable
-def swapped(rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: Floats, value: Floats) -> None:
+def swapped(
+    rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: Floats, value: Floats
+) -> None:
     """`Rewards.swap` for any family: `closest` for every arm of `best`."""
     value[0], value[1], value[2] = -1.0, -1.0, math.inf
     for i in range(best.size):
@@ -216,5 +267,10 @@ def swapped(rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: 
 
 
 def check_bounds(name: str, low: float, high: float) -> None:
-    if not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high)) or not low < high:
-        raise InputError(f"{name}: low = {low!r} and high = {high!r} must be finite, low below high.")
+    if (
+        not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high))
+        or not low < high
+    ):
+        raise InputError(
+            f"{name}: low = {low!r} and high = {high!r} must be finite, low below high."
+        )

@@ -1,4 +1,6 @@
-"""Bernoulli rewards, 0 or 1: d_KL(x, y) = x ln(x/y) + (1-x) ln((1-x)/(1-y)); 1/4-sub-Gaussian, the paper's case (a)."""
+"""Bernoulli rewards, 0 or 1: d_KL(x, y) = x ln(x/y) + (1-x) ln((1-x)/(1-y)); 1/4-sub-Gaussian, the
+paper's case (a).
+"""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps 
 
 @jitable
 def toward_zero(x: float, c: float, q: float) -> tuple[float, float, float]:
-    """The y below x with x - y = q y (1 - y), 1 - y, and dq/dy y (1 - y); c = 1 - x. Nothing is subtracted that could cancel."""
+    """The y below x with x - y = q y (1 - y), 1 - y, and dq/dy y (1 - y); c = 1 - x. Nothing is
+    subtracted that could cancel.
+    """
     if q > 1e100:
         return x / q, 1.0, q
     root = math.sqrt((1.0 - q) * (1.0 - q) + 4.0 * q * c)
@@ -27,7 +31,9 @@ def toward_zero(x: float, c: float, q: float) -> tuple[float, float, float]:
 
 @jitable
 def surprise(x: float, y: float, off: float) -> float:
-    """x ln(x/y) + y - x >= 0, where off = y - x is known better than from y and x: d_KL is the sum of two such."""
+    """x ln(x/y) + y - x >= 0, where off = y - x is known better than from y and x: d_KL is the sum
+    of two such.
+    """
     return x * excess(off / x, y / x) if x > 0.0 else off
 
 
@@ -56,7 +62,9 @@ class BernoulliPart(NamedTuple):
         return 1.0 - self.upper(1.0 - x, level, arm)
 
     def upper(self, x: float, level: float, arm: int) -> float:
-        """The root of d(x, y) = level in [x, 1): Newton from the right, which is monotone, safeguarded by bisection."""
+        """The root of d(x, y) = level in [x, 1): Newton from the right, which is monotone,
+        safeguarded by bisection.
+        """
         if level <= 0.0 or x >= 1.0:
             return max(x, 0.0)
         if x <= 0.0:
@@ -64,7 +72,9 @@ class BernoulliPart(NamedTuple):
         left, right = x, 1.0 - EDGE
         if self.divergence(x, right, arm) <= level:
             return right
-        right = min(x + math.sqrt(0.5 * level), right)  # Pinsker: d(x, y) >= 2 (x - y)^2, so the root is not beyond
+        right = min(
+            x + math.sqrt(0.5 * level), right
+        )  # Pinsker: d(x, y) >= 2 (x - y)^2, so the root is not beyond
         y = right
         for _ in range(100):
             excess = self.divergence(x, y, arm) - level
@@ -98,7 +108,10 @@ class BernoulliPart(NamedTuple):
             y, z, root = toward_zero(x, c, q)
         elif slope > 0.0:
             z, y, root = toward_zero(c, x, q)
-        off, rate = (q if slope > 0.0 else -q) * y * z, y * z / (weight * root) if root > 0.0 else 0.0
+        off, rate = (
+            (q if slope > 0.0 else -q) * y * z,
+            y * z / (weight * root) if root > 0.0 else 0.0,
+        )
         low, high = float(self.low[arm]), float(self.high[arm])
         if y < low:
             y, z, off, rate = low, 1.0 - low, low - x, 0.0
@@ -118,13 +131,33 @@ class BernoulliPart(NamedTuple):
             if taken[j] < 0.5:
                 cost, inside = 0.0, False
                 if mean[i] > mean[j] and weight[i] >= WEIGHTLESS and weight[j] >= WEIGHTLESS:
-                    p, q, lead = weight[i] / (weight[i] + weight[j]), weight[j] / (weight[i] + weight[j]), mean[i] - mean[j]
-                    y, z = p * mean[i] + q * mean[j], p * (1.0 - mean[i]) + q * (1.0 - mean[j])  # two arms: the weighted mean
+                    p, q, lead = (
+                        weight[i] / (weight[i] + weight[j]),
+                        weight[j] / (weight[i] + weight[j]),
+                        mean[i] - mean[j],
+                    )
+                    y, z = (
+                        p * mean[i] + q * mean[j],
+                        p * (1.0 - mean[i]) + q * (1.0 - mean[j]),
+                    )  # two arms: the weighted mean
                     if self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]:
                         inside = True
-                        cost = weight[i] * kl(mean[i], y, z, -lead * q) + weight[j] * kl(mean[j], y, z, lead * p)
+                        cost = weight[i] * kl(mean[i], y, z, -lead * q) + weight[j] * kl(
+                            mean[j], y, z, lead * p
+                        )
                 if not inside:
-                    cost = boxed_pair(self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare)
+                    cost = boxed_pair(
+                        self,
+                        mean,
+                        weight,
+                        i,
+                        j,
+                        self.low,
+                        self.high,
+                        self.arms,
+                        self.sign,
+                        self.spare,
+                    )
                 if found < 0 or cost < best:
                     found, best = j, cost
         value[0] = best
@@ -133,7 +166,9 @@ class BernoulliPart(NamedTuple):
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         swapped(self, mean, weight, best, self.value, value)
 
-    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
         return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
 
 
@@ -150,12 +185,17 @@ class Bernoulli(RewardsBase):
 
     def refused(self, value: float, n: int | None) -> str | None:
         if n is None:
-            return None if value in (0.0, 1.0) else f"{value:g} must be 0 or 1; give a share of n results as (share, n)."
+            return (
+                None
+                if value in (0.0, 1.0)
+                else f"{value:g} must be 0 or 1; give a share of n results as (share, n)."
+            )
         ones = value * n
         if abs(ones - round(ones)) <= 1e-9 * n:
             return None
         return (
-            f"{value:g} of {n} results would be {ones:g} that are 1, which is not a whole number; give the share unrounded, "
+            f"{value:g} of {n} results would be {ones:g} that are 1, which is not a whole "
+            "number; give the share unrounded, "
             f"such as ({round(ones)} / {n}, {n})."
         )
 

@@ -1,6 +1,8 @@
-"""Rewards in [low, high], of any shape: Gaussian formulas with sigma = (high - low) / 2 (Hoeffding's lemma).
+"""Rewards in [low, high], of any shape: Gaussian formulas with sigma = (high - low) / 2
+(Hoeffding's lemma).
 
-A sub-Gaussian surrogate: the divergence (x - y)^2 / (2 sigma^2) is at most the true one, so evidence is never overstated.
+A sub-Gaussian surrogate: the divergence (x - y)^2 / (2 sigma^2) is at most the true one, so
+evidence is never overstated.
 """
 
 from dataclasses import dataclass
@@ -43,8 +45,14 @@ class BoundedPart(NamedTuple):
         return self.surrogate.blur(weight, arm)
 
     def draw(self, mean: float, arm: int, rng: Random) -> float:
-        """Only the two ends: of all rewards in [low, high] with this mean, the one with the largest variance."""
-        return self.ceiling if rng.random() * (self.ceiling - self.floor) < mean - self.floor else self.floor
+        """Only the two ends: of all rewards in [low, high] with this mean, the one with the largest
+        variance.
+        """
+        return (
+            self.ceiling
+            if rng.random() * (self.ceiling - self.floor) < mean - self.floor
+            else self.floor
+        )
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         return self.surrogate.closest(mean, weight, i, taken, value)
@@ -52,7 +60,9 @@ class BoundedPart(NamedTuple):
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         self.surrogate.swap(mean, weight, best, value)
 
-    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
         return self.surrogate.distance(mean, weight, arms, sign, n, alternative)
 
 
@@ -92,4 +102,6 @@ class Bounded(RewardsBase):
         return np.full(d, self.sigma)
 
     def part(self, low: Floats, high: Floats) -> BoundedPart:
-        return BoundedPart(self.low, self.high, gaussian_part(np.full(low.size, self.sigma), low, high))
+        return BoundedPart(
+            self.low, self.high, gaussian_part(np.full(low.size, self.sigma), low, high)
+        )

@@ -1,6 +1,7 @@
 """Gaussian rewards with known standard deviations: d_KL(x, y) = (x - y)^2 / (2 sigma^2).
 
-The paper's case (b); the closed forms are its Lemmas on the optimistic reward and on explicit solutions.
+The paper's case (b); the closed forms are its Lemmas on the optimistic reward and on explicit
+solutions.
 """
 
 import math
@@ -16,14 +17,20 @@ from ..game.records import Floats, Ints, Random, Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
 
 EPSILON = 2.0**-52  # of a float
-FINE = 1000.0  # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for by 4/FINE of the variance
+# what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for
+# by 4/FINE of the variance
+FINE = 1000.0
 
 
 @jitable
 def resolved(seen: Seen, a: int) -> bool:
-    """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE times that of its last digit."""
+    """Whether rounding is of no account beside the spread of an arm: the error of its mean is FINE
+    times that of its last digit.
+    """
     n, digit = seen.counts[a], FINE * EPSILON * abs(seen.mean[a])
-    return bool(n > 1.0 and seen.squares[a] > 1e-290 and seen.squares[a] >= (n - 1.0) * n * digit * digit)
+    return bool(
+        n > 1.0 and seen.squares[a] > 1e-290 and seen.squares[a] >= (n - 1.0) * n * digit * digit
+    )
 
 
 class GaussianPart(NamedTuple):
@@ -40,7 +47,9 @@ class GaussianPart(NamedTuple):
     value: Floats
 
     def estimate(self, seen: Seen) -> None:
-        """Unknown variances: each arm's own estimate, pulled to the pooled one as if by two values."""
+        """Unknown variances: each arm's own estimate, pulled to the pooled one as if by two
+        values.
+        """
         if self.known:
             return
         total, degrees = 0.0, 0.0
@@ -100,14 +109,29 @@ class GaussianPart(NamedTuple):
                     inside = self.free
                     if not inside:  # two arms meet at their weighted mean, if M allows it
                         y = mean[i] - lead * blur / spread
-                        inside = self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]
+                        inside = (
+                            self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]
+                        )
                     if inside:
-                        if found < 0 or 0.5 * lead * lead < best * spread:  # a product is cheaper than a quotient
+                        if (
+                            found < 0 or 0.5 * lead * lead < best * spread
+                        ):  # a product is cheaper than a quotient
                             found, best = j, 0.5 * lead * lead / spread
                         continue
                 cost = 0.0
                 if not self.free:
-                    cost = boxed_pair(self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare)
+                    cost = boxed_pair(
+                        self,
+                        mean,
+                        weight,
+                        i,
+                        j,
+                        self.low,
+                        self.high,
+                        self.arms,
+                        self.sign,
+                        self.spare,
+                    )
                 if found < 0 or cost < best:
                     found, best = j, cost
         value[0] = best
@@ -117,7 +141,11 @@ class GaussianPart(NamedTuple):
         if not self.free:
             swapped(self, mean, weight, best, self.value, value)
             return
-        n, lowest, widest = 0, math.inf, 0.0  # of the leader's arms: the least mean, the largest blur
+        n, lowest, widest = (
+            0,
+            math.inf,
+            0.0,
+        )  # of the leader's arms: the least mean, the largest blur
         for i in range(best.size):
             if best[i] > 0.5:
                 self.arms[n] = i
@@ -126,12 +154,23 @@ class GaussianPart(NamedTuple):
                 if lowest > -math.inf:
                     widest = max(widest, self.sigma[i] * self.sigma[i] / weight[i])
         value[0], value[1], value[2] = -1.0, -1.0, math.inf
-        for j in range(best.size):  # one pass over the others: with 10^5 arms, memory is what takes the time
+        for j in range(
+            best.size
+        ):  # one pass over the others: with 10^5 arms, memory is what takes the time
             if best[j] < 0.5:
-                blur = self.sigma[j] * self.sigma[j] / weight[j] if weight[j] >= WEIGHTLESS else -1.0
+                blur = (
+                    self.sigma[j] * self.sigma[j] / weight[j] if weight[j] >= WEIGHTLESS else -1.0
+                )
                 lead = lowest - mean[j]
-                if lead > 0.0 and blur >= 0.0 and value[0] >= 0.0 and 0.5 * lead * lead >= value[2] * (blur + widest):
-                    continue  # none of the leader's arms is nearer to this one (rounding is monotone, so that is exact)
+                if (
+                    lead > 0.0
+                    and blur >= 0.0
+                    and value[0] >= 0.0
+                    and 0.5 * lead * lead >= value[2] * (blur + widest)
+                ):
+                    # none of the leader's arms is nearer to this one (rounding is monotone, so that
+                    # is exact)
+                    continue
                 for k in range(n):
                     i = self.arms[k]
                     lead, cost = mean[i] - mean[j], 0.0
@@ -143,7 +182,9 @@ class GaussianPart(NamedTuple):
                     if value[0] < 0.0 or cost < value[2]:
                         value[0], value[1], value[2] = i, j, cost
 
-    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
         if not self.free:
             return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
         (lead, doubt), spread, idle = lead_of(mean, arms, sign, n), 0.0, -1
@@ -155,7 +196,9 @@ class GaussianPart(NamedTuple):
                 idle = i if idle < 0 else idle
             else:
                 spread += self.sigma[a] * self.sigma[a] / weight[a]
-        if lead <= 0.0:  # Lemma on explicit solutions, case 1: the rival is at least as good already
+        if (
+            lead <= 0.0
+        ):  # Lemma on explicit solutions, case 1: the rival is at least as good already
             return 0.0
         if idle >= 0:  # case 2: an arm without weight moves alone until the answers tie
             alternative[arms[idle]] += sign[idle] * lead
@@ -171,8 +214,8 @@ class GaussianPart(NamedTuple):
 class Gaussian(RewardsBase):
     """Gaussian rewards; `sigma` is one standard deviation, or one per arm.
 
-    known=False: the standard deviations are not known, and are estimated from the data. `sigma` is then only what simulations draw
-    with and plans suppose, and may be left out.
+    known=False: the standard deviations are not known, and are estimated from the data. `sigma` is
+    then only what simulations draw with and plans suppose, and may be left out.
 
     >>> Gaussian(0.1), Gaussian(known=False)
     (Gaussian(sigma=0.1), Gaussian(known=False))
@@ -186,35 +229,59 @@ class Gaussian(RewardsBase):
             raise InputError(f"Gaussian: known = {self.known!r} must be True or False.")
         if self.sigma is None:
             if self.known:
-                raise InputError("Gaussian: sigma is missing; give the standard deviation, or known=False if it is not known.")
+                raise InputError(
+                    "Gaussian: sigma is missing; give the standard deviation, or known=False if "
+                    "it is not known."
+                )
             return
         sigmas = np.atleast_1d(np.asarray(self.sigma))
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
-            raise InputError(f"Gaussian: sigma = {self.sigma!r} must be a number or a flat list of numbers, one per arm.")
-        if not np.all(np.isfinite(sigmas)) or np.any(sigmas <= 0) or np.any(sigmas > 1e100) or np.any(sigmas < 1e-100):
             raise InputError(
-                f"Gaussian: sigma = {self.sigma} must be positive and finite (1e-100 to 1e100), one number or one per arm; "
+                f"Gaussian: sigma = {self.sigma!r} must be a number or a flat list of numbers, "
+                "one per arm."
+            )
+        if (
+            not np.all(np.isfinite(sigmas))
+            or np.any(sigmas <= 0)
+            or np.any(sigmas > 1e100)
+            or np.any(sigmas < 1e-100)
+        ):
+            raise InputError(
+                f"Gaussian: sigma = {self.sigma} must be positive and finite (1e-100 to 1e100), "
+                "one number or one per arm; "
                 "for noiseless values give a small sigma, such as 1e-6."
             )
         alone = isinstance(self.sigma, int | float)
-        object.__setattr__(self, "sigma", float(sigmas[0]) if alone else tuple(float(s) for s in sigmas))
+        object.__setattr__(
+            self, "sigma", float(sigmas[0]) if alone else tuple(float(s) for s in sigmas)
+        )
 
     def licenses(self) -> frozenset[License]:
         if not self.known:
             return frozenset({License.NORMAL})
-        return frozenset({License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL, License.SUB_GAUSSIAN})
+        return frozenset(
+            {License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL, License.SUB_GAUSSIAN}
+        )
 
     def check(self, d: int) -> None:
         if isinstance(self.sigma, tuple) and len(self.sigma) != d:
-            raise InputError(f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one per arm.")
+            raise InputError(
+                f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one "
+                "per arm."
+            )
 
     def numbered(self, order: Ints) -> "Gaussian":
-        return replace(self, sigma=tuple(self.sigma[a] for a in order)) if isinstance(self.sigma, tuple) else self
+        return (
+            replace(self, sigma=tuple(self.sigma[a] for a in order))
+            if isinstance(self.sigma, tuple)
+            else self
+        )
 
     def spread(self, d: int) -> Floats:
         if self.sigma is None:
             raise InputError(
-                "Gaussian(known=False) has no sigma, which this needs: give the one that you suppose, Gaussian(sigma, known=False)."
+                "Gaussian(known=False) has no sigma, which this needs: give the one that you "
+                "suppose, Gaussian(sigma, known=False)."
             )
         return np.broadcast_to(np.asarray(self.sigma, dtype=float), (d,)).copy()
 
@@ -225,4 +292,6 @@ class Gaussian(RewardsBase):
 
 def gaussian_part(sigma: Floats, low: Floats, high: Floats, known: bool = True) -> GaussianPart:
     free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
-    return GaussianPart(known, sigma, sigma**2, sigma.copy(), low.copy(), high.copy(), free, *scratch(low.size))
+    return GaussianPart(
+        known, sigma, sigma**2, sigma.copy(), low.copy(), high.copy(), free, *scratch(low.size)
+    )

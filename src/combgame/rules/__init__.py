@@ -9,4 +9,14 @@ from .informed import Informed
 from .product_hedge import ProductAdaHedge
 from .uniform import Uniform
 
-__all__ = ["GCBPE", "CombGame", "FrankWolfe", "Informed", "ProductAdaHedge", "RuleBase", "Setup", "Stopping", "Uniform"]
+__all__ = [
+    "GCBPE",
+    "CombGame",
+    "FrankWolfe",
+    "Informed",
+    "ProductAdaHedge",
+    "RuleBase",
+    "Setup",
+    "Stopping",
+    "Uniform",
+]

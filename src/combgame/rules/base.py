@@ -1,4 +1,6 @@
-"""What a rule is before a run: a description, which a problem turns into a set-up, which makes a fresh part per run."""
+"""What a rule is before a run: a description, which a problem turns into a set-up, which makes a
+fresh part per run.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +20,9 @@ class Setup(Protocol):
     """A rule that knows its problem."""
 
     def fresh(self, rng: Random) -> tuple[Rule, Ints]:
-        """A rule at its beginning, and the actions of its start (a row of arms each, filled up with -1)."""
+        """A rule at its beginning, and the actions of its start (a row of arms each, filled up with
+        -1).
+        """
 
     def enlarge(self, rule: Any) -> Rule:
         """The same state in larger arrays."""
@@ -28,7 +32,9 @@ class Setup(Protocol):
 
 
 class FixedSetup(NamedTuple):
-    """A rule whose arrays never grow: every run begins with a copy of the part, after the actions of `rows`."""
+    """A rule whose arrays never grow: every run begins with a copy of the part, after the actions
+    of `rows`.
+    """
 
     part: Rule
     rows: Ints
@@ -47,13 +53,17 @@ class FixedSetup(NamedTuple):
 class RuleBase(Description):
     """Describes a rule; `setup` fits it to a problem."""
 
-    impartial: ClassVar[bool] = False  # True: arms are only numbers to it, so that every run may draw its own
+    impartial: ClassVar[bool] = (
+        False  # True: arms are only numbers to it, so that every run may draw its own
+    )
 
     def setup(self, problem: Question) -> Setup:
         raise NotImplementedError
 
     def numbered(self, order: Ints) -> "RuleBase | None":
-        """The rule for the same arms with arm order[i] called i; None: that cannot be said, so the user's numbers stay."""
+        """The rule for the same arms with arm order[i] called i; None: that cannot be said, so the
+        user's numbers stay.
+        """
         return self if impartial(self) else None
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
@@ -72,8 +82,15 @@ def describe(rule: RuleBase) -> str:
 
 
 def stopping_of(
-    rule: RuleBase, threshold: str, problem: Problem, deltas: Sequence[float], eliminate: bool = False, epsilon: float = 0.0
+    rule: RuleBase,
+    threshold: str,
+    problem: Problem,
+    deltas: Sequence[float],
+    eliminate: bool = False,
+    epsilon: float = 0.0,
 ) -> Stopping:
-    """The stopping rule of a name; that of the sampling rule, where it has one, stands for "proved"."""
+    """The stopping rule of a name; that of the sampling rule, where it has one, stands for
+    "proved".
+    """
     own = rule.stopping(problem, deltas) if threshold not in THRESHOLDS else None
     return make_stopping(threshold, problem, deltas, own=own, eliminate=eliminate, epsilon=epsilon)

@@ -18,7 +18,9 @@ class StylisedBonus(NamedTuple):
 
 
 class TheoryBonus(NamedTuple):
-    """f(t) = W-bar((1 + c)(1 + b) ln t), as in the paper's Theorem 3 (after Degenne, Koolen, Menard 2019)."""
+    """f(t) = W-bar((1 + c)(1 + b) ln t), as in the paper's Theorem 3 (after Degenne, Koolen, Menard
+    2019).
+    """
 
     b: float
     c: float
@@ -44,10 +46,15 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
 def make_bonus(bonus: str | Bonus) -> Bonus:
     if not isinstance(bonus, str):
         if isinstance(bonus, type) or not hasattr(bonus, "explore"):
-            raise InputError(f"bonus = {bonus!r} must be 'stylised', 'theory', or a part with the verb explore(t).")
+            raise InputError(
+                f"bonus = {bonus!r} must be 'stylised', 'theory', or a part with the verb "
+                "explore(t)."
+            )
         return bonus
     if bonus == "stylised":
         return StylisedBonus(1.0)
     if bonus == "theory":
         return theory_bonus()
-    raise UnknownNameError(f"bonus = {bonus!r} is not known; use 'stylised', 'theory' or theory_bonus(b, c).")
+    raise UnknownNameError(
+        f"bonus = {bonus!r} is not known; use 'stylised', 'theory' or theory_bonus(b, c)."
+    )

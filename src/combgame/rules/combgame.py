@@ -1,4 +1,6 @@
-"""The CombGame rule: the game between a learner (the A-player) and nature (the lambda-player), lines 5 to 9 of Algorithm 1."""
+"""The CombGame rule: the game between a learner (the A-player) and nature (the lambda-player),
+lines 5 to 9 of Algorithm 1.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -6,7 +8,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import InputError, UnknownNameError
-from ..game.catalogue import Catalogue, Mixture, enlarge_catalogue, fill_catalogue, make_catalogue, make_mixture
+from ..game.catalogue import (
+    Catalogue,
+    Mixture,
+    enlarge_catalogue,
+    fill_catalogue,
+    make_catalogue,
+    make_mixture,
+)
 from ..game.marks import jitable
 from ..game.parts import copied, grown
 from ..game.protocols import Bonus, Game, Learner, Rewards, Tracker
@@ -22,10 +31,14 @@ from .trackers import TRACKERS, make_tracker
 
 
 @jitable
-def optimism(rewards: Rewards, seen: Seen, alternative: Floats, bonus: float, visible: Floats, reward: Floats) -> None:
-    """r_a = max(f / N_a, max over phi in {alpha_a, beta_a} of d(phi, lambda_a)), [alpha, beta] = {N_a d(mu_a, .) <= f}.
+def optimism(
+    rewards: Rewards, seen: Seen, alternative: Floats, bonus: float, visible: Floats, reward: Floats
+) -> None:
+    """r_a = max(f / N_a, max over phi in {alpha_a, beta_a} of d(phi, lambda_a)), [alpha, beta] =
+    {N_a d(mu_a, .) <= f}.
 
-    An arm that no action observes has none: it would look attractive for ever, and nobody can do anything about it.
+    An arm that no action observes has none: it would look attractive for ever, and nobody can do
+    anything about it.
     """
     for a in range(reward.size):
         reward[a] = 0.0
@@ -67,7 +80,9 @@ class CombGamePart(NamedTuple):
         self.catalogue.write(number, view.action)
 
     def full(self) -> bool:
-        return self.catalogue.full() or self.learner.full() or (self.per_answer and self.seats.full())
+        return (
+            self.catalogue.full() or self.learner.full() or (self.per_answer and self.seats.full())
+        )
 
 
 class CombGameSetup:
@@ -93,11 +108,15 @@ class CombGameSetup:
         catalogue = fill_catalogue(known, room, self.problem.actions.largest())
         number = {chosen: i for i, chosen in enumerate(known)}
         home = np.array([number[chosen] for chosen in sets], dtype=np.int64)
-        catalogue.played[home] = catalogue.owed[home] = 1.0  # each action of the start is played once, with weight 1
+        catalogue.played[home] = catalogue.owed[home] = (
+            1.0  # each action of the start is played once, with weight 1
+        )
         centre = np.bincount([a for chosen in sets for a in chosen], minlength=self.d) / len(sets)
         return self._part(catalogue, home, centre, 4 if self.rule.per_answer else 1, 0), table(sets)
 
-    def _part(self, catalogue: Catalogue, home: Ints, centre: Floats, seats: int, support: int) -> CombGamePart:
+    def _part(
+        self, catalogue: Catalogue, home: Ints, centre: Floats, seats: int, support: int
+    ) -> CombGamePart:
         learner, number = self.rule.learner, int(catalogue.size[0])
         support = max(support, number if learner.on_simplex else learner.room(self.d, home.size))
         return CombGamePart(
@@ -117,13 +136,23 @@ class CombGameSetup:
 
     def enlarge(self, rule: CombGamePart) -> CombGamePart:
         """Double what is full."""
-        room, seats, support = rule.catalogue.played.size, rule.seats.played.size, rule.mixture.ids.size
+        room, seats, support = (
+            rule.catalogue.played.size,
+            rule.seats.played.size,
+            rule.mixture.ids.size,
+        )
         catalogue, table = rule.catalogue, rule.seats
         if catalogue.full():
             catalogue = enlarge_catalogue(catalogue, 4 * room)
         if self.rule.per_answer and table.full():
             table = enlarge_catalogue(table, 2 * seats)
-        larger = self._part(catalogue, rule.home, rule.centre, table.played.size, 2 * support if rule.learner.full() else support)
+        larger = self._part(
+            catalogue,
+            rule.home,
+            rule.centre,
+            table.played.size,
+            2 * support if rule.learner.full() else support,
+        )
         return larger._replace(
             learner=grown(rule.learner, larger.learner),
             tracker=grown(rule.tracker, larger.tracker),
@@ -140,10 +169,11 @@ class CombGameSetup:
 class CombGame(RuleBase):
     """The paper's meta-algorithm.
 
-    learner: Hedge(), AdaHedge(), OFW(), LLOO() or one of your own; tracking: "C", "D" or "sample"; bonus: "stylised" (ln t) or
-    "theory"; per_answer: one learner per candidate answer, made when it first leads, instead of one for all;
-    start: "covering", "full" or "random-covering" (None: the one that the paper gives the learner);
-    record: keep the figures of the learner's regret (see `combgame.regret`), at the price of two oracle calls a round.
+    learner: Hedge(), AdaHedge(), OFW(), LLOO() or one of your own; tracking: "C", "D" or "sample";
+    bonus: "stylised" (ln t) or "theory"; per_answer: one learner per candidate answer, made when it
+    first leads, instead of one for all; start: "covering", "full" or "random-covering" (None: the
+    one that the paper gives the learner); record: keep the figures of the learner's regret (see
+    `combgame.regret`), at the price of two oracle calls a round.
     """
 
     impartial: ClassVar[bool] = True
@@ -156,18 +186,28 @@ class CombGame(RuleBase):
 
     def __post_init__(self) -> None:
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
-            raise InputError(f"CombGame: learner = {self.learner!r} must be a learner, such as LLOO() (with the brackets).")
+            raise InputError(
+                f"CombGame: learner = {self.learner!r} must be a learner, such as LLOO() (with "
+                "the brackets)."
+            )
         if self.tracking not in TRACKERS:
             known = ", ".join(map(repr, TRACKERS))
-            raise UnknownNameError(f"CombGame: tracking = {self.tracking!r} is not known; use one of {known}.")
+            raise UnknownNameError(
+                f"CombGame: tracking = {self.tracking!r} is not known; use one of {known}."
+            )
         if self.start is not None and self.start not in STARTS:
             known = ", ".join(map(repr, STARTS))
-            raise UnknownNameError(f"CombGame: start = {self.start!r} is not known; use one of {known}.")
+            raise UnknownNameError(
+                f"CombGame: start = {self.start!r} is not known; use one of {known}."
+            )
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
             if not isinstance(value, bool):
                 raise InputError(f"CombGame: {name} = {value!r} must be True or False.")
         if self.record and self.per_answer:
-            raise InputError("CombGame: record=True keeps the regret of one learner; drop it, or per_answer=True.")
+            raise InputError(
+                "CombGame: record=True keeps the regret of one learner; drop it, or "
+                "per_answer=True."
+            )
         make_bonus(self.bonus)
 
     def numbered(self, order: Ints) -> "CombGame | None":

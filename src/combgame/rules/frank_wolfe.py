@@ -1,10 +1,12 @@
 """Frank-Wolfe on the counts: one oracle call a round, no learner, no tracking.
 
-The optimal allocation maximises F(w) = min_J f_J(w), f_J(w) = inf over lambda with J at least as good as the leader of
-<w, d(mu, lambda)>. F is concave and homogeneous, so the gradient of f_J at the counts N is d(mu, lambda^J), whatever their scale.
-A step of Frank-Wolfe with step size 1/t from N/t towards the vertex 1_A *is* playing A, so the counts follow the optimal allocation
-by themselves (Wang, Tzeng, Proutiere, NeurIPS 2021: FWS; Tzeng, Wang, Proutiere, Lu, NeurIPS 2023: P-FWS). The minimum is smoothed over
-rivals that have been nearest alternatives before, with weights exp(-kappa_t (f_J(N) - min f)). docs/algorithms.md says what is known of it.
+The optimal allocation maximises F(w) = min_J f_J(w), f_J(w) = inf over lambda with J at least as
+good as the leader of <w, d(mu, lambda)>. F is concave and homogeneous, so the gradient of f_J at
+the counts N is d(mu, lambda^J), whatever their scale. A step of Frank-Wolfe with step size 1/t from
+N/t towards the vertex 1_A *is* playing A, so the counts follow the optimal allocation by themselves
+(Wang, Tzeng, Proutiere, NeurIPS 2021: FWS; Tzeng, Wang, Proutiere, Lu, NeurIPS 2023: P-FWS). The
+minimum is smoothed over rivals that have been nearest alternatives before, with weights
+exp(-kappa_t (f_J(N) - min f)). docs/algorithms.md says what is known of it.
 """
 
 import math
@@ -23,7 +25,9 @@ from ..stopping.base import Question
 from .base import RuleBase
 from .starts import start_sets, table
 
-TINY = 1e-9  # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms seen least, and so do ties
+# every arm is worth this much over N^2: room in an action that no rival claims goes to the arms
+# seen least, and so do ties
+TINY = 1e-9
 
 
 @compilable
@@ -57,7 +61,9 @@ class FrankWolfePart(NamedTuple):
         least = math.inf
         for k in range(self.used[0]):
             arms, n = self.arms[k], self.number[k]
-            self.value[k] = game.rewards.distance(seen.mean, seen.worth, arms, self.sign[k], n, view.alternative)
+            self.value[k] = game.rewards.distance(
+                seen.mean, seen.worth, arms, self.sign[k], n, view.alternative
+            )
             for i in range(n):
                 a = arms[i]
                 self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
@@ -110,7 +116,9 @@ class FrankWolfePart(NamedTuple):
                 k += 1
 
     def admit(self, number: int, t: int) -> None:
-        """The nearest rival has a place in the pool; if there is none left, it takes that of the one nearest longest ago."""
+        """The nearest rival has a place in the pool; if there is none left, it takes that of the
+        one nearest longest ago.
+        """
         k = self.seat[number] - 1
         if k < 0:
             if self.used[0] < self.pool.size:
@@ -157,19 +165,34 @@ class FrankWolfeSetup:
         self.width = min(d, problem.answers.difference_bound())
         places = rule.pool or min(max(d, 16), 128)
         self.template = FrankWolfePart(
-            rule.kappa, rule.slow, rule.explore, rule.ease, float(problem.actions.largest()), vector(problem.actions.observable(), d),
-            make_catalogue(4 * places, problem.answers.largest()), np.zeros(4 * places, np.int64), np.zeros(places, np.int64),
-            np.zeros(places, np.int64), np.zeros((places, self.width), np.int64), np.zeros((places, self.width)),
+            rule.kappa,
+            rule.slow,
+            rule.explore,
+            rule.ease,
+            float(problem.actions.largest()),
+            vector(problem.actions.observable(), d),
+            make_catalogue(4 * places, problem.answers.largest()),
+            np.zeros(4 * places, np.int64),
             np.zeros(places, np.int64),
-            np.zeros(places), np.zeros((places, self.width)), np.zeros(d), np.zeros(1, np.int64), np.zeros(d),
-        )  # fmt: skip
+            np.zeros(places, np.int64),
+            np.zeros((places, self.width), np.int64),
+            np.zeros((places, self.width)),
+            np.zeros(places, np.int64),
+            np.zeros(places),
+            np.zeros((places, self.width)),
+            np.zeros(d),
+            np.zeros(1, np.int64),
+            np.zeros(d),
+        )
 
     def fresh(self, rng: Random) -> tuple[FrankWolfePart, Ints]:
         return copied(self.template), self.start
 
     def enlarge(self, rule: FrankWolfePart) -> FrankWolfePart:
         met = enlarge_catalogue(rule.met, 4 * rule.met.length.size)
-        return rule._replace(met=met, seat=np.r_[rule.seat, np.zeros(met.length.size - rule.seat.size, np.int64)])
+        return rule._replace(
+            met=met, seat=np.r_[rule.seat, np.zeros(met.length.size - rule.seat.size, np.int64)]
+        )
 
     def figures(self, rule: FrankWolfePart) -> dict[str, int]:
         return {"rivals": int(rule.used[0]), "met": int(rule.met.size[0])}
@@ -179,9 +202,10 @@ class FrankWolfeSetup:
 class FrankWolfe(RuleBase):
     """Play the action that the gradient of the smoothed evidence likes best.
 
-    kappa: how sharply the minimum over the rivals is smoothed; slow: kappa_t = kappa / sqrt(1 + t / slow); explore, ease: every arm gets
-    explore * sqrt(e) * e / (e + ease) values at least, e = t K / d being what it would get if all were played alike; pool: over how many
-    rivals the minimum is smoothed (None: as many as arms, 16 to 128).
+    kappa: how sharply the minimum over the rivals is smoothed; slow: kappa_t = kappa / sqrt(1 + t /
+    slow); explore, ease: every arm gets explore * sqrt(e) * e / (e + ease) values at least, e = t K
+    / d being what it would get if all were played alike; pool: over how many rivals the minimum is
+    smoothed (None: as many as arms, 16 to 128).
     """
 
     impartial: ClassVar[bool] = True
@@ -194,10 +218,19 @@ class FrankWolfe(RuleBase):
     def __post_init__(self) -> None:
         for name in ("kappa", "slow", "explore", "ease"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < math.inf:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not 0.0 < value < math.inf
+            ):
                 raise InputError(f"FrankWolfe: {name} = {value!r} must be a positive number.")
-        if self.pool is not None and (isinstance(self.pool, bool) or not isinstance(self.pool, int) or self.pool < 1):
-            raise InputError(f"FrankWolfe: pool = {self.pool!r} must be a whole number of rivals, at least 1, or None.")
+        if self.pool is not None and (
+            isinstance(self.pool, bool) or not isinstance(self.pool, int) or self.pool < 1
+        ):
+            raise InputError(
+                f"FrankWolfe: pool = {self.pool!r} must be a whole number of rivals, at least 1, "
+                "or None."
+            )
 
     def setup(self, problem: Question) -> FrankWolfeSetup:
         return FrankWolfeSetup(self, problem)

@@ -1,9 +1,12 @@
-"""GCB-PE (Chen, Du, Kuroki 2020, *Combinatorial pure exploration with partial linear feedback*), under semi-bandit feedback.
+"""GCB-PE (Chen, Du, Kuroki 2020, *Combinatorial pure exploration with partial linear feedback*),
+under semi-bandit feedback.
 
-A covering ("global observer set") is played again and again. After n passes the answer with the largest estimated value is
-returned if it leads the second best by more than 2 L_p rad_n, rad_n = scale beta_sigma sqrt(2 ln(4 n^2 e^2 / delta) / n), with
-L_p = sqrt(max |I|) (the paper, appendix on implementation). beta_sigma^2 = max over signs of ||1/N * sum_i S_{A_i}^T eta_i||^2: every
-sign belongs to one arm, so equal signs per arm are best and beta_sigma^2 is the number of arms, at any d.
+A covering ("global observer set") is played again and again. After n passes the answer with the
+largest estimated value is returned if it leads the second best by more than 2 L_p rad_n, rad_n =
+scale beta_sigma sqrt(2 ln(4 n^2 e^2 / delta) / n), with L_p = sqrt(max |I|) (the paper, appendix on
+implementation). beta_sigma^2 = max over signs of ||1/N * sum_i S_{A_i}^T eta_i||^2: every sign
+belongs to one arm, so equal signs per arm are best and beta_sigma^2 is the number of arms, at any
+d.
 """
 
 import math
@@ -50,13 +53,17 @@ class RadiusPart(NamedTuple):
         n = t // self.passes
         if n == 0 or t % self.passes != 0:
             return math.inf
-        return self.factor * math.sqrt(2.0 * (math.log(4.0) + 2.0 * math.log(n) + 2.0 - math.log(self.delta[which])) / n)
+        return self.factor * math.sqrt(
+            2.0 * (math.log(4.0) + 2.0 * math.log(n) + 2.0 - math.log(self.delta[which])) / n
+        )
 
 
 class LeadPart(NamedTuple):
-    """The evidence is the lead over the second best, at the end of a pass; d oracle calls find that one.
+    """The evidence is the lead over the second best, at the end of a pass; d oracle calls find that
+    one.
 
-    A set other than the best lacks one of its arms or has an arm that it has not, so one of d forced oracle calls meets it.
+    A set other than the best lacks one of its arms or has an arm that it has not, so one of d
+    forced oracle calls meets it.
     """
 
     threshold: Threshold
@@ -74,7 +81,9 @@ class LeadPart(NamedTuple):
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
-    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
         score, trial, lead, force, value = self.score, self.trial, math.inf, 1.0, 0.0
         for a in range(best.size):
             alternative[a] = seen.mean[a]
@@ -106,7 +115,8 @@ class LeadPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GCBPE(RuleBase):
-    """GCB-PE, with its own stopping rule. scale: the noise scale in its radius; None: that of the rewards, which is proved.
+    """GCB-PE, with its own stopping rule. scale: the noise scale in its radius; None: that of the
+    rewards, which is proved.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -120,7 +130,10 @@ class GCBPE(RuleBase):
     def __post_init__(self) -> None:
         number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
-            raise InputError(f"GCBPE: scale = {self.scale!r} must be a positive number, or None for the noise of the rewards.")
+            raise InputError(
+                f"GCBPE: scale = {self.scale!r} must be a positive number, or None for the noise "
+                "of the rewards."
+            )
         if self.scale is not None:
             object.__setattr__(self, "scale", float(self.scale))
 
@@ -141,11 +154,23 @@ class GCBPE(RuleBase):
         if observed < 2:
             why = Validity(False, "the argument for GCB-PE's radius needs two arms at least")
         elif scale < noise:
-            why = Validity(False, f"GCB-PE's radius with scale {scale:g}, below the noise {noise:g} of the rewards")
+            why = Validity(
+                False,
+                f"GCB-PE's radius with scale {scale:g}, below the noise {noise:g} of the rewards",
+            )
         else:
-            radius = f"GCB-PE's radius for independent sub-Gaussian values with noise scale {scale:g} (docs/algorithms.md)"
+            radius = (
+                "GCB-PE's radius for independent sub-Gaussian values with noise scale "
+                f"{scale:g} (docs/algorithms.md)"
+            )
             why = earned("GCB-PE's radius", {License.SUB_GAUSSIAN: radius}, problem.rewards)
-        return Stopping("gcb-pe", RadiusPart(len(rows), factor, np.asarray(deltas, dtype=float)), watch, why, likelihood=False)
+        return Stopping(
+            "gcb-pe",
+            RadiusPart(len(rows), factor, np.asarray(deltas, dtype=float)),
+            watch,
+            why,
+            likelihood=False,
+        )
 
 
 def beta_sigma(arms: int) -> float:

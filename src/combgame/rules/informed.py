@@ -1,4 +1,6 @@
-"""The practical floor: a rule that is told the optimal allocation and follows it from the first round."""
+"""The practical floor: a rule that is told the optimal allocation and follows it from the first
+round.
+"""
 
 import math
 from collections.abc import Iterable
@@ -40,10 +42,12 @@ class InformedPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Informed(RuleBase):
-    """Play actions with given shares, such as the support of `complexity`: what a rule could do that knew the means.
+    """Play actions with given shares, such as the support of `complexity`: what a rule could do
+    that knew the means.
 
     >>> import combgame as cg
-    >>> problem, means = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> means = [0.5, 0.3, 0.2, 0.1]
     >>> rule = cg.Informed(cg.complexity(problem, means).support)
     >>> cg.simulate(problem, means, rule=rule, runs=3, engine="python").answers
     [(0,), (0,), (0,)]
@@ -53,12 +57,15 @@ class Informed(RuleBase):
 
     def __post_init__(self) -> None:
         try:
-            pairs = tuple((tuple(int(a) for a in chosen), float(share)) for chosen, share in self.support)
+            pairs = tuple(
+                (tuple(int(a) for a in chosen), float(share)) for chosen, share in self.support
+            )
         except (TypeError, ValueError):
             pairs = ()
         if not pairs or not all(0.0 < share < math.inf for _, share in pairs):
             raise InputError(
-                f"Informed: support = {self.support!r} must be actions with positive shares, such as complexity(...).support."
+                f"Informed: support = {self.support!r} must be actions with positive shares, "
+                "such as complexity(...).support."
             )
         total = sum(share for _, share in pairs)
         if abs(total - 1.0) > 1e-12:  # or they are shares already: the same rule is made from them
@@ -67,11 +74,19 @@ class Informed(RuleBase):
 
     def numbered(self, order: Ints) -> "Informed":
         called = np.argsort(order)
-        return Informed([(tuple(sorted(called[list(chosen)].tolist())), share) for chosen, share in self.support])
+        return Informed(
+            [
+                (tuple(sorted(called[list(chosen)].tolist())), share)
+                for chosen, share in self.support
+            ]
+        )
 
     def setup(self, problem: Question) -> FixedSetup:
         for chosen, _ in self.support:
             if not problem.actions.contains(chosen):
                 raise InputError(f"Informed: {chosen} is not an action of {problem.actions}.")
-        rows, share = table([chosen for chosen, _ in self.support]), np.array([share for _, share in self.support])
+        rows, share = (
+            table([chosen for chosen, _ in self.support]),
+            np.array([share for _, share in self.support]),
+        )
         return FixedSetup(InformedPart(rows, share, np.zeros(share.size)), rows[:0])

@@ -1,4 +1,6 @@
-"""What a learner was offered and what it took: the figures of its regret and of the bounds on it, kept if asked for."""
+"""What a learner was offered and what it took: the figures of its regret and of the bounds on it,
+kept if asked for.
+"""
 
 import math
 from typing import NamedTuple
@@ -16,9 +18,12 @@ ROUNDS, TAKEN, LONGEST, WIDEST, SQUARES, TOPS = range(6)  # the places of `figur
 @compilable
 class Ledger(NamedTuple):
     kept: bool
-    total: Floats  # sum_s r_s: max_A <1_A, total> is what the best action in hindsight would have got
+    total: (
+        Floats  # sum_s r_s: max_A <1_A, total> is what the best action in hindsight would have got
+    )
     scaled: Floats  # sum_s r_s / b_s, b_s = max_A <1_A, r_s> - min_A <1_A, r_s>
-    figures: Floats  # t; sum_s <w~_s, r_s>; max ||r_s||; max b_s; sum b_s^2; sum_s max_A <1_A, r_s> / b_s
+    # t; sum_s <w~_s, r_s>; max ||r_s||; max b_s; sum b_s^2; sum_s max_A <1_A, r_s> / b_s
+    figures: Floats
     score: Floats  # scratch
     vertex: Floats
 
@@ -42,7 +47,9 @@ class Ledger(NamedTuple):
         figures[LONGEST] = max(figures[LONGEST], math.sqrt(length))
         figures[WIDEST] = max(figures[WIDEST], span)
         figures[SQUARES] += span * span
-        share = 1.0 / span if span > 0.0 else 0.0  # a round in which every action gets the same: no loss
+        share = (
+            1.0 / span if span > 0.0 else 0.0
+        )  # a round in which every action gets the same: no loss
         figures[TOPS] += top * share
         for a in range(reward.size):
             self.total[a] += reward[a]

@@ -1,4 +1,6 @@
-"""From weights w_t to one action: sparse C-tracking, sparse D-tracking (Garivier and Kaufmann 2016), sampling."""
+"""From weights w_t to one action: sparse C-tracking, sparse D-tracking (Garivier and Kaufmann
+2016), sampling.
+"""
 
 from typing import NamedTuple
 
@@ -16,9 +18,10 @@ from ..game.records import Floats, Ints, Random
 class CTracking(NamedTuple):
     """argmin over B_t of N_{t-1,A} / sum_{s<=t} w_{s,A}, B_t = all actions that ever had weight.
 
-    B_t grows for ever, but only the support of w_t is searched. The ratio of an action that has no weight now does not
-    change, so those wait in a heap; and the smallest ratio is below 1, because sum_A N_{t-1,A} < sum_A sum_s w_{s,A}, so that
-    an action that has caught up (N >= sum w) need not even wait.
+    B_t grows for ever, but only the support of w_t is searched. The ratio of an action that has no
+    weight now does not change, so those wait in a heap; and the smallest ratio is below 1, because
+    sum_A N_{t-1,A} < sum_A sum_s w_{s,A}, so that an action that has caught up (N >= sum w) need
+    not even wait.
     """
 
     heap: Ints  # int64[room]: waiting actions, smallest ratio on top, [:waiting]
@@ -39,7 +42,9 @@ class CTracking(NamedTuple):
             if mixture.weight[i] > 0.0:
                 self.stamp[number] = now
                 if self.place[number] > 0:
-                    waiting = drop(self.heap, self.place, self.ratio, waiting, self.place[number] - 1)
+                    waiting = drop(
+                        self.heap, self.place, self.ratio, waiting, self.place[number] - 1
+                    )
         for i in range(held):
             if self.stamp[self.active[i]] != now:
                 waiting = self.wait(catalogue, self.active[i], waiting)
@@ -59,7 +64,9 @@ class CTracking(NamedTuple):
         return int(best)
 
     def wait(self, catalogue: Catalogue, number: int, waiting: int) -> int:
-        """Enter an action without weight into the heap, unless it has caught up; return how many wait."""
+        """Enter an action without weight into the heap, unless it has caught up; return how many
+        wait.
+        """
         if catalogue.played[number] >= catalogue.owed[number]:
             return waiting
         self.ratio[number] = catalogue.played[number] / catalogue.owed[number]
@@ -108,9 +115,13 @@ def make_tracker(name: str, room: int) -> Tracker:
     one = np.zeros(1, np.int64)
     if name == "C":
         numbers = [np.zeros(room, np.int64) for _ in range(4)]
-        return CTracking(numbers[0], numbers[1], np.zeros(room), numbers[2], numbers[3], np.zeros(4, np.int64))
+        return CTracking(
+            numbers[0], numbers[1], np.zeros(room), numbers[2], numbers[3], np.zeros(4, np.int64)
+        )
     if name == "D":
         return DTracking(one)
     if name == "sample":
         return Sampling(one)
-    raise UnknownNameError(f"tracking = {name!r} is not known; use one of {', '.join(map(repr, TRACKERS))}.")
+    raise UnknownNameError(
+        f"tracking = {name!r} is not known; use one of {', '.join(map(repr, TRACKERS))}."
+    )

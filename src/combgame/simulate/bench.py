@@ -22,7 +22,9 @@ from .run import Outcome, Run
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that determines the runs of one rule on one instance: `one(i)` is run i, anywhere, any time."""
+    """Everything that determines the runs of one rule on one instance: `one(i)` is run i, anywhere,
+    any time.
+    """
 
     problem: Problem
     means: Floats
@@ -58,8 +60,24 @@ class Bench:
         ):
             setup = mine.rule.setup(mine.problem)
         if stopping.watch is not None and mine.problem is not self.problem:
-            stopping = stopping_of(mine.rule, stopping.name, mine.problem, self.deltas, self.eliminate, stopping.epsilon)
-        return Run(mine.problem, setup, stopping, self.means[mine.order], len(self.deltas), self.seed, number, self.engine)
+            stopping = stopping_of(
+                mine.rule,
+                stopping.name,
+                mine.problem,
+                self.deltas,
+                self.eliminate,
+                stopping.epsilon,
+            )
+        return Run(
+            mine.problem,
+            setup,
+            stopping,
+            self.means[mine.order],
+            len(self.deltas),
+            self.seed,
+            number,
+            self.engine,
+        )
 
     def one(self, number: int) -> Outcome:
         self._ready  # noqa: B018
@@ -114,14 +132,27 @@ def make_bench(
     epsilon: float = 0.0,
     relabel: bool = False,
 ) -> Bench:
-    """Check everything that determines a run. ties: as in `simulate`; None: refused, where the caller has no such option."""
+    """Check everything that determines a run. ties: as in `simulate`; None: refused, where the
+    caller has no such option.
+    """
     truth, deltas = _check(problem, means, ties, epsilon), check_deltas(delta)
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
     chosen = make_rule(rule)
     stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
     if not isinstance(relabel, bool):
         raise InputError(f"relabel = {relabel!r} must be True or False.")
-    bench = Bench(problem, truth, chosen, stopping, tuple(deltas), max_rounds, seed, engine, eliminate, relabel)
+    bench = Bench(
+        problem,
+        truth,
+        chosen,
+        stopping,
+        tuple(deltas),
+        max_rounds,
+        seed,
+        engine,
+        eliminate,
+        relabel,
+    )
     bench.numbers(0)  # or a sentence
     return bench
 
@@ -139,18 +170,23 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     if ties != "run" and not epsilon and gap <= 1e-12 * np.abs(truth).max():
         choice = ", or pass ties='run' to run to max_rounds" if ties == "error" else ""
         raise TieError(
-            f"means: the answers ({problem.label(best)}) and ({problem.label(rival)}) are equally good, so no "
+            f"means: the answers ({problem.label(best)}) and ({problem.label(rival)}) are "
+            "equally good, so no "
             f"number of plays can tell them apart; change the means{choice}."
         )
     return truth
 
 
 def spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
-    """Outcomes in the order of the runs. The first is made here, which compiles; threads do the others (numba frees the GIL)."""
+    """Outcomes in the order of the runs. The first is made here, which compiles; threads do the
+    others (numba frees the GIL).
+    """
     yield one(0)
     if jobs == 1 or runs == 1:
         yield from map(one, range(1, runs))
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(delayed(one)(i) for i in range(1, runs))
+    yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(
+        delayed(one)(i) for i in range(1, runs)
+    )

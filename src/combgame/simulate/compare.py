@@ -34,13 +34,16 @@ def simulate(
 ) -> Simulation:
     """Run a rule many times on known means.
 
-    delta may be a list: all of them are answered from the same runs (`Simulation.at`). threshold: "mixture" (proved, and far tighter
-    than the paper's), "proved" (the paper's Theorem 2 for the rewards), "gaussian", "sub-gaussian", the same with "-counts", "stylised"
-    (heuristic): docs/thresholds.md. ties="run" lets means with two best answers run to the cap. eliminate=True: answers that have once
-    lost to the leader by more than the threshold are no longer considered, which keeps delta (one delta, at most 20,000 answers).
-    epsilon: an answer that is worse than the best by no more counts as correct ("mixture" only). relabel=True: in every run the arms are
-    relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the arms for itself, that changes no
-    distribution. A progress bar appears on a terminal after two seconds (progress=False: never).
+    delta may be a list: all of them are answered from the same runs (`Simulation.at`). threshold:
+    "mixture" (proved, and far tighter than the paper's), "proved" (the paper's Theorem 2 for the
+    rewards), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic):
+    docs/thresholds.md. ties="run" lets means with two best answers run to the cap. eliminate=True:
+    answers that have once lost to the leader by more than the threshold are no longer considered,
+    which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the
+    best by no more counts as correct ("mixture" only). relabel=True: in every run the arms are
+    relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
+    arms for itself, that changes no distribution. A progress bar appears on a terminal after two
+    seconds (progress=False: never).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -48,7 +51,20 @@ def simulate(
     >>> sim.answers
     [(0,), (0,), (0,)]
     """
-    bench = make_bench(problem, means, rule, delta, threshold, seed, max_rounds, engine, ties, eliminate, epsilon, relabel)
+    bench = make_bench(
+        problem,
+        means,
+        rule,
+        delta,
+        threshold,
+        seed,
+        max_rounds,
+        engine,
+        ties,
+        eliminate,
+        epsilon,
+        relabel,
+    )
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
     outcomes = list(bar(spread(bench.one, runs, jobs), runs, label, progress))
@@ -76,7 +92,9 @@ class Comparison:
         return len(self.simulations)
 
     def __repr__(self) -> str:
-        return f"<comparison of {', '.join(s.rule for s in self.simulations)}; print it for the table>"
+        return (
+            f"<comparison of {', '.join(s.rule for s in self.simulations)}; print it for the table>"
+        )
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row per rule, run and delta."""
@@ -93,24 +111,35 @@ class Comparison:
 
 
 def compare(
-    problem: Problem, means: Any, *, rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase], **settings: Any
+    problem: Problem,
+    means: Any,
+    *,
+    rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase],
+    **settings: Any,
 ) -> Comparison:
-    """Simulate several rules with the same settings and seeds; print the result to see them beside the bound.
+    """Simulate several rules with the same settings and seeds; print the result to see them beside
+    the bound.
 
     rules: a list, or a dictionary from your own labels to rules.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    >>> both = cg.compare(problem, [0.5, 0.3, 0.2, 0.1], rules=["ofw", "uniform"], runs=3, engine="python")
+    >>> means, rules = [0.5, 0.3, 0.2, 0.1], ["ofw", "uniform"]
+    >>> both = cg.compare(problem, means, rules=rules, runs=3, engine="python")
     >>> [row["errors"] for row in both.report()]
     [0, 0]
     """
     named = rules if isinstance(rules, Mapping) else {}
     several = list(rules) if isinstance(rules, list | tuple | Mapping) else []
     if not several:
-        raise InputError(f"compare: rules = {rules!r} must be a list of at least one rule, such as ['lloo', 'uniform'].")
+        raise InputError(
+            f"compare: rules = {rules!r} must be a list of at least one rule, such as ['lloo', "
+            "'uniform']."
+        )
     chosen = [(None, rule) for rule in several] if not named else list(named.items())
     for _, rule in chosen:
         make_rule(rule)  # before anything runs
     found = [(name, simulate(problem, means, rule=rule, **settings)) for name, rule in chosen]
-    return Comparison(tuple(sim if name is None else replace(sim, rule=str(name)) for name, sim in found))
+    return Comparison(
+        tuple(sim if name is None else replace(sim, rule=str(name)) for name, sim in found)
+    )

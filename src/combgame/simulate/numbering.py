@@ -1,8 +1,9 @@
 """Every run numbers the arms for itself.
 
-Coverings, ties, heaps and lists are decided by numbers. Those of the user must decide nothing, so a run draws numbers of its own, and
-everything in it (problem, rule, stopping rule) is made and played under those. By construction, then, relabelling the arms changes no
-distribution. docs/algorithms.md names the places where it matters.
+Coverings, ties, heaps and lists are decided by numbers. Those of the user must decide nothing, so a
+run draws numbers of its own, and everything in it (problem, rule, stopping rule) is made and played
+under those. By construction, then, relabelling the arms changes no distribution. docs/algorithms.md
+names the places where it matters.
 """
 
 from typing import NamedTuple
@@ -33,14 +34,20 @@ class Numbering(NamedTuple):
 
 def drawn(d: int, seed: int, run: int, what: int) -> Ints:
     """A random order of d arms for run `run` of a seed."""
-    order: Ints = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, what))).permutation(d)
+    order: Ints = np.random.default_rng(
+        np.random.SeedSequence(seed, spawn_key=(run, what))
+    ).permutation(d)
     return order
 
 
-def own_numbers(problem: Problem, rule: RuleBase, seed: int, run: int, relabel: bool = False) -> Numbering:
-    """Those of a run. relabel: on top of it, the arms are relabelled at random, as if the user had listed them so.
+def own_numbers(
+    problem: Problem, rule: RuleBase, seed: int, run: int, relabel: bool = False
+) -> Numbering:
+    """Those of a run. relabel: on top of it, the arms are relabelled at random, as if the user had
+    listed them so.
 
-    A structure, a rule or rewards of your own that do not say how they are numbered anew (`numbered`) keep the given numbers.
+    A structure, a rule or rewards of your own that do not say how they are numbered anew
+    (`numbered`) keep the given numbers.
     """
     order = drawn(problem.d, seed, run, OWN)
     if relabel:
@@ -52,7 +59,8 @@ def own_numbers(problem: Problem, rule: RuleBase, seed: int, run: int, relabel: 
         return Numbering(mine, alike, order)
     if relabel:
         raise InputError(
-            f"relabel=True: {rule if mine is not None or other is None else problem} does not say how its arms are numbered anew; "
+            f"relabel=True: {rule if mine is not None or other is None else problem} does not "
+            "say how its arms are numbered anew; "
             "give it the method `numbered` (docs/new-structure.md), or leave relabel out."
         )
     return Numbering(problem, rule, np.arange(problem.d))

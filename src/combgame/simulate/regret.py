@@ -1,4 +1,6 @@
-"""The learner's regret, recorded: R_t = max_A sum_{s<=t} <1_A, r_s> - sum_{s<=t} <w~_s, r_s>, beside the paper's bound on it."""
+"""The learner's regret, recorded: R_t = max_A sum_{s<=t} <1_A, r_s> - sum_{s<=t} <w~_s, r_s>,
+beside the paper's bound on it.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +23,9 @@ from .run import Run
 
 @dataclass(frozen=True)
 class Regret:
-    """The regret of a learner at some rounds of one run (rounds of the learner: those after the start)."""
+    """The regret of a learner at some rounds of one run (rounds of the learner: those after the
+    start).
+    """
 
     rule: str
     rounds: Ints
@@ -32,27 +36,47 @@ class Regret:
 
     def __repr__(self) -> str:
         last = f"{self.regret[-1]:,.2f} at round {self.rounds[-1]:,}"
-        return f"<regret of {self.rule}: {last}, bound {self.bound[-1]:,.2f}, growing like t^{self.exponent:.2f}>"
+        return (
+            f"<regret of {self.rule}: {last}, bound {self.bound[-1]:,.2f}, growing like "
+            f"t^{self.exponent:.2f}>"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per recorded round."""
         names = ("rounds", "regret", "bound", "support", "met")
-        return [dict(zip(names, row, strict=True)) for row in zip(*(getattr(self, name).tolist() for name in names), strict=True)]
+        return [
+            dict(zip(names, row, strict=True))
+            for row in zip(*(getattr(self, name).tolist() for name in names), strict=True)
+        ]
 
     def plot(self) -> Any:
-        """The regret and the paper's bound on it against t, both logarithmic: a matplotlib figure."""
+        """The regret and the paper's bound on it against t, both logarithmic: a matplotlib
+        figure.
+        """
         from ..report.figures import figure
 
         made, axis = figure()
-        axis.plot(self.rounds, np.maximum(self.regret, 1e-3), marker="o", markersize=3, label=f"regret of {self.rule}")
-        axis.plot(self.rounds, self.bound, linestyle="--", label="the paper's bound (for LLOO: its order)")
-        axis.set(xscale="log", yscale="log", xlabel="rounds t of the learner", ylabel="cumulative regret")
+        axis.plot(
+            self.rounds,
+            np.maximum(self.regret, 1e-3),
+            marker="o",
+            markersize=3,
+            label=f"regret of {self.rule}",
+        )
+        axis.plot(
+            self.rounds, self.bound, linestyle="--", label="the paper's bound (for LLOO: its order)"
+        )
+        axis.set(
+            xscale="log", yscale="log", xlabel="rounds t of the learner", ylabel="cumulative regret"
+        )
         axis.legend(fontsize=8, frameon=False)
         return made
 
     @property
     def exponent(self) -> float:
-        """The slope of ln R_t against ln t over the second half of the rounds (on the logarithmic scale); NaN if R_t <= 0 there."""
+        """The slope of ln R_t against ln t over the second half of the rounds (on the logarithmic
+        scale); NaN if R_t <= 0 there.
+        """
         half = self.rounds >= np.sqrt(float(self.rounds[0]) * float(self.rounds[-1]))
         if np.any(self.regret[half] <= 0.0):
             return float("nan")
@@ -70,11 +94,13 @@ def regret(
     run: int = 0,
     engine: str = "auto",
 ) -> Regret:
-    """Play `rounds` rounds without stopping and record the learner's regret at about `points` rounds, evenly on a logarithmic scale.
+    """Play `rounds` rounds without stopping and record the learner's regret at about `points`
+    rounds, evenly on a logarithmic scale.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    >>> found = cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rule="adahedge", rounds=300, points=5, engine="python")
+    >>> means = [0.5, 0.3, 0.2, 0.1]
+    >>> found = cg.regret(problem, means, rule="adahedge", rounds=300, points=5, engine="python")
     >>> bool((found.regret <= found.bound).all())
     True
     """
@@ -82,23 +108,49 @@ def regret(
         raise InputError(f"regret: problem = {problem!r} must be a Problem; it comes first.")
     chosen, means = make_rule(rule), problem.means(means)
     if not isinstance(chosen, CombGame):
-        raise InputError(f"regret: rule = {rule!r} has no learner; use 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame.")
+        raise InputError(
+            f"regret: rule = {rule!r} has no learner; use 'hedge', 'adahedge', 'ofw', 'lloo' or "
+            "a CombGame."
+        )
     rounds, points = whole("regret: rounds", rounds, 10), whole("regret: points", points, 1)
     seed, run = whole("regret: seed", seed, 0), whole("regret: run", run, 0)
     mine = own_numbers(problem, chosen, seed, run)
     problem, setup = mine.problem, replace(chosen, record=True).setup(mine.problem)
     played = Run(problem, setup, NEVER, means[mine.order], 1, seed, run, engine)
-    began, geometry, number = len(played.start), _geometry(chosen, problem), problem.actions.size() or float("nan")
+    began, geometry, number = (
+        len(played.start),
+        _geometry(chosen, problem),
+        problem.actions.size() or float("nan"),
+    )
     found = []
     for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):
         played.advance(began + int(t))
         part: Any = played.rule
         ledger, figures = part.ledger, part.ledger.figures
         best = ledger.total @ vector(problem.actions.argmax(ledger.total), problem.d)
-        loss = figures[TOPS] - ledger.scaled @ vector(problem.actions.argmax(ledger.scaled), problem.d)
-        record = Record(figures[ROUNDS], problem.d, number, geometry, figures[LONGEST], figures[WIDEST], figures[SQUARES], loss)
+        loss = figures[TOPS] - ledger.scaled @ vector(
+            problem.actions.argmax(ledger.scaled), problem.d
+        )
+        record = Record(
+            figures[ROUNDS],
+            problem.d,
+            number,
+            geometry,
+            figures[LONGEST],
+            figures[WIDEST],
+            figures[SQUARES],
+            loss,
+        )
         told = setup.figures(part)
-        found.append((t, best - figures[TAKEN], chosen.learner.regret_bound(record), told["support"], told["met"]))
+        found.append(
+            (
+                t,
+                best - figures[TAKEN],
+                chosen.learner.regret_bound(record),
+                told["support"],
+                told["met"],
+            )
+        )
     label = rule if isinstance(rule, str) else describe(rule)
     t, regrets, bounds, support, met = (np.array(column) for column in zip(*found, strict=True))
     return Regret(label, t, regrets, bounds, support, met)

@@ -34,9 +34,14 @@ class Simulation:
     max_rounds: int
     seed: int
     stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
-    winners: Floats  # float64[runs, deltas, d], under the given numbers, whatever those of the runs were
+    winners: (
+        Floats  # float64[runs, deltas, d], under the given numbers, whatever those of the runs were
+    )
     which: tuple[int, ...] = ()  # of the stopping rule's deltas, those of this object
-    labels: Ints | None = None  # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
+    labels: Ints | None = (
+        # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
+        None
+    )
 
     @property
     def threshold(self) -> str:
@@ -44,14 +49,21 @@ class Simulation:
         return self.stopping.name
 
     def at(self, delta: float) -> "Simulation":
-        """The same runs at one of the deltas. `rounds`, `answers`, `correct`, `capped` and `error_rate` are about a single one."""
+        """The same runs at one of the deltas. `rounds`, `answers`, `correct`, `capped` and
+        `error_rate` are about a single one.
+        """
         if delta not in self.delta:
             raise UnknownNameError(
-                f"delta = {delta!r} was not simulated; the deltas are {', '.join(f'{d:g}' for d in self.delta)}."
+                f"delta = {delta!r} was not simulated; the deltas are "
+                f"{', '.join(f'{d:g}' for d in self.delta)}."
             )
         k = self.delta.index(delta)
         return replace(
-            self, delta=(delta,), stops=self.stops[:, k : k + 1], winners=self.winners[:, k : k + 1], which=(self._place(k),)
+            self,
+            delta=(delta,),
+            stops=self.stops[:, k : k + 1],
+            winners=self.winners[:, k : k + 1],
+            which=(self._place(k),),
         )
 
     def _place(self, k: int) -> int:
@@ -61,7 +73,8 @@ class Simulation:
         """The column of the only delta."""
         if len(self.delta) > 1:
             raise InputError(
-                f"there are {len(self.delta)} deltas; choose one with at(), such as at({self.delta[0]:g}), or see report()."
+                f"there are {len(self.delta)} deltas; choose one with at(), such as "
+                f"at({self.delta[0]:g}), or see report()."
             )
         return values[:, 0]
 
@@ -90,7 +103,9 @@ class Simulation:
 
     @property
     def correct(self) -> Bools:
-        """bool[runs]: whether a run stopped with the correct answer, or with one that is as good, or within epsilon of it."""
+        """bool[runs]: whether a run stopped with the correct answer, or with one that is as good,
+        or within epsilon of it.
+        """
         found: Bools = self._one(self._right)
         return found
 
@@ -100,7 +115,9 @@ class Simulation:
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
         short = self.means @ truth - self.winners @ self.means  # another answer may be as good
-        right = (self.winners == truth).all(axis=2) | (short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max())
+        right = (self.winners == truth).all(axis=2) | (
+            short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max()
+        )
         found: Bools = (self.stops >= 0) & right
         return found
 
@@ -116,14 +133,18 @@ class Simulation:
 
     @cached_property
     def complexity(self) -> Complexity:
-        """The characteristic time 1/D_nu of the instance; infinite if two answers are equally good."""
+        """The characteristic time 1/D_nu of the instance; infinite if two answers are equally
+        good.
+        """
         try:
             return complexity(self.problem, self.means)
         except TieError:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
     def limit(self, which: int = 0) -> float:
-        """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise; NaN for another kind of threshold."""
+        """The root of t = beta(t, delta) / D_nu: where the optimal proportions stop without noise;
+        NaN for another kind of threshold.
+        """
         return limit(self.stopping, self.problem, self.means, self.complexity, self._place(which))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -131,31 +152,52 @@ class Simulation:
         capped, correct = self.stops < 0, self._right
         rounds = np.where(capped, self.max_rounds, self.stops)
         return [
-            {"rule": self.rule, "threshold": self.threshold, "delta": self.delta[k], "run": i, "rounds": int(rounds[i, k]),
-             "answer": None if capped[i, k] else self.problem.label(arms_of(self.winners[i, k])),
-             "correct": bool(correct[i, k]), "capped": bool(capped[i, k]),
-             **({} if self.labels is None else {"labels": " ".join(map(str, self.labels[i]))})}
-            for i in range(len(self.stops)) for k in range(len(self.delta))
-        ]  # fmt: skip
+            {
+                "rule": self.rule,
+                "threshold": self.threshold,
+                "delta": self.delta[k],
+                "run": i,
+                "rounds": int(rounds[i, k]),
+                "answer": None if capped[i, k] else self.problem.label(arms_of(self.winners[i, k])),
+                "correct": bool(correct[i, k]),
+                "capped": bool(capped[i, k]),
+                **({} if self.labels is None else {"labels": " ".join(map(str, self.labels[i]))}),
+            }
+            for i in range(len(self.stops))
+            for k in range(len(self.delta))
+        ]
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row per run and delta."""
         try:
             import pandas
         except ImportError:
-            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
+            raise InputError(
+                "to_frame needs pandas: pip install 'combgame[frames]' (or use rows())."
+            ) from None
         return pandas.DataFrame(self.rows())
 
     def report(self) -> list[dict[str, Any]]:
-        """Per delta: rounds, errors and caps, beside the lower bound and the limit of the threshold."""
+        """Per delta: rounds, errors and caps, beside the lower bound and the limit of the
+        threshold.
+        """
         found = []
         for k, delta in enumerate(self.delta):
             root, time = self.limit(k), self.complexity.time
             row = summary(self.stops[:, k], self._right[:, k], self.max_rounds)
             bound = lower_bound(self.problem, self.complexity, delta)
-            found.append({"rule": self.rule, "threshold": self.threshold, "delta": delta, **row,
-                          "time": time, "bound": bound, "limit": root,
-                          "ratio": row["mean"] / root if root > 0.0 else math.nan})  # fmt: skip
+            found.append(
+                {
+                    "rule": self.rule,
+                    "threshold": self.threshold,
+                    "delta": delta,
+                    **row,
+                    "time": time,
+                    "bound": bound,
+                    "limit": root,
+                    "ratio": row["mean"] / root if root > 0.0 else math.nan,
+                }
+            )
         return found
 
     def __str__(self) -> str:
@@ -163,20 +205,33 @@ class Simulation:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
-        return f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {means} rounds>"
+        return (
+            f"<{len(self.stops)} runs of {self.rule}, delta {list(self.delta)}: mean {means} "
+            "rounds>"
+        )
 
 
 def summary(stops: Ints, correct: Any, max_rounds: int) -> dict[str, Any]:
-    """The figures of some runs: rounds (max_rounds where a run was capped), errors with their exact interval, caps."""
+    """The figures of some runs: rounds (max_rounds where a run was capped), errors with their exact
+    interval, caps.
+    """
     capped = stops < 0
     rounds = np.where(capped, max_rounds, stops)
     low, middle, high = np.percentile(rounds, [25, 50, 75])
     errors = int((~np.asarray(correct, dtype=bool) & ~capped).sum())
     least, most = error_interval(errors, len(rounds))
     return {
-        "runs": len(rounds), "mean": float(rounds.mean()), "q25": float(low), "median": float(middle), "q75": float(high),
-        "errors": errors, "error_rate": errors / len(rounds), "error_low": least, "error_high": most, "capped": int(capped.sum()),
-    }  # fmt: skip
+        "runs": len(rounds),
+        "mean": float(rounds.mean()),
+        "q25": float(low),
+        "median": float(middle),
+        "q75": float(high),
+        "errors": errors,
+        "error_rate": errors / len(rounds),
+        "error_low": least,
+        "error_high": most,
+        "capped": int(capped.sum()),
+    }
 
 
 def error_interval(errors: int, runs: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -194,34 +249,68 @@ def error_interval(errors: int, runs: int, confidence: float = 0.95) -> tuple[fl
 
 
 def _ratio(row: dict[str, Any]) -> str:
-    return "-" if math.isnan(row["ratio"]) else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
+    return (
+        "-"
+        if math.isnan(row["ratio"])
+        else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
+    )
 
 
 def table(simulations: Sequence[Simulation]) -> str:
     """The report of some simulations as text, with the bound of the instance underneath."""
     rows = [row for simulation in simulations for row in simulation.report()]
-    head = ["rule", "threshold", "delta", "runs", "mean", "q25", "median", "q75", "errors", "capped", "mean/limit"]
+    head = [
+        "rule",
+        "threshold",
+        "delta",
+        "runs",
+        "mean",
+        "q25",
+        "median",
+        "q75",
+        "errors",
+        "capped",
+        "mean/limit",
+    ]
     body = [
-        [row["rule"], row["threshold"], f"{row['delta']:g}", str(row["runs"]),
-         (">= " if row["capped"] else "") + f"{row['mean']:,.0f}", *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75")),
-         str(row["errors"]), str(row["capped"]), _ratio(row)]
+        [
+            row["rule"],
+            row["threshold"],
+            f"{row['delta']:g}",
+            str(row["runs"]),
+            (">= " if row["capped"] else "") + f"{row['mean']:,.0f}",
+            *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75")),
+            str(row["errors"]),
+            str(row["capped"]),
+            _ratio(row),
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     lines = [aligned(head, body, left=2)]
     c = simulations[0].complexity
     if c.gap > 1e-3:
         lines.append(
-            f"1/D_nu, the characteristic time, lies between {c.time / (1.0 + c.gap):,.1f} and {c.time:,.1f}; limits are for the latter."
+            f"1/D_nu, the characteristic time, lies between {c.time / (1.0 + c.gap):,.1f} and "
+            f"{c.time:,.1f}; limits are for the latter."
         )
     else:
-        lines.append(f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to {c.gap:.0e}).")
+        lines.append(
+            f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to "
+            f"{c.gap:.0e})."
+        )
     for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
         said = []
         if not math.isnan(row["bound"]):
-            said.append(f"no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} rounds on average")
+            said.append(
+                f"no rule can need fewer than ln(1/(2.4 delta))/D_nu = {row['bound']:,.0f} "
+                "rounds on average"
+            )
         if not math.isnan(row["limit"]):
             end = f"the limit t = beta(t, delta)/D_nu = {row['limit']:,.0f}"
-            said.append(f"with the {row['threshold']} threshold the optimal proportions stop without noise at {end}")
+            said.append(
+                f"with the {row['threshold']} threshold the optimal proportions stop without "
+                f"noise at {end}"
+            )
         if said:
             lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})

@@ -16,10 +16,21 @@ from ..stopping.base import Stopping
 
 
 class Run:
-    """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or the workers."""
+    """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or
+    the workers.
+    """
 
-    def __init__(self, problem: Problem, setup: Setup, stopping: Stopping, means: Floats, deltas: int, seed: int,
-                 number: int, engine: str) -> None:  # fmt: skip
+    def __init__(
+        self,
+        problem: Problem,
+        setup: Setup,
+        stopping: Stopping,
+        means: Floats,
+        deltas: int,
+        seed: int,
+        number: int,
+        engine: str,
+    ) -> None:
         d = problem.d
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         self.setup, self.means = setup, means
@@ -37,22 +48,38 @@ class Run:
         return self._play is not play
 
     def advance(self, last: int) -> int:
-        """Play until every delta has stopped or `last` rounds have been played; how it ended (`round.STOPPED`, ...)."""
+        """Play until every delta has stopped or `last` rounds have been played; how it ended
+        (`round.STOPPED`, ...).
+        """
         while True:
             with own_errors(), own_bounds():
-                ended = self._play(self.game, self.rule, self.start, self.means, self.rng, last,
-                                   self.seen, self.view, self.stops, self.winners)  # fmt: skip
+                ended = self._play(
+                    self.game,
+                    self.rule,
+                    self.start,
+                    self.means,
+                    self.rng,
+                    last,
+                    self.seen,
+                    self.view,
+                    self.stops,
+                    self.winners,
+                )
             if ended != FULL:
                 return int(ended)
             self.rule = self.setup.enlarge(self.rule)
 
 
 class Outcome(NamedTuple):
-    """What a finished run leaves: the first four are the same wherever it ran, the last is measured."""
+    """What a finished run leaves: the first four are the same wherever it ran, the last is
+    measured.
+    """
 
     stops: Ints  # int64[deltas]: the stopping round, -1 if it was capped
     winners: Floats  # float64[deltas, d]
     rounds: int  # rounds played
     figures: dict[str, int]  # what the rule tells of itself
     seconds: float  # spent on the rounds
-    labels: Ints | None = None  # with relabel=True: the given arms in the order in which the run had them
+    labels: Ints | None = (
+        None  # with relabel=True: the given arms in the order in which the run had them
+    )

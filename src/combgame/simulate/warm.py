@@ -18,8 +18,12 @@ class Warmed(NamedTuple):
     seconds: float
 
 
-def warm(problem: Problem, rule: str | RuleBase = "frank-wolfe", threshold: str = "mixture") -> Warmed:
-    """What was compiled, if it was not ready. What is compiled depends on classes, not on means, delta or the number of arms."""
+def warm(
+    problem: Problem, rule: str | RuleBase = "frank-wolfe", threshold: str = "mixture"
+) -> Warmed:
+    """What was compiled, if it was not ready. What is compiled depends on classes, not on means,
+    delta or the number of arms.
+    """
     chosen = make_rule(rule)
     stopping = stopping_of(chosen, threshold, problem, [0.05])
     before = len(MADE)
@@ -28,4 +32,8 @@ def warm(problem: Problem, rule: str | RuleBase = "frank-wolfe", threshold: str 
     if not run.compiled:
         return Warmed(None, 0, 0.0)
     made = MADE[before:]
-    return Warmed(made[-1].what if made else "", sum(one.compiled for one in made), sum(one.seconds for one in made))
+    return Warmed(
+        made[-1].what if made else "",
+        sum(one.compiled for one in made),
+        sum(one.seconds for one in made),
+    )

@@ -47,9 +47,13 @@ class Stopping(NamedTuple):
 
     name: str
     threshold: Threshold
-    watch: Callable[[Game, Threshold, Seen], Game] | None  # gives the game a judge of its own; None: the likelihood ratio
+    watch: (
+        Callable[[Game, Threshold, Seen], Game] | None
+    )  # gives the game a judge of its own; None: the likelihood ratio
     validity: Validity
-    likelihood: bool = True  # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its limit
+    # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its
+    # limit
+    likelihood: bool = True
     constant: bool = False  # the threshold does not depend on t, nor on the actions
     epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
 
@@ -62,7 +66,8 @@ class Stopping(NamedTuple):
 
 
 def earned(what: str, theorems: Mapping[License, str], rewards: RewardsBase) -> Validity:
-    """The validity of a stopping rule: proved where the rewards have a licence that a theorem needs, and heuristic otherwise.
+    """The validity of a stopping rule: proved where the rewards have a licence that a theorem
+    needs, and heuristic otherwise.
 
     theorems: what each licence proves, the best first.
     """
@@ -71,7 +76,11 @@ def earned(what: str, theorems: Mapping[License, str], rewards: RewardsBase) -> 
         if licence in held:
             return Validity(True, reason)
     if not held:
-        return Validity(False, f"no theorem covers {kind}, a class that does not say what is known of its values (`licenses`)")
+        return Validity(
+            False,
+            f"no theorem covers {kind}, a class that does not say what is known of its values "
+            "(`licenses`)",
+        )
     return Validity(False, f"{what} needs {' or '.join(theorems)}, which {kind} does not have")
 
 
@@ -81,24 +90,42 @@ def ours(part: object) -> bool:
 
 
 def labelled(stopping: Stopping, problem: Question) -> Validity:
-    """The validity of a stopping rule on a problem whose parts may be a user's: proved if what they say of themselves is right."""
+    """The validity of a stopping rule on a problem whose parts may be a user's: proved if what they
+    say of themselves is right.
+    """
     valid = stopping.validity
     if not valid.proved:
         return valid
     said, whose = "", ""
     verb = "argmax" if isinstance(problem.answers, Oracle) else "nearest"
     if not ours(problem.answers) or verb == "argmax":
-        own = verb == "nearest" and type(problem.answers).exchange is not StructureBase.exchange  # which answers are compared
-        said, whose = "its nearest and its exchange are right" if own else f"its {verb} is right", type(problem.answers).__name__
-    elif not stopping.constant and (not ours(problem.actions) or isinstance(problem.actions, Oracle)):
-        said = "its argmax is right" if isinstance(problem.actions, Oracle) else "its largest is right"
+        own = (
+            verb == "nearest" and type(problem.answers).exchange is not StructureBase.exchange
+        )  # which answers are compared
+        said, whose = (
+            "its nearest and its exchange are right" if own else f"its {verb} is right",
+            type(problem.answers).__name__,
+        )
+    elif not stopping.constant and (
+        not ours(problem.actions) or isinstance(problem.actions, Oracle)
+    ):
+        said = (
+            "its argmax is right" if isinstance(problem.actions, Oracle) else "its largest is right"
+        )
         whose = type(problem.actions).__name__
     elif not ours(problem.rewards):
         said, whose = "its licenses and its divergence are right", type(problem.rewards).__name__
     if not said:
         return valid
-    tried = "" if whose == type(problem.rewards).__name__ else " (combgame.testing.check_structure tries it)"
-    return valid._replace(provided=said, reason=f"{valid.reason}; what {whose} says of itself is taken as it is{tried}")
+    tried = (
+        ""
+        if whose == type(problem.rewards).__name__
+        else " (combgame.testing.check_structure tries it)"
+    )
+    return valid._replace(
+        provided=said,
+        reason=f"{valid.reason}; what {whose} says of itself is taken as it is{tried}",
+    )
 
 
 def single(why: str, deltas: Sequence[float]) -> None:
@@ -106,4 +133,6 @@ def single(why: str, deltas: Sequence[float]) -> None:
         raise InputError(f"{why}; got {list(deltas)}.")
 
 
-NEVER = Stopping("never", NOTHING, None, Validity(False, "a run that does not stop, for tests and timings"))
+NEVER = Stopping(
+    "never", NOTHING, None, Validity(False, "a run that does not stop, for tests and timings")
+)

@@ -9,12 +9,16 @@ from ..game.records import Floats, Seen
 
 
 class BetaPart(NamedTuple):
-    """The regret of the Beta(1/2, 1/2) mixture on N_a values of which s are 1: ln of (s/N)^s (1 - s/N)^(N-s) over its chance."""
+    """The regret of the Beta(1/2, 1/2) mixture on N_a values of which s are 1: ln of (s/N)^s (1 -
+    s/N)^(N-s) over its chance.
+    """
 
     done: Floats  # N and s for which `fee` is right
     ones: Floats
 
-    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(
+        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    ) -> float:
         for a in range(fee.size):
             weight[a] = seen.counts[a]
             if seen.counts[a] != self.done[a] or seen.sums[a] != self.ones[a]:
@@ -32,4 +36,10 @@ def beta_regret(n: float, ones: float) -> float:
     """
     if n <= 0.0:
         return 0.0
-    return max(0.5 * math.log(0.5 * math.pi * n) + stirling(n) - half_stirling(ones) - half_stirling(n - ones), 0.0)
+    return max(
+        0.5 * math.log(0.5 * math.pi * n)
+        + stirling(n)
+        - half_stirling(ones)
+        - half_stirling(n - ones),
+        0.0,
+    )

@@ -1,9 +1,11 @@
-"""Elimination: answers that have once lost to the leader by more than the threshold are no longer considered.
+"""Elimination: answers that have once lost to the leader by more than the threshold are no longer
+considered.
 
-It keeps delta: the proof of Theorem 2 bounds the probability that the correct answer is *ever* beaten by more than beta(t, delta) in a
-pairwise comparison, and that is the only way in which it can be discarded. The paper names it as an outlook. A run stops when a
-single answer is left: each rival must have been beaten at some time, not all of them at the same time, and nature may only choose among
-those that are left.
+It keeps delta: the proof of Theorem 2 bounds the probability that the correct answer is *ever*
+beaten by more than beta(t, delta) in a pairwise comparison, and that is the only way in which it
+can be discarded. The paper names it as an outlook. A run stops when a single answer is left: each
+rival must have been beaten at some time, not all of them at the same time, and nature may only
+choose among those that are left.
 """
 
 from collections.abc import Sequence
@@ -26,7 +28,8 @@ def discarding(usual: Stopping, problem: Problem, deltas: Sequence[float]) -> St
     number = problem.answers.size()
     if number is None or number > LIMIT:
         raise InputError(
-            f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers} has {number or 'an unknown number of them'}: "
+            f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers} has "
+            f"{number or 'an unknown number of them'}: "
             "drop eliminate, or give the answers with Listed."
         )
     single("eliminate=True needs a single delta, because what is discarded depends on it", deltas)
@@ -42,7 +45,9 @@ def discarding(usual: Stopping, problem: Problem, deltas: Sequence[float]) -> St
 
 
 class EliminatingPart(NamedTuple):
-    """The likelihood ratio against the answers that are left; before it looks for the nearest, it discards."""
+    """The likelihood ratio against the answers that are left; before it looks for the nearest, it
+    discards.
+    """
 
     threshold: Threshold
     listed: ListedPart  # the answers of the game: `alive` says which are left
@@ -53,17 +58,24 @@ class EliminatingPart(NamedTuple):
             n = differ(view.best, this.members[k], this.arms, this.sign)
             if n == 0 or this.alive[k] < 0.5:
                 continue
-            if game.rewards.distance(seen.mean, seen.counts, this.arms, this.sign, n, this.trial) > level:
+            if (
+                game.rewards.distance(seen.mean, seen.counts, this.arms, this.sign, n, this.trial)
+                > level
+            ):
                 this.alive[k] = 0.0
         return self.weakest(game, seen, view.best, view.rival, view.alternative)
 
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
-    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
         """Against the nearest of the answers that are left; infinity if there is none."""
         return self.listed.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
 
     def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
         this = self.listed
-        return against(game.rewards, seen.mean, seen.counts, best, this.arms, this.sign, rival, this.trial)
+        return against(
+            game.rewards, seen.mean, seen.counts, best, this.arms, this.sign, rival, this.trial
+        )

@@ -17,8 +17,12 @@ from ..problem import Problem
 class Fees(Protocol):
     """What a deviation bound charges per arm."""
 
-    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
-        """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was the nearest a round ago."""
+    def assess(
+        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    ) -> float:
+        """Write W and the fees, all of them >= 0; return what else is to be subtracted. `rival` was
+        the nearest a round ago.
+        """
 
 
 class ConstantPart(NamedTuple):
@@ -68,18 +72,24 @@ class JudgePart(NamedTuple):
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
-    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
         value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return float(value - self.price[0] - self.dearest(best))
 
     def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        value = against(self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, self.spare)
+        value = against(
+            self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, self.spare
+        )
         return float(value - self.price[0] - self.dearest(best))
 
     def dearest(self, best: Floats) -> float:
-        """The largest sum of fees that a difference can have: an arm of each side, or any `most`."""
+        """The largest sum of fees that a difference can have: an arm of each side, or any
+        `most`.
+        """
         if self.swaps:
             inside, outside = 0.0, 0.0
             for a in range(self.fee.size):
@@ -89,18 +99,36 @@ class JudgePart(NamedTuple):
                     outside = max(outside, self.fee[a])
             return inside + outside
         ordered, total = np.sort(self.fee), 0.0
-        for i in range(max(ordered.size - self.most, 0), ordered.size):  # added one by one: both engines have the same sum
+        for i in range(
+            max(ordered.size - self.most, 0), ordered.size
+        ):  # added one by one: both engines have the same sum
             total += ordered[i]
         return total
 
 
-def charged(problem: Problem, threshold: Threshold, fees: Fees, rewards: Rewards, epsilon: float = 0.0) -> JudgePart:
+def charged(
+    problem: Problem, threshold: Threshold, fees: Fees, rewards: Rewards, epsilon: float = 0.0
+) -> JudgePart:
     exchange, d = problem.answers.exchange(), problem.d
     mean, weight, fee, rival, found, sign, spare = np.zeros((7, d))
     return JudgePart(
-        threshold, rewards, fees, exchange.most, exchange.swaps, epsilon / problem.answers.largest(),
-        mean, weight, fee, rival, found, np.full(1, -1, np.int64), np.zeros(1), np.zeros(d, np.int64), sign, spare,
-    )  # fmt: skip
+        threshold,
+        rewards,
+        fees,
+        exchange.most,
+        exchange.swaps,
+        epsilon / problem.answers.largest(),
+        mean,
+        weight,
+        fee,
+        rival,
+        found,
+        np.full(1, -1, np.int64),
+        np.zeros(1),
+        np.zeros(d, np.int64),
+        sign,
+        spare,
+    )
 
 
 def charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
@@ -113,4 +141,6 @@ def charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
 
 
 def log_union(problem: Problem) -> float:
-    return math.log(max(problem.answers.exchange().number, 1))  # of a whole number that may be too large for a float
+    return math.log(
+        max(problem.answers.exchange().number, 1)
+    )  # of a whole number that may be too large for a float

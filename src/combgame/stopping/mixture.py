@@ -23,13 +23,17 @@ from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
 @compilable
 class MixturePart(NamedTuple):
-    """The Gaussian mixture, with the scale that suits the last rival best: the bound holds for all of them at once."""
+    """The Gaussian mixture, with the scale that suits the last rival best: the bound holds for all
+    of them at once.
+    """
 
     spreads: Spreads
     prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
     cost: Floats  # ln 1/chance of each
 
-    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(
+        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    ) -> float:
         variance = self.spreads.bounds(seen)
         chosen = self.suit(seen, mean, variance, best, rival)
         for a in range(fee.size):
@@ -40,7 +44,9 @@ class MixturePart(NamedTuple):
         return float(self.cost[chosen])
 
     def suit(self, seen: Seen, mean: Floats, variance: Floats, best: Floats, rival: Floats) -> int:
-        """Where the evidence against the last rival, less its fees, is largest (of free means: it is only a choice)."""
+        """Where the evidence against the last rival, less its fees, is largest (of free means: it
+        is only a choice).
+        """
         found, most = self.cost.size // 2, -math.inf
         for k in range(self.cost.size):
             lead, blur, fees = 0.0, 0.0, self.cost[k]
@@ -59,21 +65,26 @@ class MixturePart(NamedTuple):
         return found
 
 
-# c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the mixture: c for arms of the leading
-# answer and for the others, whether their priors are one-sided, and the chance of the scale. The last two are for arms that are known far
-# more precisely than others, such as a leader that is in every play, against many rivals.
-SCALES = np.array([
-    (3.0, 1.0, 1, 1, 0.25),
-    (30.0, 10.0, 1, 1, 0.25),
-    (300.0, 100.0, 1, 1, 0.25),
-    (3000.0, 1000.0, 1, 1, 0.05),
-    (100.0, 1.0, 0, 1, 0.17),
-    (30.0, 30.0, 0, 0, 0.03),
-])  # fmt: skip
+# c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the
+# mixture: c for arms of the leading answer and for the others, whether their priors are one-sided,
+# and the chance of the scale. The last two are for arms that are known far more precisely than
+# others, such as a leader that is in every play, against many rivals.
+SCALES = np.array(
+    [
+        (3.0, 1.0, 1, 1, 0.25),
+        (30.0, 10.0, 1, 1, 0.25),
+        (300.0, 100.0, 1, 1, 0.25),
+        (3000.0, 1000.0, 1, 1, 0.05),
+        (100.0, 1.0, 0, 1, 0.17),
+        (30.0, 30.0, 0, 0, 0.03),
+    ]
+)
 
 
 def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
-    """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by exchanges."""
+    """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
+    exchanges.
+    """
     d, swaps, scales = problem.d, problem.answers.exchange().swaps, len(SCALES)
     end = np.full(d, np.inf)
     low, high = (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
@@ -83,12 +94,29 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
         prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
         sided = SCALES[:, 2:4].T * float(problem.rewards.known)
         if not swaps:
-            return game._replace(judge=charged(problem, threshold, MixturePart(spreads, prior, cost), rewards, epsilon))
+            return game._replace(
+                judge=charged(
+                    problem, threshold, MixturePart(spreads, prior, cost), rewards, epsilon
+                )
+            )
         pairs = PairsPart(
-            seen, spreads.variance, low.copy(), high.copy(), prior, cost, sided, np.full((2, d), -1.0),
-            np.zeros((2, d, scales)), np.zeros((2, d, scales)), np.zeros((6, scales)), np.zeros(1),
-        )  # fmt: skip
-        shift, floor = epsilon / problem.answers.largest(), min(threshold.level(0, which) for which in range(len(deltas)))
+            seen,
+            spreads.variance,
+            low.copy(),
+            high.copy(),
+            prior,
+            cost,
+            sided,
+            np.full((2, d), -1.0),
+            np.zeros((2, d, scales)),
+            np.zeros((2, d, scales)),
+            np.zeros((6, scales)),
+            np.zeros(1),
+        )
+        shift, floor = (
+            epsilon / problem.answers.largest(),
+            min(threshold.level(0, which) for which in range(len(deltas))),
+        )
         mean, weight, sign, rival, alternative = np.zeros((5, d))
         part = PairJudgePart(
             threshold,
@@ -110,7 +138,9 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
 
 
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
-    """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for Bernoulli and for bounded rewards."""
+    """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
+    Bernoulli and for bounded rewards.
+    """
     rewards, share = problem.rewards, 0.0
     if License.BINARY in rewards.licenses() and epsilon == 0.0:
         watch = charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
@@ -118,18 +148,31 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     else:
         needs = {License.SUB_GAUSSIAN: "independent sub-Gaussian values"}
         if not rewards.known:
-            share, needs = VARIANCE_SHARE, {License.NORMAL: "independent Gaussian values, with bounds on the unknown variances"}
-            single("unknown variances need a single delta, because their bounds depend on it", deltas)
+            share, needs = (
+                VARIANCE_SHARE,
+                {
+                    License.NORMAL: "independent Gaussian values, with bounds on the unknown "
+                    "variances"
+                },
+            )
+            single(
+                "unknown variances need a single delta, because their bounds depend on it", deltas
+            )
         elif spread_of(rewards, problem.d) is None:
             kind = type(rewards).__name__
             raise InputError(
-                f"threshold = 'mixture' needs values that are sub-Gaussian with a known spread, which {kind} does not give; use "
+                "threshold = 'mixture' needs values that are sub-Gaussian with a known spread, "
+                f"which {kind} does not give; use "
                 "'sub-gaussian', which is for exponential families."
             )
         watch = _mixing(problem, deltas, epsilon)
-    constant = ConstantPart(np.array([log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas]))
+    constant = ConstantPart(
+        np.array([log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas])
+    )
     within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
     method = "the method of mixtures"
     over = f"{method} over the arms in which answers differ (docs/thresholds.md)"
-    why = earned(method, {licence: f"{over}: {what}{within}" for licence, what in needs.items()}, rewards)
+    why = earned(
+        method, {licence: f"{over}: {what}{within}" for licence, what in needs.items()}, rewards
+    )
     return Stopping("mixture", constant, watch, why, constant=True, epsilon=epsilon)

@@ -23,7 +23,9 @@ def tail(z: float) -> tuple[float, float, float]:
     """
     if z < -1e150:  # 1/z^2 would be lost
         return -math.inf, 0.0, 0.0
-    if z < -25.0:  # Phi(z) > phi(z) |z| / (1 + z^2); the derivatives by their series, without the difference of large numbers
+    # Phi(z) > phi(z) |z| / (1 + z^2); the derivatives by their series, without the difference
+    # of large numbers
+    if z < -25.0:
         far = -1.0 / z
         square = far * far
         rise = far * (1.0 - 2.0 * square + 10.0 * square * square)
@@ -39,10 +41,15 @@ def tail(z: float) -> tuple[float, float, float]:
 
 @jitable
 def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float]:
-    """F, its slope and its curvature where arm i is `up` below its mean and arm j `down` above its own; row: see `lowest`."""
+    """F, its slope and its curvature where arm i is `up` below its mean and arm j `down` above its
+    own; row: see `lowest`.
+    """
     top, total, slope, bend = -math.inf, 0.0, 0.0, 0.0
     for k in range(row.shape[1]):
-        first, second = float(row[0, k]), float(row[1, k])  # plain floats: what is too large is infinite, without a warning
+        first, second = (
+            float(row[0, k]),
+            float(row[1, k]),
+        )  # plain floats: what is too large is infinite, without a warning
         y, z = up * first, down * second
         value, p, q = (0.5 * y * y, y, 1.0) if sided[0, k] < 0.5 else tail(y)
         other, r, s = (0.5 * z * z, z, 1.0) if sided[1, k] < 0.5 else tail(z)
@@ -60,8 +67,12 @@ def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
 
 
 @jitable
-def lowest(row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float) -> tuple[float, float]:
-    """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of arm j, minus what the scale costs."""
+def lowest(
+    row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float
+) -> tuple[float, float]:
+    """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of
+    arm j, minus what the scale costs.
+    """
     left, right, stride = low, high, 4.0 / float(row[0, 0]) + 4.0 / float(row[1, 0])
     value, slope, reach, at = -math.inf, 0.0, 0.0, x
     for _ in range(100):  # Newton, not too far at a time
@@ -89,12 +100,15 @@ def lowest(row: Floats, sided: Floats, mean: float, other: float, x: float, low:
 
 @compilable
 class PairsPart(NamedTuple):
-    """The mixture itself, for exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a distance.
+    """The mixture itself, for exchanges of arm i of the leader for arm j: as `Rewards`, with
+    evidence less fees for a distance.
 
-    At means with y_i = y_j = x its logarithm is F(x) = ln sum_k p_k exp(g_k(mean_i - x, N_i) + g_k(x - mean_j, N_j)), convex in x, where
-    g(u, N) = z^2/2 + ln(2 Phi(z)) - ln(1 + N/c)/2, z = u N / (sigma sqrt(N + c)): a half-normal mixture, since only an arm i that looks too
-    good and an arm j that looks too bad can mislead. Where `sided` is 0 it is the normal one, without ln(2 Phi): better for an arm that is
-    known far more precisely than the other, and right for all smaller variances too.
+    At means with y_i = y_j = x its logarithm is F(x) = ln sum_k p_k exp(g_k(mean_i - x, N_i) +
+    g_k(x - mean_j, N_j)), convex in x, where g(u, N) = z^2/2 + ln(2 Phi(z)) - ln(1 + N/c)/2, z = u
+    N / (sigma sqrt(N + c)): a half-normal mixture, since only an arm i that looks too good and an
+    arm j that looks too bad can mislead. Where `sided` is 0 it is the normal one, without ln(2
+    Phi): better for an arm that is known far more precisely than the other, and right for all
+    smaller variances too.
     """
 
     seen: Seen
@@ -113,7 +127,9 @@ class PairsPart(NamedTuple):
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def distance(self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats) -> float:
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
         i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
         self.ready(i, 0)
         self.ready(j, 1)
@@ -122,7 +138,9 @@ class PairsPart(NamedTuple):
         return value
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs more than a pair.)"""
+        """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs
+        more than a pair.)
+        """
         found, best = -1, math.inf
         self.ready(i, 0)
         for j in range(mean.size):
@@ -130,7 +148,15 @@ class PairsPart(NamedTuple):
                 if self.seen.counts[j] != self.done[1, j]:
                     self.ready(j, 1)
                 if found < 0 or not beyond(
-                    self.variance, self.charge, self.wide, self.cost, self.sided, mean[i] - mean[j], i, j, best
+                    self.variance,
+                    self.charge,
+                    self.wide,
+                    self.cost,
+                    self.sided,
+                    mean[i] - mean[j],
+                    i,
+                    j,
+                    best,
                 ):
                     this = self.pair(mean, i, j)
                     if found < 0 or this < best:
@@ -163,11 +189,15 @@ class PairsPart(NamedTuple):
             return math.inf  # j is never as good as i
         most, lead, row = -math.inf, one - other, self.row
         if lead < 0.0 and low == -math.inf and high == math.inf:
-            return -math.inf  # j is better; only where bounds, which epsilon does without, made i the leader
+            return (
+                -math.inf
+            )  # j is better; only where bounds, which epsilon does without, made i the leader
         for k in range(self.cost.size):
             first = float(self.variance[i]) * float(self.wide[0, i, k])
             second = float(self.variance[j]) * float(self.wide[1, j, k])
-            if not (first > 0.0 and second > 0.0 and first + second < math.inf):  # unknown, or too small for a float
+            if not (
+                first > 0.0 and second > 0.0 and first + second < math.inf
+            ):  # unknown, or too small for a float
                 return 0.0
             row[0, k], row[1, k] = 1.0 / math.sqrt(first), 1.0 / math.sqrt(second)
             row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
@@ -180,18 +210,33 @@ class PairsPart(NamedTuple):
 
 @jitable
 def beyond(
-    variance: Floats, charge: Floats, wide: Floats, cost: Floats, sided: Floats, lead: float, i: int, j: int, best: float
+    variance: Floats,
+    charge: Floats,
+    wide: Floats,
+    cost: Floats,
+    sided: Floats,
+    lead: float,
+    i: int,
+    j: int,
+    best: float,
 ) -> bool:
     """Whether F of a pair is surely above `best`: one scale at its own minimum, without Phi, is.
 
-    ln(2 Phi) is not negative between the means. If both arms have it, their sum is concave in x, so at least 0.69, which it is at both ends
-    if z of either arm is 3 or more at the other's mean. And F falls at mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
+    ln(2 Phi) is not negative between the means. If both arms have it, their sum is concave in x, so
+    at least 0.69, which it is at both ends if z of either arm is 3 or more at the other's mean. And
+    F falls at mean_j, where z_i^2 >= 0.8 z_j, and rises at mean_i.
     """
     if lead <= 0.0:
         return False
     for k in range(cost.size):
         first, second = variance[i] * wide[0, i, k], variance[j] * wide[1, j, k]
-        bar = best + charge[0, i, k] + charge[1, j, k] + cost[k] - (0.69 if sided[0, k] + sided[1, k] > 1.5 else 0.0)
+        bar = (
+            best
+            + charge[0, i, k]
+            + charge[1, j, k]
+            + cost[k]
+            - (0.69 if sided[0, k] + sided[1, k] > 1.5 else 0.0)
+        )
         if 0.5 * lead * lead >= bar * (first + second):
             p, q = lead * lead / first, lead * lead / second
             if min(p, q) >= 9.0 and p * p >= 0.64 * q and q * q >= 0.64 * p:
@@ -201,7 +246,9 @@ def beyond(
 
 @compilable
 class PairJudgePart(NamedTuple):
-    """Where answers differ by exchanges: the least of the mixture over all pairs; or the nearest pair's, while that is too little."""
+    """Where answers differ by exchanges: the least of the mixture over all pairs; or the nearest
+    pair's, while that is too little.
+    """
 
     threshold: Threshold
     rewards: Rewards  # of variance 1
@@ -217,11 +264,18 @@ class PairJudgePart(NamedTuple):
     alternative: Floats
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
-        best, rival, alternative, variance = view.best, view.rival, view.alternative, self.spreads.bounds(seen)
+        best, rival, alternative, variance = (
+            view.best,
+            view.rival,
+            view.alternative,
+            self.spreads.bounds(seen),
+        )
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
             self.weight[a] = seen.counts[a] / variance[a]
-            seen.worth[a] = self.weight[a] * self.spreads.believed[a]  # less than it counts where the variance is in doubt
+            seen.worth[a] = (
+                self.weight[a] * self.spreads.believed[a]
+            )  # less than it counts where the variance is in doubt
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.versus(game, seen, best, rival)
         if value > self.floor:
@@ -242,7 +296,9 @@ class PairJudgePart(NamedTuple):
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
-    def weakest(self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
         value = self.sweep(game, best, rival, alternative)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
@@ -250,4 +306,6 @@ class PairJudgePart(NamedTuple):
 
     def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
         pairs: Any = self.pairs
-        return against(pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative)
+        return against(
+            pairs, self.mean, self.weight, best, self.arms, self.sign, rival, self.alternative
+        )

@@ -1,7 +1,8 @@
 """When to stop: beta(t, delta), each threshold with its validity.
 
-The proved ones are Theorem 2 of the paper, on the deviation inequalities of Kaufmann and Koolen, *Mixture martingales
-revisited* (2018): Corollary 10 for Gaussian rewards (C^{g_G}) and Theorem 14 for one-parameter exponential families (T).
+The proved ones are Theorem 2 of the paper, on the deviation inequalities of Kaufmann and Koolen,
+*Mixture martingales revisited* (2018): Corollary 10 for Gaussian rewards (C^{g_G}) and Theorem 14
+for one-parameter exponential families (T).
 """
 
 import math
@@ -35,11 +36,14 @@ class TheoremTwoPart(NamedTuple):
     constant: Floats
 
     def level(self, t: int, which: int) -> float:
-        return self.scale * math.log(self.inside + math.log(max(t * self.ratio, self.floor))) + float(self.constant[which])
+        return self.scale * math.log(
+            self.inside + math.log(max(t * self.ratio, self.floor))
+        ) + float(self.constant[which])
 
 
 def c_gaussian(x: float) -> float:
-    """C^{g_G}(x) = min over y in (1/2, 1] of (g_G(y) + x) / y (Kaufmann and Koolen 2018, Corollary 10).
+    """C^{g_G}(x) = min over y in (1/2, 1] of (g_G(y) + x) / y (Kaufmann and Koolen 2018, Corollary
+    10).
 
     >>> round(c_gaussian(5.0), 4)
     6.7573
@@ -53,14 +57,18 @@ def c_gaussian(x: float) -> float:
 
     # for large x the minimiser is near 1, at 1 - y of order 1 / (2x): search in ln(1 - y)
     found = minimize_scalar(
-        lambda u: ratio(1.0 - math.exp(u)), bounds=(-700.0 if x > 1e15 else -40.0, math.log(0.4999999)),
-        method="bounded", options={"xatol": 1e-10},
-    )  # fmt: skip
+        lambda u: ratio(1.0 - math.exp(u)),
+        bounds=(-700.0 if x > 1e15 else -40.0, math.log(0.4999999)),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
     return float(found.fun)
 
 
 def h_tilde(x: float, z: float = 1.5) -> float:
-    """h~_z(x); its two branches meet at x = h(1 / ln z), where it switches (the text's h^{-1} is a slip: it would jump)."""
+    """h~_z(x); its two branches meet at x = h(1 / ln z), where it switches (the text's h^{-1} is a
+    slip: it would jump).
+    """
     edge = 1.0 / math.log(z)
     if x >= edge - math.log(edge):
         y = lambert_bar(x)  # h^{-1}(x)
@@ -83,32 +91,43 @@ def stylised(question: Question, deltas: Floats) -> StylisedPart:
 
 
 def gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
-    """Theorem 2 (b). At t K < d0 the logarithm is taken at 1: counts are at least 1 where anything can stop."""
+    """Theorem 2 (b). At t K < d0 the logarithm is taken at 1: counts are at least 1 where anything
+    can stop.
+    """
     d0, log_rivals = float(question.answers.difference_bound()), _log_rivals(question)
     constant = np.array([d0 * c_gaussian((log_rivals - math.log(delta)) / d0) for delta in deltas])
     return TheoremTwoPart(2.0 * d0, 4.0, question.actions.largest() / d0, 1.0, constant)
 
 
 def sub_gaussian(question: Question, deltas: Floats) -> TheoremTwoPart:
-    """Theorem 2 (a). x ln(1 + ln(tK/x)) rises in x only up to tK/2.1452, so tK/d0 is taken at 2.1452 at least."""
+    """Theorem 2 (a). x ln(1 + ln(tK/x)) rises in x only up to tK/2.1452, so tK/d0 is taken at
+    2.1452 at least.
+    """
     d0, log_rivals = float(question.answers.difference_bound()), _log_rivals(question)
     constant = np.array([d0 * t_function((log_rivals - math.log(delta)) / d0) for delta in deltas])
     return TheoremTwoPart(3.0 * d0, 1.0, question.actions.largest() / d0, 2.1452, constant)
 
 
 def _log_rivals(question: Question) -> float:
-    """ln(|I| - 1), or of an upper bound on it: the union bound over more answers than there are holds too."""
+    """ln(|I| - 1), or of an upper bound on it: the union bound over more answers than there are
+    holds too.
+    """
     return math.log(question.answers.size_bound() - 1)
 
 
 THEOREMS = {
-    "gaussian": ("Theorem 2 (b)", {License.GAUSSIAN: "Theorem 2 (b): independent Gaussian arms with the stated sigma"}),
+    "gaussian": (
+        "Theorem 2 (b)",
+        {License.GAUSSIAN: "Theorem 2 (b): independent Gaussian arms with the stated sigma"},
+    ),
     "sub-gaussian": (
         "Theorem 2 (a)",
         {
-            License.EXPONENTIAL: "Theorem 2 (a): independent arms from a one-parameter exponential family",
+            License.EXPONENTIAL: "Theorem 2 (a): independent arms from a one-parameter "
+            "exponential family",
             License.SURROGATE: (
-                "Theorem 2 (a), carried over to bounded values as in docs/algorithms.md: independent values in [low, high]"
+                "Theorem 2 (a), carried over to bounded values as in docs/algorithms.md: "
+                "independent values in [low, high]"
             ),
         },
     ),
@@ -118,7 +137,10 @@ THEOREMS = {
 def validity(name: str, rewards: RewardsBase) -> Validity:
     """What a threshold that is a function of t guarantees."""
     if name == "stylised":
-        return Validity(False, "ln((1 + ln t)/delta) is the paper's choice for its experiments; no theorem covers it")
+        return Validity(
+            False,
+            "ln((1 + ln t)/delta) is the paper's choice for its experiments; no theorem covers it",
+        )
     what, theorems = THEOREMS[name]
     return earned(what, theorems, rewards)
 
@@ -129,7 +151,9 @@ class LoglogPart(NamedTuple):
     scale: float
     inside: float
 
-    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(
+        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    ) -> float:
         for a in range(fee.size):
             weight[a] = seen.counts[a]
             fee[a] = self.scale * math.log(self.inside + math.log(max(seen.counts[a], 1.0)))
@@ -137,10 +161,18 @@ class LoglogPart(NamedTuple):
 
 
 def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
-    """Theorem 2 with the counts of the arms in question instead of their average t K / d_0, and over adjacent answers only."""
-    size, union, normal = float(problem.answers.exchange().most), log_union(problem), name == "gaussian-counts"
+    """Theorem 2 with the counts of the arms in question instead of their average t K / d_0, and
+    over adjacent answers only.
+    """
+    size, union, normal = (
+        float(problem.answers.exchange().most),
+        log_union(problem),
+        name == "gaussian-counts",
+    )
     function = c_gaussian if normal else t_function
-    constant = ConstantPart(np.array([size * function((union - math.log(delta)) / size) for delta in deltas]))
+    constant = ConstantPart(
+        np.array([size * function((union - math.log(delta)) / size) for delta in deltas])
+    )
     fees = LoglogPart(2.0, 4.0) if normal else LoglogPart(3.0, 1.0)
     base = validity(name.removesuffix("-counts"), problem.rewards)
     why = base._replace(reason=base.reason + "; with the counts themselves (docs/thresholds.md)")

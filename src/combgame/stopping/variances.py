@@ -44,8 +44,9 @@ class KnownPart(NamedTuple):
 class UnknownPart(NamedTuple):
     """Upper bounds on variances, for all t at once.
 
-    V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h / (Gamma(h) (h + v/2)^(h + m/2)) is a
-    martingale that begins at 1, so v is below the root at which it equals d / delta with probability delta / d only.
+    V = sum (x - mean)^2 of N values, V / variance = v, m = N - 1: exp(v/2) Gamma(h + m/2) h^h /
+    (Gamma(h) (h + v/2)^(h + m/2)) is a martingale that begins at 1, so v is below the root at which
+    it equals d / delta with probability delta / d only.
     """
 
     bar: float  # ln(d / delta)
@@ -60,16 +61,22 @@ class UnknownPart(NamedTuple):
                 self.done[a] = seen.counts[a]
                 self.least[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
             known = self.least[a] > 0.0 and resolved(seen, a)
-            self.variance[a] = (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
+            self.variance[a] = (
+                (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
+            )
         return self.variance
 
 
 class PluginPart(NamedTuple):
-    """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value on."""
+    """No fee: the likelihood ratio at the estimated variances; an arm counts from its second value
+    on.
+    """
 
     few: float  # with so many values or fewer, an arm does not count
 
-    def assess(self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats) -> float:
+    def assess(
+        self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
+    ) -> float:
         for a in range(fee.size):
             weight[a] = seen.counts[a] if seen.counts[a] > self.few else 0.0
             fee[a] = 0.0
@@ -78,9 +85,11 @@ class PluginPart(NamedTuple):
 
 @jitable
 def least_chi_square(m: float, level: float) -> float:
-    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none yet, never above the root.
+    """The v below m at which the martingale of a variance passes exp(level); 0 if there is none
+    yet, never above the root.
 
-    With p = h + m/2 and h + v/2 = p (1 - y) its logarithm is p (-y - ln(1 - y)) less what does not depend on v: nothing cancels.
+    With p = h + m/2 and h + v/2 = p (1 - y) its logarithm is p (-y - ln(1 - y)) less what does not
+    depend on v: nothing cancels.
     """
     if m <= 0.0:
         return 0.0
@@ -92,7 +101,9 @@ def least_chi_square(m: float, level: float) -> float:
     if goal <= 0.0 or excess(-edge, 1.0 - edge) <= goal:
         return 0.0
     y = min(math.sqrt(2.0 * goal), edge)  # beyond the root
-    for _ in range(200):  # Newton on a convex, rising function from the right: it stays on the right
+    for _ in range(
+        200
+    ):  # Newton on a convex, rising function from the right: it stays on the right
         step = (excess(-y, 1.0 - y) - goal) * (1.0 - y) / y
         if not step > 1e-13 * y:
             break
@@ -115,5 +126,8 @@ def spreads_of(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPa
 def plugged(problem: Problem, threshold: Threshold) -> Stopping:
     """The stylised threshold, with estimated variances."""
     watch = charging(problem, lambda game: PluginPart(1.0))
-    why = Validity(False, "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it")
+    why = Validity(
+        False,
+        "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it",
+    )
     return Stopping("stylised", threshold, watch, why)

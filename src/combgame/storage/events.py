@@ -1,4 +1,6 @@
-"""What happens to a study, line by line. Events are only ever added; everything else is computed from them."""
+"""What happens to a study, line by line. Events are only ever added; everything else is computed
+from them.
+"""
 
 import hashlib
 import json
@@ -10,8 +12,9 @@ from ..errors import InputError, StoreError
 
 
 class Event(NamedTuple):
-    """One line of a study's history: created, asked, told, failed, retracted, observed, extended or closed. What its `data` have, and what
-    it does, is said in one place: `study.ledger`."""
+    """One line of a study's history: created, asked, told, failed, retracted, observed, extended or
+    closed. What its `data` have, and what it does, is said in one place: `study.ledger`.
+    """
 
     seq: int  # 1, 2, 3, ...
     kind: str
@@ -30,7 +33,8 @@ def compact(data: Any) -> str:
 
 
 def seal(before: str, event: Event) -> str:
-    """A checksum of an event and of all that came before it: what is stored cannot be damaged or changed unnoticed.
+    """A checksum of an event and of all that came before it: what is stored cannot be damaged or
+    changed unnoticed.
 
     >>> seal("", Event(1, "closed", 0.0)) == seal("", Event(1, "closed", 1.0))
     False
@@ -42,7 +46,9 @@ Sealed = tuple[Event, str]
 
 
 def head_of(events: Iterable[Event]) -> str:
-    """The number and the seal of the last event, such as 17:8d969eef6ecad3c2: whoever has noted it finds out if something is missing."""
+    """The number and the seal of the last event, such as 17:8d969eef6ecad3c2: whoever has noted it
+    finds out if something is missing.
+    """
     number, last = 0, ""
     for event in events:
         number, last = event.seq, seal(last, event)
@@ -51,20 +57,27 @@ def head_of(events: Iterable[Event]) -> str:
 
 def check_head(events: list[Event], head: str, name: str) -> None:
     """Whether the history still goes through the head that somebody noted."""
-    found = re.fullmatch(r"([1-9]\d{0,17}):([0-9a-f]{16})", head.strip()) if isinstance(head, str) else None
+    found = (
+        re.fullmatch(r"([1-9]\d{0,17}):([0-9a-f]{16})", head.strip())
+        if isinstance(head, str)
+        else None
+    )
     if found is None:
         raise InputError(
-            f"replay: head = {head!r} must be a number and a seal as `status` shows them, such as '17:8d969eef6ecad3c2'."
+            f"replay: head = {head!r} must be a number and a seal as `status` shows them, such "
+            "as '17:8d969eef6ecad3c2'."
         )
     number = int(found[1])
     if number > len(events):
         raise StoreError(
-            f"study {name!r} has {len(events):,} events, but when its head was noted there were {number:,}: the last ones were removed, or "
+            f"study {name!r} has {len(events):,} events, but when its head was noted there were "
+            f"{number:,}: the last ones were removed, or "
             "an older copy was put back; find the file that has them."
         )
     if head_of(events[:number]) != head.strip():
         raise StoreError(
-            f"study {name!r}: its first {number:,} events are not those of the head that was noted, so its history was changed, or this is "
+            f"study {name!r}: its first {number:,} events are not those of the head that was "
+            "noted, so its history was changed, or this is "
             "another study; find the file that has them."
         )
 
@@ -81,6 +94,7 @@ def checked(stored: list[Sealed], name: str) -> list[Event]:
 def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
     if seal(before, event) != sealed:
         raise StoreError(
-            f"study {name!r}: event {event.seq} is not what was stored, because the file is damaged or was changed; go back to a copy, or "
+            f"study {name!r}: event {event.seq} is not what was stored, because the file is "
+            "damaged or was changed; go back to a copy, or "
             "begin a new study and give it the data that are good with observe()."
         )

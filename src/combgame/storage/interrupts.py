@@ -1,7 +1,8 @@
 """Ctrl-C waits until a transaction has ended.
 
-An exception in the midst of a transaction leaves a connection that keeps its lock on the file until the traceback is gone. Masking
-signals does not help: another thread takes them, and Python runs the handler in the main thread all the same.
+An exception in the midst of a transaction leaves a connection that keeps its lock on the file until
+the traceback is gone. Masking signals does not help: another thread takes them, and Python runs the
+handler in the main thread all the same.
 """
 
 import signal
@@ -12,13 +13,21 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-DEFERRED = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGBREAK") if hasattr(signal, name)]
-PATIENCE = 5.0  # seconds: who interrupts again after that is heard at once, for what takes so long is no longer the database
+DEFERRED = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGBREAK")
+    if hasattr(signal, name)
+]
+# seconds: who interrupts again after that is heard at once, for what takes so long is no longer the
+# database
+PATIENCE = 5.0
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Signals whose handlers are Python's, and may raise, are handled after the block. (Handlers run in the main thread only.)"""
+    """Signals whose handlers are Python's, and may raise, are handled after the block. (Handlers
+    run in the main thread only.)
+    """
     if threading.current_thread() is not threading.main_thread() or Deferral.current is not None:
         yield
         return
@@ -61,7 +70,9 @@ class Deferral:
         Deferral.current = None
         try:
             for number, handler in self.handlers.items():
-                if signal.getsignal(number) == self.later:  # and not what somebody has put there meanwhile
+                if (
+                    signal.getsignal(number) == self.later
+                ):  # and not what somebody has put there meanwhile
                     signal.signal(number, handler)
         finally:
             self.hand_over()

@@ -26,7 +26,8 @@ class Lock:
             self.file = self.path.open("ab+", buffering=0)
         except OSError as error:
             raise StoreError(
-                f"{self.store}: its folder cannot be written ({error.strerror}); change the permissions, or choose another --store."
+                f"{self.store}: its folder cannot be written ({error.strerror}); change the "
+                "permissions, or choose another --store."
             ) from error
         for attempt in range(10):
             try:
@@ -75,4 +76,6 @@ def check_place(path: Path) -> None:
     if path.is_dir():
         raise StoreError(f"{path} is a folder; name a file in it, such as {path / 'campaign.db'}.")
     if not path.parent.is_dir():
-        raise StoreError(f"{path}: there is no folder {path.parent}; make it, or choose another --store.")
+        raise StoreError(
+            f"{path}: there is no folder {path.parent}; make it, or choose another --store."
+        )

@@ -1,4 +1,6 @@
-"""Where the events of a study are kept, as the study sees it; and the simplest such place, a list."""
+"""Where the events of a study are kept, as the study sees it; and the simplest such place, a
+list.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,14 +14,20 @@ from .events import Event, Sealed
 class Log(Protocol):
     """A study's events inside one transaction."""
 
-    def events(self, after: int = 0, before: int | None = None, round: int | None = None) -> list[Sealed]:
-        """Those with after < seq < before, in their order; `round`: only those of one round, and those of no round."""
+    def events(
+        self, after: int = 0, before: int | None = None, round: int | None = None
+    ) -> list[Sealed]:
+        """Those with after < seq < before, in their order; `round`: only those of one round, and
+        those of no round.
+        """
 
     def append(self, events: Sequence[Sealed]) -> None:
         """Add events: all of them or none, on disk when the transaction has ended."""
 
     def snapshot(self, sources: str) -> tuple[int, bytes] | None:
-        """The last snapshot, if these sources made it and it is undamaged: up to which event, and what."""
+        """The last snapshot, if these sources made it and it is undamaged: up to which event, and
+        what.
+        """
 
     def keep(self, seq: int, sources: str, body: bytes) -> None:
         """Store a snapshot in place of the last one."""
@@ -80,9 +88,15 @@ class Memory:
     def created(self) -> Event:
         return self._events[0][0]
 
-    def events(self, after: int = 0, before: int | None = None, round: int | None = None) -> list[Sealed]:
+    def events(
+        self, after: int = 0, before: int | None = None, round: int | None = None
+    ) -> list[Sealed]:
         found = self._events[after : None if before is None else before - 1]
-        return found if round is None else [(e, s) for e, s in found if e.round == round or e.round is None]
+        return (
+            found
+            if round is None
+            else [(e, s) for e, s in found if e.round == round or e.round is None]
+        )
 
     def append(self, events: Sequence[Sealed]) -> None:
         self._events += events

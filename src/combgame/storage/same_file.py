@@ -1,7 +1,8 @@
 """Whether the SQLite file that is open is still the one that the path leads to.
 
-Who deletes, moves or replaces a file that a process has open leaves that process with a file without a name, and what it writes there is
-gone when it ends. The same holds for the -wal beside it (the last transactions are in there, and nowhere else) and the -shm (its index).
+Who deletes, moves or replaces a file that a process has open leaves that process with a file
+without a name, and what it writes there is gone when it ends. The same holds for the -wal beside it
+(the last transactions are in there, and nowhere else) and the -shm (its index).
 """
 
 import os
@@ -12,7 +13,9 @@ Identity = tuple[int, int]
 
 
 class SameFile:
-    """A file that has just been opened. What SQLite puts beside it is known from the first look inside a transaction on."""
+    """A file that has just been opened. What SQLite puts beside it is known from the first look
+    inside a transaction on.
+    """
 
     def __init__(self, path: str) -> None:
         beside = os.path.realpath(path)  # SQLite follows links before it adds its endings
@@ -21,7 +24,9 @@ class SameFile:
         self._known = {"": identity(path)}
 
     def changed(self) -> str | None:
-        """The ending of what is no longer there, or is another file: "" (the file itself), "-wal" or "-shm"; None: all is well."""
+        """The ending of what is no longer there, or is another file: "" (the file itself), "-wal"
+        or "-shm"; None: all is well.
+        """
         for tail, place in self._places.items():
             found = identity(place)
             if self._known.get(tail) is None:  # without a journal of that kind there is none
@@ -44,10 +49,14 @@ def sentence(shown: str, tail: str, stored: bool) -> StoreError:
     what = "what was given just now counts as not stored" if stored else "nothing was stored"
     if tail:
         return StoreError(
-            f"{shown}{tail} was deleted or replaced while {shown} was in use, so {what}; it belongs to the file as long as anybody has it "
-            "open. Try again: the file is opened anew, and if something is missing there, that is said."
+            f"{shown}{tail} was deleted or replaced while {shown} was in use, so {what}; it "
+            "belongs to the file as long as anybody has it "
+            "open. Try again: the file is opened anew, and if something is missing there, that "
+            "is said."
         )
     return StoreError(
-        f"{shown} is no longer the file that is open here: it was deleted, moved or replaced, so {what}; put it back, or open the study "
-        "again to go on with what is there now. Until then, copy() saves what this process still has."
+        f"{shown} is no longer the file that is open here: it was deleted, moved or replaced, so "
+        f"{what}; put it back, or open the study "
+        "again to go on with what is there now. Until then, copy() saves what this process still "
+        "has."
     )

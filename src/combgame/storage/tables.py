@@ -1,6 +1,18 @@
 """The tables of a database of studies, and their version."""
 
-from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 
 SCHEMA = 1  # a change of the tables is a new number, and a step in `UPGRADES`
 UPGRADES: dict[int, tuple[str, ...]] = {}  # from this version to the next: the statements
@@ -20,7 +32,9 @@ events = Table(
     "combgame_events",
     metadata,
     Column("study", ForeignKey(studies.c.id, ondelete="CASCADE"), primary_key=True),
-    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column(
+        "seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False
+    ),
     Column("kind", String(20), nullable=False),
     Column("at", Float, nullable=False),
     Column("round", Integer),

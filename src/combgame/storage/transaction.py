@@ -15,7 +15,11 @@ ALWAYS = 1 << 60
 COLUMNS = [events.c[name] for name in (*Event._fields, "seal")]
 EVENTS = (
     select(*COLUMNS)
-    .where(events.c.study == bindparam("study"), events.c.seq > bindparam("after"), events.c.seq < bindparam("before"))
+    .where(
+        events.c.study == bindparam("study"),
+        events.c.seq > bindparam("after"),
+        events.c.seq < bindparam("before"),
+    )
     .order_by(events.c.seq)
 )
 OF_ROUND = EVENTS.where(or_(events.c.round == bindparam("round"), events.c.round.is_(None)))
@@ -26,30 +30,47 @@ def as_event(row: Any) -> Sealed:
     try:
         return Event._make([*row[:6], json.loads(row[6])]), row[7]
     except (TypeError, ValueError) as error:
-        raise StoreError(f"an event of a study cannot be read ({error}); the file is damaged: go back to a copy.") from error
+        raise StoreError(
+            f"an event of a study cannot be read ({error}); the file is damaged: go back to a copy."
+        ) from error
 
 
 class Transaction:
-    """A study's events inside one transaction. first: the seal of its first event, which says whose snapshots are of use."""
+    """A study's events inside one transaction. first: the seal of its first event, which says whose
+    snapshots are of use.
+    """
 
     def __init__(self, connection: Connection, study: int, first: str) -> None:
         self._connection, self._study, self._first = connection, study, first
 
-    def events(self, after: int = 0, before: int | None = None, round: int | None = None) -> list[Sealed]:
-        where = {"study": self._study, "after": after, "before": ALWAYS if before is None else before}
+    def events(
+        self, after: int = 0, before: int | None = None, round: int | None = None
+    ) -> list[Sealed]:
+        where = {
+            "study": self._study,
+            "after": after,
+            "before": ALWAYS if before is None else before,
+        }
         query = EVENTS if round is None else OF_ROUND
-        rows = self._connection.execute(query, where if round is None else {**where, "round": round}).all()
+        rows = self._connection.execute(
+            query, where if round is None else {**where, "round": round}
+        ).all()
         return [as_event(row) for row in rows]
 
     def append(self, new: Sequence[Sealed]) -> None:
         rows = [
-            {**one._asdict(), "study": self._study, "data": compact(one.data), "seal": sealed} for one, sealed in new
-        ]  # fmt: skip
+            {**one._asdict(), "study": self._study, "data": compact(one.data), "seal": sealed}
+            for one, sealed in new
+        ]
         self._connection.execute(ADD, rows)
 
     def snapshot(self, sources: str) -> tuple[int, bytes] | None:
-        query = select(snapshots.c.seq, snapshots.c.checksum, snapshots.c.body).where(snapshots.c.study == self._study)
-        found = self._connection.execute(query.where(snapshots.c.sources == self._of(sources))).first()
+        query = select(snapshots.c.seq, snapshots.c.checksum, snapshots.c.body).where(
+            snapshots.c.study == self._study
+        )
+        found = self._connection.execute(
+            query.where(snapshots.c.sources == self._of(sources))
+        ).first()
         if found is None or hashlib.sha256(found.body).hexdigest() != found.checksum:
             return None
         return int(found.seq), bytes(found.body)
@@ -57,7 +78,13 @@ class Transaction:
     def keep(self, seq: int, sources: str, body: bytes) -> None:
         self._connection.execute(delete(snapshots).where(snapshots.c.study == self._study))
         checksum = hashlib.sha256(body).hexdigest()
-        row = {"study": self._study, "seq": seq, "sources": self._of(sources), "checksum": checksum, "body": body}
+        row = {
+            "study": self._study,
+            "seq": seq,
+            "sources": self._of(sources),
+            "checksum": checksum,
+            "body": body,
+        }
         self._connection.execute(insert(snapshots).values(row))
 
     def _of(self, sources: str) -> str:

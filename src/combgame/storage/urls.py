@@ -1,6 +1,7 @@
 """The URL of a storage: what it says, and how much of it is shown.
 
-A URL may hold a password, also where it is not a URL after all: no sentence shows one as it was given.
+A URL may hold a password, also where it is not a URL after all: no sentence shows one as it was
+given.
 """
 
 import re
@@ -11,7 +12,16 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from ..errors import InputError
 
-HARMLESS = ("host", "hostaddr", "port", "dbname", "user", "sslmode", "connect_timeout", "application_name")  # options of a URL
+HARMLESS = (
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "sslmode",
+    "connect_timeout",
+    "application_name",
+)  # options of a URL
 
 
 def parse(url: str) -> URL:
@@ -20,13 +30,22 @@ def parse(url: str) -> URL:
         backend = parsed.get_backend_name()
     except (ArgumentError, ValueError):
         parsed, backend = None, ""
-    if parsed is None or backend not in ("sqlite", "postgresql") or (backend == "sqlite" and not parsed.database):
+    if (
+        parsed is None
+        or backend not in ("sqlite", "postgresql")
+        or (backend == "sqlite" and not parsed.database)
+    ):
         raise InputError(
-            f"storage{called(url)} must be a URL such as sqlite:///lab.db or postgresql+psycopg://user@host/database; in a password, @ is "
+            f"storage{called(url)} must be a URL such as sqlite:///lab.db or "
+            "postgresql+psycopg://user@host/database; in a password, @ is "
             "written %40, : %3A and / %2F."
         )
-    if "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql":  # the rest of a password would be taken for a host
-        raise InputError("storage has more than one @; in a password, @ is written %40 (and : %3A, / %2F).")
+    if (
+        "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql"
+    ):  # the rest of a password would be taken for a host
+        raise InputError(
+            "storage has more than one @; in a password, @ is written %40 (and : %3A, / %2F)."
+        )
     return parsed
 
 
@@ -58,12 +77,17 @@ def shown(url: URL) -> str:
     """Without a password, and without the options, where it may stand too."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
-    return URL.create(url.drivername, url.username, host=url.host, port=url.port, database=url.database).render_as_string()
+    return URL.create(
+        url.drivername, url.username, host=url.host, port=url.port, database=url.database
+    ).render_as_string()
 
 
 def quotes_secret(url: URL, error: DBAPIError) -> bool:
     """Whether a driver says something that may be a password."""
     options = [
-        one for key, value in url.query.items() if key not in HARMLESS for one in ([value] if isinstance(value, str) else value)
+        one
+        for key, value in url.query.items()
+        if key not in HARMLESS
+        for one in ([value] if isinstance(value, str) else value)
     ]
     return any(one and one in str(error) for one in (str(url.password or ""), *options))

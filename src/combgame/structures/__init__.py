@@ -14,6 +14,18 @@ from .subsets import Subsets
 from .trees import SpanningTrees
 
 __all__ = [
-    "AlmostAllSets", "Arms", "Geometry", "IntegerProgram", "Listed", "Matchings", "Oracle", "Partition", "Paths", "SpanningTrees",
-    "StructureBase", "Subsets", "grid_network", "line_network",
-]  # fmt: skip
+    "AlmostAllSets",
+    "Arms",
+    "Geometry",
+    "IntegerProgram",
+    "Listed",
+    "Matchings",
+    "Oracle",
+    "Partition",
+    "Paths",
+    "SpanningTrees",
+    "StructureBase",
+    "Subsets",
+    "grid_network",
+    "line_network",
+]

@@ -1,4 +1,6 @@
-"""The paper's needle in a haystack: every non-empty set that does not contain the needle, and the needle itself."""
+"""The paper's needle in a haystack: every non-empty set that does not contain the needle, and the
+needle itself.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -21,7 +23,9 @@ class AlmostAllSetsPart(NamedTuple):
     size: int  # of the needle
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        """All positive scores; if that contains the needle, without the needle's least arm, or the needle alone."""
+        """All positive scores; if that contains the needle, without the needle's least arm, or the
+        needle alone.
+        """
         d, total, pin, weakest, held, top = score.size, 0.0, 0.0, -1, 0, -1
         for a in range(d):
             out[a] = 1.0 if score[a] > 0.0 else 0.0
@@ -66,13 +70,22 @@ class AlmostAllSetsPart(NamedTuple):
             if (held < self.size and held + others > 0) or (held == self.size and others == 0):
                 return
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
         return math.nan  # asked about through `answer_part`
 
 
 @frozen
 class AlmostAllSets(StructureBase):
-    """Every non-empty set of d arms that does not contain the needle (an arm or a set of arms), and the needle.
+    """Every non-empty set of d arms that does not contain the needle (an arm or a set of arms), and
+    the needle.
 
     >>> AlmostAllSets(7, needle=0).size()
     64
@@ -81,8 +94,15 @@ class AlmostAllSets(StructureBase):
     def __init__(self, d: int, needle: int | Iterable[int] = 0) -> None:
         self.d = whole("AlmostAllSets: d", d, 2)
         pins = [needle] if isinstance(needle, int | np.integer) else list(needle)
-        if not pins or len(set(pins)) < len(pins) or not all(isinstance(a, int | np.integer) and 0 <= a < d for a in pins):
-            raise InputError(f"AlmostAllSets: needle = {needle!r} must be an arm from 0 to {d - 1}, or a set of such arms.")
+        if (
+            not pins
+            or len(set(pins)) < len(pins)
+            or not all(isinstance(a, int | np.integer) and 0 <= a < d for a in pins)
+        ):
+            raise InputError(
+                f"AlmostAllSets: needle = {needle!r} must be an arm from 0 to {d - 1}, or a set "
+                "of such arms."
+            )
         self.needle = tuple(sorted(int(a) for a in pins))
 
     def arguments(self) -> dict[str, Any]:
@@ -97,13 +117,17 @@ class AlmostAllSets(StructureBase):
         return BracketPart(self, exact=True)
 
     def ensemble(self) -> DiagramPart:
-        """Arm after arm, the needle's first, in at most three states: its arms are all taken so far, none is taken, or neither."""
+        """Arm after arm, the needle's first, in at most three states: its arms are all taken so
+        far, none is taken, or neither.
+        """
         pins, d = len(self.needle), self.d
         order = [*self.needle, *(a for a in range(d) if a not in self.needle)]
         states = [(0, "all")]
         for i in range(1, d):
             states += [
-                (i, state) for state in ("all", "none", "some") if (state != "all" or i <= pins) and (state, i) != ("some", 1)
+                (i, state)
+                for state in ("all", "none", "some")
+                if (state != "all" or i <= pins) and (state, i) != ("some", 1)
             ]
         states += [(d, "all")] * (pins == d)
         number, end = {state: v for v, state in enumerate(states)}, len(states)
@@ -154,5 +178,7 @@ class AlmostAllSets(StructureBase):
         return self.d
 
     def geometry(self) -> Geometry:
-        """The diameter is exact; psi and phi are those of the cube, a placeholder (docs/algorithms.md)."""
+        """The diameter is exact; psi and phi are those of the cube, a placeholder
+        (docs/algorithms.md).
+        """
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

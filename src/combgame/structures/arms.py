@@ -1,4 +1,6 @@
-"""Single arms: the simplex itself. Playing them is the classical bandit; asking about them is best-arm identification."""
+"""Single arms: the simplex itself. Playing them is the classical bandit; asking about them is
+best-arm identification.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -33,13 +35,23 @@ class ArmsPart(NamedTuple):
             out[a] = 0.0
         out[min(int(rng.random() * self.d), self.d - 1)] = 1.0
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
         top = 0
         for a in range(self.d):
             if best[a] > 0.5:
                 top = a
         found = rewards.closest(mean, weight, top, best, self.value)  # all pairs with the best arm
-        return exchange(rewards, mean, weight, best, top, found, self.arms, self.sign, rival, alternative)
+        return exchange(
+            rewards, mean, weight, best, top, found, self.arms, self.sign, rival, alternative
+        )
 
 
 @frozen

@@ -1,4 +1,6 @@
-"""What a structure tells about itself before anything is played; its `part` does the work in the round."""
+"""What a structure tells about itself before anything is played; its `part` does the work in the
+round.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -17,8 +19,8 @@ from ..game.records import Ints, Random, arms_of, vector
 class Geometry(NamedTuple):
     """The polytope conv{1_A} as LLOO sees it (Garber and Hazan 2015): mu = psi * diameter / phi.
 
-    With the polytope written as {A1 x = b1, A2 x <= b2}: phi is the smallest positive slack b2 - A2 x at a vertex,
-    psi the largest spectral norm of a matrix of rank(A2) independent rows of A2.
+    With the polytope written as {A1 x = b1, A2 x <= b2}: phi is the smallest positive slack b2 - A2
+    x at a vertex, psi the largest spectral norm of a matrix of rank(A2) independent rows of A2.
     """
 
     diameter: float
@@ -32,7 +34,9 @@ class Geometry(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """If a set I is not the best, B, there is a better J for which I xor J is one of some sets that B fixes."""
+    """If a set I is not the best, B, there is a better J for which I xor J is one of some sets that
+    B fixes.
+    """
 
     most: int  # arms of such a difference, at most
     number: int  # of differences, at most
@@ -46,7 +50,11 @@ class StructureBase(Description):
 
     def __repr__(self) -> str:
         original = vars(self).get("_original")
-        return super().__repr__() if original is None else f"{original!r}.numbered({np.argsort(vars(self)['_called']).tolist()})"
+        return (
+            super().__repr__()
+            if original is None
+            else f"{original!r}.numbered({np.argsort(vars(self)['_called']).tolist()})"
+        )
 
     def __str__(self) -> str:
         original = vars(self).get("_original")
@@ -54,7 +62,9 @@ class StructureBase(Description):
 
     def _compared(self) -> tuple[Any, ...] | None:
         original = vars(self).get("_original")
-        return super()._compared() if original is None else (original, vars(self)["_called"].tobytes())
+        return (
+            super()._compared() if original is None else (original, vars(self)["_called"].tobytes())
+        )
 
     def part(self) -> Structure:
         """The verbs of `protocols.Structure`, with fresh scratch arrays."""
@@ -81,7 +91,9 @@ class StructureBase(Description):
         return {a for chosen in self.covering() for a in chosen}
 
     def deciding(self) -> set[int]:
-        """The arms in which two sets differ: those that matter when the structure is asked about."""
+        """The arms in which two sets differ: those that matter when the structure is asked
+        about.
+        """
         raise NotImplementedError
 
     def largest(self) -> int:
@@ -96,11 +108,14 @@ class StructureBase(Description):
         raise NotImplementedError
 
     def answer_part(self) -> Structure:
-        """The part that is used when the structure is asked about; the same one unless the two need different things."""
+        """The part that is used when the structure is asked about; the same one unless the two need
+        different things.
+        """
         return self.part()
 
     def ensemble(self) -> Ensemble:
-        """The verb of `protocols.Ensemble`, with fresh scratch arrays; a sentence where sums over all sets have no closed form.
+        """The verb of `protocols.Ensemble`, with fresh scratch arrays; a sentence where sums over
+        all sets have no closed form.
 
         >>> from combgame import Arms
         >>> chance = np.zeros(2)
@@ -109,20 +124,24 @@ class StructureBase(Description):
         (4.0, [0.25, 0.75])
         """
         raise InputError(
-            f"{self} has no closed form for sums over all its sets, which the rule 'product-adahedge' needs; use the rule 'lloo' or "
+            f"{self} has no closed form for sums over all its sets, which the rule "
+            "'product-adahedge' needs; use the rule 'lloo' or "
             "'ofw', or, if its sets are few, Listed(actions.sets(), actions.d) as actions."
         )
 
     def numbered(self, order: Ints) -> "StructureBase | None":
-        """The same sets with arm order[i] called i, made as if they had been given so; None: that cannot be done.
+        """The same sets with arm order[i] called i, made as if they had been given so; None: that
+        cannot be done.
 
-        Ties and coverings are decided by numbers. A run draws its numbers at random, so that those of the user decide nothing. A
-        subclass has to say it anew.
+        Ties and coverings are decided by numbers. A run draws its numbers at random, so that those
+        of the user decide nothing. A subclass has to say it anew.
         """
         return None
 
     def unnamed(self) -> "StructureBase":
-        """The same sets of the same arms, without what is only a name, such as those of nodes: itself, where there are none."""
+        """The same sets of the same arms, without what is only a name, such as those of nodes:
+        itself, where there are none.
+        """
         return self
 
     def size_bound(self) -> int:
@@ -135,7 +154,9 @@ class StructureBase(Description):
         return self.difference()
 
     def exchange(self) -> Exchange:
-        """What a proved threshold must cover. Here J = B, the best: one difference for every other set."""
+        """What a proved threshold must cover. Here J = B, the best: one difference for every other
+        set.
+        """
         return Exchange(self.difference_bound(), self.size_bound() - 1, False)
 
     # ---- what follows from the above
@@ -153,8 +174,10 @@ class StructureBase(Description):
             if len(found) <= limit:
                 return found
         raise TooManySetsError(
-            f"{self} has {'more than ' + format(limit, ',') if number is None else format(number, ',')} sets, "
-            f"over the limit of {limit:,}; raise the limit, or use what needs no enumeration (the learners OFW and LLOO)."
+            f"{self} has "
+            f"{'more than ' + format(limit, ',') if number is None else format(number, ',')} sets, "
+            f"over the limit of {limit:,}; raise the limit, or use what needs no enumeration "
+            "(the learners OFW and LLOO)."
         )
 
     def argmax(self, scores: Iterable[float]) -> tuple[int, ...]:
@@ -169,15 +192,25 @@ class StructureBase(Description):
         except (TypeError, ValueError):
             score = np.zeros(0)
         if score.shape != (self.d,) or not np.all(np.isfinite(score)):
-            raise InputError(f"argmax: scores must be {self.d} finite numbers, one per arm; got shape {score.shape}.")
+            raise InputError(
+                f"argmax: scores must be {self.d} finite numbers, one per arm; got shape "
+                f"{score.shape}."
+            )
         out = np.zeros(self.d)
         with own_errors():
             self.part().argmax(score, out)
         return arms_of(out)
 
     def random_covering(self, rng: Random) -> list[tuple[int, ...]]:
-        """Random sets without replacement until every observable arm has been seen (the paper's random covering)."""
-        missing, found, part, out = self.observable(), list[tuple[int, ...]](), self.part(), np.zeros(self.d)
+        """Random sets without replacement until every observable arm has been seen (the paper's
+        random covering).
+        """
+        missing, found, part, out = (
+            self.observable(),
+            list[tuple[int, ...]](),
+            self.part(),
+            np.zeros(self.d),
+        )
         seen: set[tuple[int, ...]] = set()
         tries = 0
         while missing:
@@ -185,7 +218,10 @@ class StructureBase(Description):
             chosen = arms_of(out)
             tries = tries + 1 if chosen in seen else 0
             if tries > 100_000:
-                raise InputError(f"{self}: random sets do not reach the arms {sorted(missing)[:10]}; use start='covering'.")
+                raise InputError(
+                    f"{self}: random sets do not reach the arms {sorted(missing)[:10]}; use "
+                    "start='covering'."
+                )
             if chosen not in seen:
                 seen.add(chosen)
                 found.append(chosen)
@@ -194,12 +230,16 @@ class StructureBase(Description):
 
 
 def hypersimplex(d: int, size: int) -> Geometry:
-    """{0 <= x <= 1, sum x = size}: rows +-e_a, so psi = phi = 1; two sets differ in at most 2 min(size, d - size) arms."""
+    """{0 <= x <= 1, sum x = size}: rows +-e_a, so psi = phi = 1; two sets differ in at most 2
+    min(size, d - size) arms.
+    """
     return Geometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)
 
 
 def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
-    """Again and again the set with the most arms that are still missing: at most ln(d) + 1 times as many as needed."""
+    """Again and again the set with the most arms that are still missing: at most ln(d) + 1 times as
+    many as needed.
+    """
     part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
     found = []
     while missing.any():
@@ -213,7 +253,9 @@ def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
 
 
 def farthest(structure: StructureBase) -> int:
-    """A lower estimate of d_0 by climbing: from a set, the farthest one is one oracle call away (scores 1 outside, -1 inside)."""
+    """A lower estimate of d_0 by climbing: from a set, the farthest one is one oracle call away
+    (scores 1 outside, -1 inside).
+    """
     part, most, there = structure.part(), 0, np.zeros(structure.d)
     for start in structure.covering()[:8]:
         here, last = vector(start, structure.d), -1

@@ -21,26 +21,37 @@ class IntegerProgram(Bracketed):
 
     The empty set is left out: there is nothing to play in it.
 
-    `constraints`: one (matrix, lower, upper), or a list of them; -inf and inf are allowed. An infeasible programme is an error when it
-    is made; a solver that runs into `time_limit` (seconds per call) is an error, never a wrong set.
+    `constraints`: one (matrix, lower, upper), or a list of them; -inf and inf are allowed. An
+    infeasible programme is an error when it is made; a solver that runs into `time_limit` (seconds
+    per call) is an error, never a wrong set.
 
     >>> budget = IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], 0.0, 4.0), d=4)
     >>> budget.argmax([0.6, 0.4, 0.3, 0.2])
     (0, 3)
     """
 
-    def __init__(self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0) -> None:
+    def __init__(
+        self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0
+    ) -> None:
         self.d, self.exact, self.time_limit = whole("IntegerProgram: d", d, 1), exact, time_limit
         none = isinstance(constraints, tuple) and not constraints
         several = constraints if isinstance(constraints, list) or none else [constraints]
-        found = [self._row(one) for one in several] or [(np.zeros((0, self.d)), np.zeros(0), np.zeros(0))]
-        self._given = tuple(np.concatenate(of) for of in zip(*found, strict=True))  # one matrix, its lower and upper bounds
+        found = [self._row(one) for one in several] or [
+            (np.zeros((0, self.d)), np.zeros(0), np.zeros(0))
+        ]
+        self._given = tuple(
+            np.concatenate(of) for of in zip(*found, strict=True)
+        )  # one matrix, its lower and upper bounds
         self._arrange()
 
     def _arrange(self) -> None:
         matrix, low, high = self._given
         size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
-        scaled = (matrix / size[:, None], low / size, high / size)  # rows of one size: the solver's tolerance is absolute
+        scaled = (
+            matrix / size[:, None],
+            low / size,
+            high / size,
+        )  # rows of one size: the solver's tolerance is absolute
         self._rows = [scaled] if len(matrix) else []
         self._rows.append((np.ones((1, self.d)), np.ones(1), np.full(1, np.inf)))  # not empty
         self._covering = self._checked_covering()
@@ -53,18 +64,27 @@ class IntegerProgram(Bracketed):
             high = np.broadcast_to(np.asarray(upper, dtype=float), (len(rows),)).copy()
         except (TypeError, ValueError):
             raise InputError(
-                f"IntegerProgram: a constraint must be (matrix, lower, upper) with {self.d} columns; got {one!r}."
+                f"IntegerProgram: a constraint must be (matrix, lower, upper) with {self.d} "
+                f"columns; got {one!r}."
             ) from None
-        if rows.shape[1] != self.d or not np.all(np.isfinite(rows)) or np.isnan(low).any() or np.isnan(high).any():
+        if (
+            rows.shape[1] != self.d
+            or not np.all(np.isfinite(rows))
+            or np.isnan(low).any()
+            or np.isnan(high).any()
+        ):
             raise InputError(
-                f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite columns, and bounds without NaN."
+                f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite "
+                "columns, and bounds without NaN."
             )
         return rows, low, high
 
     def numbered(self, order: Ints) -> "IntegerProgram":
         matrix, low, high = self._given
         given = (matrix[:, order], low, high)
-        new: IntegerProgram = renumbered(self, order, exact=self.exact, time_limit=self.time_limit, _given=given)
+        new: IntegerProgram = renumbered(
+            self, order, exact=self.exact, time_limit=self.time_limit, _given=given
+        )
         new._arrange()
         return new
 
@@ -79,7 +99,12 @@ class IntegerProgram(Bracketed):
     def arguments(self) -> dict[str, Any]:
         matrix, low, high = (some.tolist() for some in self._given)
         said = (tuple(map(tuple, matrix)), tuple(low), tuple(high)) if matrix else ()
-        return {"constraints": said, "d": self.d, "exact": self.exact, "time_limit": self.time_limit}
+        return {
+            "constraints": said,
+            "d": self.d,
+            "exact": self.exact,
+            "time_limit": self.time_limit,
+        }
 
     def __str__(self) -> str:  # its arguments are matrices
         return f"IntegerProgram(<{len(self._given[0])} constraints>, {self.d})"
@@ -88,35 +113,55 @@ class IntegerProgram(Bracketed):
         """The best set, or a sentence."""
         found = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
         if found is None:
-            raise OracleError(f"{self}: no set but perhaps the empty one satisfies the constraints (infeasible); relax them.")
+            raise OracleError(
+                f"{self}: no set but perhaps the empty one satisfies the constraints "
+                "(infeasible); relax them."
+            )
         return found[0]
 
-    def solve_within(self, score: Floats, inside: Floats, outside: Floats) -> tuple[Floats, float] | None:
-        """The best set with some arms forced in and some out, and what the solver says no such set exceeds; None if there is none."""
+    def solve_within(
+        self, score: Floats, inside: Floats, outside: Floats
+    ) -> tuple[Floats, float] | None:
+        """The best set with some arms forced in and some out, and what the solver says no such set
+        exceeds; None if there is none.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         scale = (
             float(np.abs(score).max()) or 1.0
         ) / 1e6  # the solver's gap is absolute, 1e-6: this makes it 1e-12 of the largest
         solved = milp(
-            -score / scale, integrality=np.ones(self.d), bounds=Bounds(inside, 1.0 - outside),
+            -score / scale,
+            integrality=np.ones(self.d),
+            bounds=Bounds(inside, 1.0 - outside),
             constraints=[LinearConstraint(*row) for row in self._rows],
             options={"time_limit": self.time_limit, "mip_rel_gap": 0.0},
-        )  # fmt: skip
+        )
         if solved.status == 2:
             return None
         if solved.status != 0 or solved.x is None:
-            raise OracleError(f"{self}: the solver did not finish ({solved.message}); raise time_limit = {self.time_limit}.")
+            raise OracleError(
+                f"{self}: the solver did not finish ({solved.message}); raise time_limit = "
+                f"{self.time_limit}."
+            )
         out = np.round(solved.x)
         if not self._feasible(out):
-            raise OracleError(f"{self}: the solver returned {arms_of(out)}, which breaks a constraint; scale the constraints.")
+            raise OracleError(
+                f"{self}: the solver returned {arms_of(out)}, which breaks a constraint; scale "
+                "the constraints."
+            )
         most = getattr(solved, "mip_dual_bound", None)
         top = float(score @ out)
-        return np.asarray(out, dtype=float), max(top, -scale * most) if most is not None and math.isfinite(most) else top
+        return np.asarray(out, dtype=float), max(
+            top, -scale * most
+        ) if most is not None and math.isfinite(most) else top
 
     def _feasible(self, x: Floats) -> bool:
         slack = 1e-9 * self.d  # rounding; every row has entries of at most 1
-        return all(bool(np.all(rows @ x >= low - slack) and np.all(rows @ x <= high + slack)) for rows, low, high in self._rows)
+        return all(
+            bool(np.all(rows @ x >= low - slack) and np.all(rows @ x <= high + slack))
+            for rows, low, high in self._rows
+        )
 
     def part(self) -> CallbackPart:
         return callback_part(self.solve, self.d)

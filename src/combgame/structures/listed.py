@@ -16,7 +16,9 @@ from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
 from .sums.diagram import DiagramPart, diagram, prefix_tree
 
-EXACT_COVER_SETS = 500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest
+EXACT_COVER_SETS = (
+    500  # above this many sets the covering is greedy, at most ln(d) + 1 times the smallest
+)
 EXACT_HULL = 9  # facets are computed up to this dimension of the hull and
 EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
 
@@ -47,7 +49,15 @@ class ListedPart(NamedTuple):
         for a in range(out.size):
             out[a] = self.members[k, a]
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
         """Every other set of the list; infinity if there is none."""
         closest, value = -1, math.inf
         for k in range(self.members.shape[0]):
@@ -82,16 +92,21 @@ class Listed(StructureBase):
         try:
             listed = [list(given) for given in sets]
         except TypeError:
-            raise InputError(f"Listed: sets = {sets!r} must be a list of sets of arms, such as [[0, 1], [2]].") from None
+            raise InputError(
+                f"Listed: sets = {sets!r} must be a list of sets of arms, such as [[0, 1], [2]]."
+            ) from None
         for number, arms in enumerate(listed):
             if not arms:
                 raise InputError(f"Listed: set number {number} is empty; leave it out.")
             for a in arms:
                 if isinstance(a, bool) or not isinstance(a, int | np.integer) or not 0 <= a < d:
-                    raise InputError(f"Listed: set number {number} has the arm {a!r}; arms are 0 to {d - 1}.")
+                    raise InputError(
+                        f"Listed: set number {number} has the arm {a!r}; arms are 0 to {d - 1}."
+                    )
             if len(set(arms)) < len(arms):
                 raise InputError(
-                    f"Listed: set number {number}, {arms}, repeats an arm; name each arm once (arms, not a row of 0 and 1)."
+                    f"Listed: set number {number}, {arms}, repeats an arm; name each arm once "
+                    "(arms, not a row of 0 and 1)."
                 )
             found.append(tuple(sorted(int(a) for a in arms)))
         if not found:
@@ -136,14 +151,21 @@ class Listed(StructureBase):
         return set(np.flatnonzero(self._matrix.any(axis=0)).tolist())
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal, by integer programming, up to 500 sets; greedy above (at most ln(d) + 1 times the smallest)."""
+        """Minimal, by integer programming, up to 500 sets; greedy above (at most ln(d) + 1 times
+        the smallest).
+        """
         if len(self._sets) <= EXACT_COVER_SETS:
             from scipy.optimize import Bounds, LinearConstraint, milp
 
             seen = self._matrix[:, self._matrix.any(axis=0)]
             n = len(self._sets)
-            solved = milp(np.ones(n), integrality=np.ones(n), bounds=Bounds(0, 1),
-                          constraints=LinearConstraint(seen.T, lb=1.0), options={"time_limit": 10.0})  # fmt: skip
+            solved = milp(
+                np.ones(n),
+                integrality=np.ones(n),
+                bounds=Bounds(0, 1),
+                constraints=LinearConstraint(seen.T, lb=1.0),
+                options={"time_limit": 10.0},
+            )
             if solved.status == 0:
                 return [self._sets[k] for k in np.flatnonzero(np.asarray(solved.x) > 0.5)]
         missing, found = self.observable(), []
@@ -169,7 +191,9 @@ class Listed(StructureBase):
 
     @figure
     def geometry(self) -> Geometry:
-        """psi and phi from the facets where the hull is small, else those of the cube; psi greedily, so not exact."""
+        """psi and phi from the facets where the hull is small, else those of the cube; psi
+        greedily, so not exact.
+        """
         diameter = math.sqrt(self.difference())
         if len(self._sets) <= EXACT_HULL_SETS:
             rows, slack = facets(self._matrix, EXACT_HULL)

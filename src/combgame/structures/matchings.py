@@ -1,4 +1,6 @@
-"""Matchings of a bipartite graph: as many pairs as the smaller side has, or `size` of them; the arms are the pairs."""
+"""Matchings of a bipartite graph: as many pairs as the smaller side has, or `size` of them; the
+arms are the pairs.
+"""
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -20,7 +22,9 @@ from .numbering import figure, renumbered, some_arms
 
 
 @jitable
-def solve(rows: int, columns: int, arm: Ints, score: Floats, cost: Floats, chosen: Ints, worth: Floats) -> None:
+def solve(
+    rows: int, columns: int, arm: Ints, score: Floats, cost: Floats, chosen: Ints, worth: Floats
+) -> None:
     """The assignment problem of the scores."""
     side, total = cost.shape[0], 0.0
     for a in range(score.size):
@@ -37,7 +41,9 @@ def solve(rows: int, columns: int, arm: Ints, score: Floats, cost: Floats, chose
 
 
 class MatchingsPart(NamedTuple):
-    """The assignment problem of `rows + columns - size` on a side: rows without a pair go to spare columns and vice versa."""
+    """The assignment problem of `rows + columns - size` on a side: rows without a pair go to spare
+    columns and vice versa.
+    """
 
     rows: int
     columns: int
@@ -60,13 +66,25 @@ class MatchingsPart(NamedTuple):
                 out[self.board.arm[r, c]] = 1.0
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """The best matching for random scores: every matching has a chance, but the chances are not equal."""
+        """The best matching for random scores: every matching has a chance, but the chances are not
+        equal.
+        """
         for a in range(self.sign.size):
             self.sign[a] = rng.standard_normal()
         self.argmax(self.sign, out)
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """Adjacent matchings differ by one alternating cycle or path: a search pruned by a certified bound."""
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        """Adjacent matchings differ by one alternating cycle or path: a search pruned by a
+        certified bound.
+        """
         board = self.board
         for a in range(mean.size):
             alternative[a] = rewards.project(mean[a], a)
@@ -77,12 +95,15 @@ class MatchingsPart(NamedTuple):
             board.column_worth[c] = -self.worth[1, c + 1]
         lay(board, rewards, mean, self.row, self.column, best)
         most = search(board, rewards, mean, weight, best, self.arms, self.sign, alternative, rival)
-        return min(against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most)
+        return min(
+            against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most
+        )
 
 
 @frozen
 class Matchings(StructureBase):
-    """Matchings between rows and columns (numbers, or lists of names). `forbidden`: pairs (row, column) that may not be used.
+    """Matchings between rows and columns (numbers, or lists of names). `forbidden`: pairs (row,
+    column) that may not be used.
 
     >>> teams = Matchings(["ann", "bob"], ["x", "y", "z"])
     >>> teams.size(), [teams.names[a] for a in teams.argmax([1.0, 2.0, 0.0, 1.0, 3.0, 0.0])]
@@ -97,7 +118,9 @@ class Matchings(StructureBase):
         forbidden: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> None:
         self.rows, self.columns = (
-            tuple(range(whole(f"Matchings: {what}", side, 1))) if isinstance(side, int | np.integer) else tuple(side)
+            tuple(range(whole(f"Matchings: {what}", side, 1)))
+            if isinstance(side, int | np.integer)
+            else tuple(side)
             for what, side in (("rows", rows), ("columns", columns))
         )
         n, m = len(self.rows), len(self.columns)
@@ -105,14 +128,21 @@ class Matchings(StructureBase):
             raise InputError("Matchings: rows and columns must be non-empty, each name once.")
         self.pairs = whole("Matchings: size", min(n, m) if size is None else size, 1)
         if self.pairs > min(n, m):
-            raise InputError(f"Matchings: size = {size} is more than the {min(n, m)} of the smaller side.")
+            raise InputError(
+                f"Matchings: size = {size} is more than the {min(n, m)} of the smaller side."
+            )
         try:
             barred = {(r, c) for r, c in forbidden}
         except (TypeError, ValueError):
-            raise InputError(f"Matchings: forbidden = {forbidden!r} must be a list of pairs (row, column).") from None
+            raise InputError(
+                f"Matchings: forbidden = {forbidden!r} must be a list of pairs (row, column)."
+            ) from None
         unknown = [p for p in barred if p[0] not in self.rows or p[1] not in self.columns]
         if unknown:
-            raise InputError(f"Matchings: the forbidden pair {unknown[0]} is not a (row, column); check its names.")
+            raise InputError(
+                f"Matchings: the forbidden pair {unknown[0]} is not a (row, column); check its "
+                "names."
+            )
         self._arm = np.full((n, m), -1, dtype=np.int64)
         where: list[tuple[int, int]] = []
         for i, r in enumerate(self.rows):
@@ -128,13 +158,17 @@ class Matchings(StructureBase):
         rows_used, columns_used = linear_sum_assignment(-allowed)
         if allowed[rows_used, columns_used].sum() < self.pairs:
             raise InputError(
-                f"Matchings: no {self.pairs} pairs can be matched with these forbidden pairs; allow more, or lower size."
+                f"Matchings: no {self.pairs} pairs can be matched with these forbidden pairs; "
+                "allow more, or lower size."
             )
 
     def numbered(self, order: Ints) -> "Matchings":
         """Rows and columns in the order in which the arms meet them."""
         where = [self.where[a] for a in order]
-        rows, columns = ({old: new for new, old in enumerate(dict.fromkeys(pair[k] for pair in where))} for k in (0, 1))
+        rows, columns = (
+            {old: new for new, old in enumerate(dict.fromkeys(pair[k] for pair in where))}
+            for k in (0, 1)
+        )
         for side, old in ((rows, self.rows), (columns, self.columns)):  # those that have no arm
             for k in range(len(old)):
                 side.setdefault(k, len(side))
@@ -143,16 +177,32 @@ class Matchings(StructureBase):
         for a, pair in enumerate(where):
             arm[pair] = a
         new: Matchings = renumbered(
-            self, order, rows=tuple(self.rows[r] for r in rows), columns=tuple(self.columns[c] for c in columns), pairs=self.pairs,
-            where=tuple(where), names=tuple(self.names[a] for a in order), _arm=arm,
-        )  # fmt: skip
+            self,
+            order,
+            rows=tuple(self.rows[r] for r in rows),
+            columns=tuple(self.columns[c] for c in columns),
+            pairs=self.pairs,
+            where=tuple(where),
+            names=tuple(self.names[a] for a in order),
+            _arm=arm,
+        )
         return new
 
     def arguments(self) -> dict[str, Any]:
-        rows, columns = (len(side) if side == tuple(range(len(side))) else side for side in (self.rows, self.columns))
-        barred = tuple((self.rows[i], self.columns[j]) for i, j in np.argwhere(self._arm < 0).tolist())
+        rows, columns = (
+            len(side) if side == tuple(range(len(side))) else side
+            for side in (self.rows, self.columns)
+        )
+        barred = tuple(
+            (self.rows[i], self.columns[j]) for i, j in np.argwhere(self._arm < 0).tolist()
+        )
         whole_side = self.pairs == min(len(self.rows), len(self.columns))
-        return {"rows": rows, "columns": columns, "size": None if whole_side else self.pairs, "forbidden": barred}
+        return {
+            "rows": rows,
+            "columns": columns,
+            "size": None if whole_side else self.pairs,
+            "forbidden": barred,
+        }
 
     def unnamed(self) -> "Matchings":
         barred = [(i, j) for i, j in np.argwhere(self._arm < 0).tolist()]
@@ -162,9 +212,17 @@ class Matchings(StructureBase):
         side = len(self.rows) + len(self.columns) - self.pairs
         row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
         return MatchingsPart(
-            len(self.rows), len(self.columns), row, column, np.zeros((side, side)), np.zeros(side + 1, np.int64),
-            np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros((2, side + 1)), make_board(self._arm),
-        )  # fmt: skip
+            len(self.rows),
+            len(self.columns),
+            row,
+            column,
+            np.zeros((side, side)),
+            np.zeros(side + 1, np.int64),
+            np.zeros(self.d, np.int64),
+            np.zeros(self.d),
+            np.zeros((2, side + 1)),
+            make_board(self._arm),
+        )
 
     @property
     def complete(self) -> bool:
@@ -172,7 +230,9 @@ class Matchings(StructureBase):
 
     @figure
     def size(self) -> int | None:
-        """Closed form if every pair is allowed; else by dynamic programming over sets of columns, up to 18 of them."""
+        """Closed form if every pair is allowed; else by dynamic programming over sets of columns,
+        up to 18 of them.
+        """
         n, m, k = len(self.rows), len(self.columns), self.pairs
         if self.complete:
             return math.comb(n, k) * math.comb(m, k) * math.factorial(k)
@@ -202,17 +262,28 @@ class Matchings(StructureBase):
 
     def contains(self, arms: Iterable[int]) -> bool:
         chosen = list(arms)
-        if not all(0 <= a < self.d for a in chosen) or len(set(chosen)) != len(chosen) or len(chosen) != self.pairs:
+        if (
+            not all(0 <= a < self.d for a in chosen)
+            or len(set(chosen)) != len(chosen)
+            or len(chosen) != self.pairs
+        ):
             return False
         return all(len({self.where[a][k] for a in chosen}) == self.pairs for k in (0, 1))
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal if every pair is allowed and the smaller side is matched (cyclic shifts); else greedy."""
+        """Minimal if every pair is allowed and the smaller side is matched (cyclic shifts); else
+        greedy.
+        """
         n, m = len(self.rows), len(self.columns)
         if self.complete and self.pairs == min(n, m):
             if n <= m:
-                return [tuple(sorted(int(self._arm[i, (i + s) % m]) for i in range(n))) for s in range(m)]
-            return [tuple(sorted(int(self._arm[(j + s) % n, j]) for j in range(m))) for s in range(n)]
+                return [
+                    tuple(sorted(int(self._arm[i, (i + s) % m]) for i in range(n)))
+                    for s in range(m)
+                ]
+            return [
+                tuple(sorted(int(self._arm[(j + s) % n, j]) for j in range(m))) for s in range(n)
+            ]
         return greedy_covering(self)
 
     @some_arms
@@ -242,7 +313,12 @@ class Matchings(StructureBase):
 
     @figure
     def geometry(self) -> Geometry:
-        """{x >= 0, row and column sums at most 1 (or equal)}: the inequality rows of the cube if the smaller side is matched."""
+        """{x >= 0, row and column sums at most 1 (or equal)}: the inequality rows of the cube if
+        the smaller side is matched.
+        """
         return Geometry(
-            math.sqrt(self.difference()), 1.0, 1.0, self.complete and len(self.rows) == len(self.columns) == self.pairs
+            math.sqrt(self.difference()),
+            1.0,
+            1.0,
+            self.complete and len(self.rows) == len(self.columns) == self.pairs,
         )

@@ -5,10 +5,11 @@ from .paths import Paths
 
 
 def grid_network(n_s: int) -> Paths:
-    """The grid network (binomial bridge) with n_s stages: n_s/2 + 1 nodes on a side, links right and down.
+    """The grid network (binomial bridge) with n_s stages: n_s/2 + 1 nodes on a side, links right
+    and down.
 
-    Arm 0 is the link a* of the paper's figure: in the last row, from the corner below the source to its right-hand
-    neighbour; one path alone has it (all the way down, then right).
+    Arm 0 is the link a* of the paper's figure: in the last row, from the corner below the source to
+    its right-hand neighbour; one path alone has it (all the way down, then right).
 
     >>> net = grid_network(6)
     >>> net.d, net.size()
@@ -18,7 +19,9 @@ def grid_network(n_s: int) -> Paths:
     if n_s % 2:
         from ..errors import InputError
 
-        raise InputError(f"grid_network: n_s = {n_s} must be even: half of the stages go right, half go down.")
+        raise InputError(
+            f"grid_network: n_s = {n_s} must be even: half of the stages go right, half go down."
+        )
     edges = [((side, 0), (side, 1))]  # (row, column): a* first
     for row in range(side + 1):
         for column in range(side + 1):
@@ -42,6 +45,11 @@ def line_network(n_n: int, n_l: int) -> Paths:
     edges: list[tuple[object, object]] = [((1, 0), (2, 0))]
     edges += [("s", (1, j)) for j in range(width)]
     for layer in range(1, layers):
-        edges += [((layer, i), (layer + 1, j)) for i in range(width) for j in range(width) if (layer, i, j) != (1, 0, 0)]
+        edges += [
+            ((layer, i), (layer + 1, j))
+            for i in range(width)
+            for j in range(width)
+            if (layer, i, j) != (1, 0, 0)
+        ]
     edges += [((layers, j), "t") for j in range(width)]
     return Paths(edges, source="s", sink="t")

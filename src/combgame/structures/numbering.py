@@ -12,7 +12,9 @@ Of = TypeVar("Of")
 
 
 def renumbered(original: Any, order: Ints, **fields: Any) -> Any:
-    """A structure of the same kind with these fields, which knows whose arms it has under other numbers: that is its value."""
+    """A structure of the same kind with these fields, which knows whose arms it has under other
+    numbers: that is its value.
+    """
     new = object.__new__(type(original))
     vars(new).update(fields, d=original.d, _original=original, _called=np.argsort(order))
     return new

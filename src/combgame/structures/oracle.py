@@ -26,12 +26,14 @@ def _index(arm: Any) -> int:
 
 @frozen
 class Oracle(Bracketed):
-    """The sets that `argmax(scores)` can return: a function from d scores to the arms of the best set.
+    """The sets that `argmax(scores)` can return: a function from d scores to the arms of the best
+    set.
 
-    `contains(arms)` tells whether a set is one of the structure's; every returned set is then checked against it.
-    `covering`, a list of sets, is how to see every arm; without it one is found greedily with the oracle
-    (at most ln(d) + 1 times as many sets as needed). As answers: a certified bracket around the nearest alternative, of which
-    stopping uses the lower end; exact=True closes it by enumeration.
+    `contains(arms)` tells whether a set is one of the structure's; every returned set is then
+    checked against it. `covering`, a list of sets, is how to see every arm; without it one is found
+    greedily with the oracle (at most ln(d) + 1 times as many sets as needed). As answers: a
+    certified bracket around the nearest alternative, of which stopping uses the lower end;
+    exact=True closes it by enumeration.
 
     >>> pairs = Oracle(lambda scores: np.argsort(-scores, kind="stable")[:2], d=4)
     >>> pairs.argmax([1.0, 4.0, 2.0, 3.0])
@@ -48,11 +50,20 @@ class Oracle(Bracketed):
     ) -> None:
         self.d = whole("Oracle: d", d, 1)
         if not callable(argmax):
-            raise InputError(f"Oracle: argmax = {argmax!r} must be a function from {d} scores to the arms of the best set.")
+            raise InputError(
+                f"Oracle: argmax = {argmax!r} must be a function from {d} scores to the arms of "
+                "the best set."
+            )
         if contains is not None and not callable(contains):
-            raise InputError(f"Oracle: contains = {contains!r} must be a function from a set of arms to True or False.")
+            raise InputError(
+                f"Oracle: contains = {contains!r} must be a function from a set of arms to True "
+                "or False."
+            )
         if covering is not None and not isinstance(covering, Sequence):
-            raise InputError(f"Oracle: covering = {covering!r} must be a list of sets that together see every arm.")
+            raise InputError(
+                f"Oracle: covering = {covering!r} must be a list of sets that together see every "
+                "arm."
+            )
         self._argmax, self._contains, self.exact = argmax, contains, exact
         self._given: tuple[tuple[int, ...], ...] | None = None
         if covering is not None:
@@ -62,11 +73,14 @@ class Oracle(Bracketed):
         seen = np.flatnonzero(self.ask(missing) * missing)
         if seen.size:
             raise InputError(
-                f"Oracle: the covering leaves out the arms {seen[:10].tolist()}, which its sets have; add sets that see them."
+                f"Oracle: the covering leaves out the arms {seen[:10].tolist()}, which its sets "
+                "have; add sets that see them."
             )
 
     def numbered(self, order: Ints) -> "Oracle":
-        """The same function, asked under its own numbers: what it does with ties, and so its covering, is its own."""
+        """The same function, asked under its own numbers: what it does with ties, and so its
+        covering, is its own.
+        """
         called, mine, within = np.argsort(order), self._argmax, self._contains
 
         def argmax(score: Floats) -> Iterable[int]:
@@ -76,28 +90,42 @@ class Oracle(Bracketed):
         def contains(arms: frozenset[int]) -> bool:
             return within is None or bool(within(frozenset(order[list(arms)].tolist())))
 
-        new: Oracle = renumbered(self, order, exact=self.exact, _argmax=argmax, _contains=None if within is None else contains)
+        new: Oracle = renumbered(
+            self,
+            order,
+            exact=self.exact,
+            _argmax=argmax,
+            _contains=None if within is None else contains,
+        )
         new._covering = [tuple(sorted(called[list(chosen)].tolist())) for chosen in self.covering()]
         return new
 
     def arguments(self) -> dict[str, Any]:
         return {
-            "argmax": self._argmax, "d": self.d, "contains": self._contains, "covering": self._given, "exact": self.exact,
-        }  # fmt: skip
+            "argmax": self._argmax,
+            "d": self.d,
+            "contains": self._contains,
+            "covering": self._given,
+            "exact": self.exact,
+        }
 
     def _check(self, found: Any, what: str) -> tuple[int, ...]:
         try:
             arms = [_index(a) for a in found]
         except (TypeError, ValueError):
             raise OracleError(
-                f"{self}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2] (not a mask)."
+                f"{self}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2] "
+                "(not a mask)."
             ) from None
         if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
             raise OracleError(
-                f"{self}: {what} gave {arms}; it must give one or more distinct arms from 0 to {self.d - 1} (not a mask)."
+                f"{self}: {what} gave {arms}; it must give one or more distinct arms from 0 to "
+                f"{self.d - 1} (not a mask)."
             )
         if self._contains is not None and not self._contains(frozenset(arms)):
-            raise OracleError(f"{self}: {what} gave {sorted(arms)}, which `contains` says is not one of its sets.")
+            raise OracleError(
+                f"{self}: {what} gave {sorted(arms)}, which `contains` says is not one of its sets."
+            )
         return tuple(sorted(arms))
 
     def ask(self, score: Floats) -> Floats:
@@ -108,11 +136,16 @@ class Oracle(Bracketed):
         return callback_part(self.ask, self.d)
 
     def iterate(self) -> Iterator[tuple[int, ...]]:
-        raise InputError(f"{self} cannot list its sets; give them with Listed, or use OFW, LLOO or uniform sampling.")
+        raise InputError(
+            f"{self} cannot list its sets; give them with Listed, or use OFW, LLOO or uniform "
+            "sampling."
+        )
 
     def contains(self, arms: Iterable[int]) -> bool:
         if self._contains is None:
-            raise InputError(f"{self} was made without `contains`, so membership is not known; pass contains=.")
+            raise InputError(
+                f"{self} was made without `contains`, so membership is not known; pass contains=."
+            )
         return bool(self._contains(frozenset(int(a) for a in arms)))
 
     def covering(self) -> list[tuple[int, ...]]:
@@ -120,7 +153,9 @@ class Oracle(Bracketed):
 
     @some_arms
     def deciding(self) -> set[int]:
-        """The arms that are in some set but not in every one: those without which the oracle can do, and those that it has."""
+        """The arms that are in some set but not in every one: those without which the oracle can
+        do, and those that it has.
+        """
         without = [a for a in self.observable() if not self.ask(-vector([a], self.d))[a]]
         return set(without)
 

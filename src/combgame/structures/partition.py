@@ -35,7 +35,9 @@ class PartitionPart(NamedTuple):
         last = score.size - 1
         for a in range(score.size):
             out[a] = 0.0
-            self.key[last - a] = score[a]  # arms are numbered backwards, so that of equal scores the first arms stay
+            self.key[last - a] = score[
+                a
+            ]  # arms are numbered backwards, so that of equal scores the first arms stay
         for g in range(self.sizes.size):
             n = 0
             for k in range(self.first[g], self.first[g + 1]):
@@ -62,7 +64,15 @@ class PartitionPart(NamedTuple):
                     k = last
                 out[self.members[begin + k]] = 1.0
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
         """Adjacent bases differ by one exchange inside a group."""
         leaves, enters, least = -1, -1, math.inf
         for i in range(best.size):
@@ -75,12 +85,15 @@ class PartitionPart(NamedTuple):
                 j = rewards.closest(mean, weight, i, self.taken, self.value)
                 if j >= 0 and (leaves < 0 or self.value[0] < least):
                     leaves, enters, least = i, j, self.value[0]
-        return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
+        return exchange(
+            rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative
+        )
 
 
 @frozen
 class Partition(StructureBase):
-    """From each group of arms, as many as its size says. The groups must contain every arm 0..d-1 once.
+    """From each group of arms, as many as its size says. The groups must contain every arm 0..d-1
+    once.
 
     >>> Partition([[0, 1, 2], [3, 4]], sizes=[2, 1]).argmax([0.1, 0.5, 0.3, -1.0, -2.0])
     (1, 2, 3)
@@ -91,22 +104,33 @@ class Partition(StructureBase):
             self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in groups)
         except (TypeError, ValueError):
             raise InputError(
-                f"Partition: groups = {groups!r} must be a list of groups of arms, such as [[0, 1], [2, 3]]."
+                f"Partition: groups = {groups!r} must be a list of groups of arms, such as [[0, "
+                "1], [2, 3]]."
             ) from None
         every = sorted(a for group in self.groups for a in group)
         if not every or every != list(range(len(every))):
             raise InputError(
-                f"Partition: the groups must contain each of the arms 0, 1, ... exactly once; together they have {every[:12]}."
+                "Partition: the groups must contain each of the arms 0, 1, ... exactly once; "
+                f"together they have {every[:12]}."
             )
         given = [sizes] * len(self.groups) if isinstance(sizes, int | np.integer) else list(sizes)
         if len(given) != len(self.groups):
-            raise InputError(f"Partition: {len(given)} sizes for {len(self.groups)} groups; give one size per group.")
+            raise InputError(
+                f"Partition: {len(given)} sizes for {len(self.groups)} groups; give one size per "
+                "group."
+            )
         self.sizes = tuple(whole("Partition: a size", size, 0) for size in given)
         for group, size in zip(self.groups, self.sizes, strict=True):
             if size > len(group):
-                raise InputError(f"Partition: the size {size} is more than the {len(group)} arms of its group {group[:12]}.")
+                raise InputError(
+                    f"Partition: the size {size} is more than the {len(group)} arms of its group "
+                    f"{group[:12]}."
+                )
         if sum(self.sizes) == 0:
-            raise InputError("Partition: all sizes are 0, so the only set is empty; give some group a size of at least 1.")
+            raise InputError(
+                "Partition: all sizes are 0, so the only set is empty; give some group a size of "
+                "at least 1."
+            )
         self.d = len(every)
 
     def arguments(self) -> dict[str, Any]:
@@ -120,9 +144,18 @@ class Partition(StructureBase):
         first = np.cumsum([0, *(len(g) for g in self.groups)]).astype(np.int64)
         members = np.array([a for g in self.groups for a in g], dtype=np.int64)
         return PartitionPart(
-            members, first, np.array(self.sizes, dtype=np.int64), group, np.zeros(max(self.sizes), np.int64),
-            np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
-        )  # fmt: skip
+            members,
+            first,
+            np.array(self.sizes, dtype=np.int64),
+            group,
+            np.zeros(max(self.sizes), np.int64),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(d),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(1),
+        )
 
     def ensemble(self) -> SymmetricPart:
         """Independent groups: a product of elementary symmetric polynomials."""
@@ -130,14 +163,19 @@ class Partition(StructureBase):
 
     def numbered(self, order: Ints) -> "Partition":
         called = np.argsort(order)
-        groups = sorted((sorted(called[list(group)].tolist()), size) for group, size in zip(self.groups, self.sizes, strict=True))
+        groups = sorted(
+            (sorted(called[list(group)].tolist()), size)
+            for group, size in zip(self.groups, self.sizes, strict=True)
+        )
         return Partition([group for group, _ in groups], [size for _, size in groups])
 
     def size(self) -> int:
         return math.prod(math.comb(len(g), k) for g, k in zip(self.groups, self.sizes, strict=True))
 
     def iterate(self) -> Iterator[tuple[int, ...]]:
-        for chosen in product(*(combinations(g, k) for g, k in zip(self.groups, self.sizes, strict=True))):
+        for chosen in product(
+            *(combinations(g, k) for g, k in zip(self.groups, self.sizes, strict=True))
+        ):
             yield tuple(sorted(a for some in chosen for a in some))
 
     def contains(self, arms: Iterable[int]) -> bool:
@@ -147,17 +185,29 @@ class Partition(StructureBase):
 
     def covering(self) -> list[tuple[int, ...]]:
         """max over groups of ceil(group / size) sets: minimal."""
-        rounds = max(math.ceil(len(g) / k) for g, k in zip(self.groups, self.sizes, strict=True) if k)
+        rounds = max(
+            math.ceil(len(g) / k) for g, k in zip(self.groups, self.sizes, strict=True) if k
+        )
         return [
-            tuple(sorted(g[(t * k + i) % len(g)] for g, k in zip(self.groups, self.sizes, strict=True) for i in range(k)))
+            tuple(
+                sorted(
+                    g[(t * k + i) % len(g)]
+                    for g, k in zip(self.groups, self.sizes, strict=True)
+                    for i in range(k)
+                )
+            )
             for t in range(rounds)
         ]
 
     def exchange(self) -> Exchange:
-        return Exchange(2, sum(k * (len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True)), True)
+        return Exchange(
+            2, sum(k * (len(g) - k) for g, k in zip(self.groups, self.sizes, strict=True)), True
+        )
 
     def deciding(self) -> set[int]:
-        return {a for g, k in zip(self.groups, self.sizes, strict=True) if 0 < k < len(g) for a in g}
+        return {
+            a for g, k in zip(self.groups, self.sizes, strict=True) if 0 < k < len(g) for a in g
+        }
 
     def largest(self) -> int:
         return sum(self.sizes)

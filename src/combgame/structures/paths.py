@@ -20,12 +20,15 @@ from .sums.diagram import DiagramPart, diagram
 
 
 class PathsPart(NamedTuple):
-    """Nodes are numbered in topological order, source first, sink last; only edges that lie on some path are kept."""
+    """Nodes are numbered in topological order, source first, sink last; only edges that lie on some
+    path are kept.
+    """
 
     first: Ints  # int64[nodes + 1]: where the edges that leave a node begin
     arm: Ints  # int64[edges]: by tail, then by arm
     head: Ints  # int64[edges]
-    share: Floats  # float64[edges]: the chance that a uniformly random path takes it, given that it is at the tail
+    # float64[edges]: the chance that a uniformly random path takes it, given that it is at the tail
+    share: Floats
     value: Floats  # scratch: float64[nodes]
     take: Ints  # scratch: int64[nodes]
     arms: Ints  # scratch: int64[d]
@@ -63,22 +66,47 @@ class PathsPart(NamedTuple):
             out[self.arm[k]] = 1.0
             v = self.head[k]
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """Adjacent paths differ by one detour: the label programme for Gaussian rewards, a pruned search for others."""
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        """Adjacent paths differ by one detour: the label programme for Gaussian rewards, a pruned
+        search for others.
+        """
         most = math.inf
         if rewards.blur(1.0, 0) > 0.0:
             labels(rewards, self.first, self.arm, self.head, mean, weight, best, rival)
         else:
-            most = search(rewards, self.first, self.arm, self.head, mean, weight, best, self.arms, self.sign, alternative, rival)
-        return min(against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most)
+            most = search(
+                rewards,
+                self.first,
+                self.arm,
+                self.head,
+                mean,
+                weight,
+                best,
+                self.arms,
+                self.sign,
+                alternative,
+                rival,
+            )
+        return min(
+            against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative), most
+        )
 
 
 @frozen
 class Paths(StructureBase):
-    """The paths from source to sink. `edges`: a list of (tail, head) or (tail, head, name), or a networkx, rustworkx or
-    sparse graph; parallel edges are allowed.
+    """The paths from source to sink. `edges`: a list of (tail, head) or (tail, head, name), or a
+    networkx, rustworkx or sparse graph; parallel edges are allowed.
 
-    >>> net = Paths([("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("s", "t")], source="s", sink="t")
+    >>> edges = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("s", "t")]
+    >>> net = Paths(edges, source="s", sink="t")
     >>> net.argmax([1.0, 1.0, 0.5, 0.7, 1.6])
     (1, 3)
     >>> net.size(), net.names[4]
@@ -90,14 +118,23 @@ class Paths(StructureBase):
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
             if node not in graph.nodes:
-                raise UnknownNameError(f"Paths: {what} = {node!r} is not a node; the nodes are {list(graph.nodes[:10])}.")
+                raise UnknownNameError(
+                    f"Paths: {what} = {node!r} is not a node; the nodes are "
+                    f"{list(graph.nodes[:10])}."
+                )
         if source == sink:
             raise InputError(f"Paths: source and sink are both {source!r}; they must differ.")
         self._arrange(graph)
 
     def _arrange(self, graph: Graph) -> None:
         self._graph = graph
-        self.d, self.names, self.nodes, source, sink = len(graph.tails), graph.names, graph.nodes, self.source, self.sink
+        self.d, self.names, self.nodes, source, sink = (
+            len(graph.tails),
+            graph.names,
+            graph.nodes,
+            self.source,
+            self.sink,
+        )
         start, end = graph.nodes.index(source), graph.nodes.index(sink)
         order = _topological(len(graph.nodes), graph.tails, graph.heads, graph.nodes)
         leaving: dict[int, list[int]] = {v: [] for v in order}
@@ -109,14 +146,19 @@ class Paths(StructureBase):
             if v != end:
                 self._ways[v] = sum(self._ways[graph.heads[a]] for a in leaving[v])
         if not self._ways[start]:
-            raise InputError(f"Paths: the sink {sink!r} cannot be reached from the source {source!r}; check the edges.")
+            raise InputError(
+                f"Paths: the sink {sink!r} cannot be reached from the source {source!r}; check "
+                "the edges."
+            )
         reached = {start}
         for v in order:
             if v in reached:
                 reached |= {graph.heads[a] for a in leaving[v] if self._ways[graph.heads[a]]}
         kept = [v for v in order if v in reached and self._ways[v]]  # source first, sink last
         number = {v: i for i, v in enumerate(kept)}
-        self._leaving = [[a for a in leaving[v] if graph.heads[a] in number] if v != end else [] for v in kept]
+        self._leaving = [
+            [a for a in leaving[v] if graph.heads[a] in number] if v != end else [] for v in kept
+        ]
         self._head = [number.get(h, -1) for h in graph.heads]
         self._tail = [number.get(t, -1) for t in graph.tails]
         self._counts = [self._ways[v] for v in kept]
@@ -125,17 +167,29 @@ class Paths(StructureBase):
         return {"edges": self._graph.edges(directed=True), "source": self.source, "sink": self.sink}
 
     def unnamed(self) -> "Paths":
-        return Paths(self._graph.numbers(), self.nodes.index(self.source), self.nodes.index(self.sink))
+        return Paths(
+            self._graph.numbers(), self.nodes.index(self.source), self.nodes.index(self.sink)
+        )
 
     def part(self) -> PathsPart:
         nodes = len(self._leaving)
         arms = [a for out in self._leaving for a in out]
-        share = [self._counts[self._head[a]] / self._counts[v] for v, out in enumerate(self._leaving) for a in out]
+        share = [
+            self._counts[self._head[a]] / self._counts[v]
+            for v, out in enumerate(self._leaving)
+            for a in out
+        ]
         first = np.cumsum([0, *(len(out) for out in self._leaving)]).astype(np.int64)
         return PathsPart(
-            first, np.array(arms, dtype=np.int64), np.array([self._head[a] for a in arms], dtype=np.int64), np.array(share),
-            np.zeros(nodes), np.zeros(nodes, np.int64), np.zeros(self.d, np.int64), np.zeros(self.d),
-        )  # fmt: skip
+            first,
+            np.array(arms, dtype=np.int64),
+            np.array([self._head[a] for a in arms], dtype=np.int64),
+            np.array(share),
+            np.zeros(nodes),
+            np.zeros(nodes, np.int64),
+            np.zeros(self.d, np.int64),
+            np.zeros(self.d),
+        )
 
     def numbered(self, order: Ints) -> "Paths":
         new: Paths = renumbered(self, order, source=self.source, sink=self.sink)
@@ -179,7 +233,9 @@ class Paths(StructureBase):
         return {a for out in self._leaving for a in out}
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal: the smallest flow with at least 1 on every edge (a linear programme with integer corners), as paths."""
+        """Minimal: the smallest flow with at least 1 on every edge (a linear programme with integer
+        corners), as paths.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
@@ -195,7 +251,13 @@ class Paths(StructureBase):
         inner = len(self._leaving) - 2
         balance = csr_matrix((signs, (rows, columns)), shape=(inner, len(arms))) if inner else None
         cost = [1.0 if self._tail[a] == 0 else 0.0 for a in arms]
-        solved = linprog(cost, A_eq=balance, b_eq=np.zeros(inner) if inner else None, bounds=(1, None), method="highs-ds")
+        solved = linprog(
+            cost,
+            A_eq=balance,
+            b_eq=np.zeros(inner) if inner else None,
+            bounds=(1, None),
+            method="highs-ds",
+        )
         flow = {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
         found = []
         while any(flow[a] for a in self._leaving[0]):
@@ -214,7 +276,11 @@ class Paths(StructureBase):
         for v, out in enumerate(self._leaving):
             for a in out:
                 ways[self._head[a]] += ways[v]
-        return {a for a in self.observable() if ways[self._tail[a]] * self._counts[self._head[a]] < self.size()}
+        return {
+            a
+            for a in self.observable()
+            if ways[self._tail[a]] * self._counts[self._head[a]] < self.size()
+        }
 
     @figure
     def largest(self) -> int:
@@ -225,7 +291,9 @@ class Paths(StructureBase):
         """The two paths that differ most: a dynamic programme over pairs of nodes."""
         n = len(self._leaving)
         most = {(n - 1, n - 1): 0}
-        for u in range(n - 1, -1, -1):  # the pair's earlier node moves on; from a shared node, both may take the same edge
+        for u in range(
+            n - 1, -1, -1
+        ):  # the pair's earlier node moves on; from a shared node, both may take the same edge
             for v in range(n - 1, u - 1, -1):
                 if u == v == n - 1:
                     continue
@@ -233,7 +301,11 @@ class Paths(StructureBase):
                 if u == v:
                     for a in self._leaving[u]:
                         options.append(most[_pair(self._head[a], self._head[a])])
-                        options += [2 + most[_pair(self._head[a], self._head[b])] for b in self._leaving[u] if b > a]
+                        options += [
+                            2 + most[_pair(self._head[a], self._head[b])]
+                            for b in self._leaving[u]
+                            if b > a
+                        ]
                 else:
                     options = [1 + most[_pair(self._head[a], v)] for a in self._leaving[u]]
                 most[u, v] = max(options)
@@ -249,7 +321,9 @@ def _pair(u: int, v: int) -> tuple[int, int]:
     return (u, v) if u <= v else (v, u)
 
 
-def _topological(n: int, tails: Sequence[int], heads: Sequence[int], names: Sequence[Hashable]) -> list[int]:
+def _topological(
+    n: int, tails: Sequence[int], heads: Sequence[int], names: Sequence[Hashable]
+) -> list[int]:
     """Kahn's algorithm; a cycle is named."""
     entering = [0] * n
     leaving: list[list[int]] = [[] for _ in range(n)]
@@ -266,10 +340,13 @@ def _topological(n: int, tails: Sequence[int], heads: Sequence[int], names: Sequ
                 ready.append(head)
     if len(order) < n:
         stuck = {v for v in range(n) if entering[v]}
-        while loose := {v for v in stuck if not any(u in stuck for u in leaving[v])}:  # behind the cycle, not on it
+        while loose := {
+            v for v in stuck if not any(u in stuck for u in leaving[v])
+        }:  # behind the cycle, not on it
             stuck -= loose
         raise InputError(
-            f"Paths: the graph has a cycle among the nodes {[names[v] for v in sorted(stuck)][:10]}; drop or turn an edge of it, or "
+            "Paths: the graph has a cycle among the nodes "
+            f"{[names[v] for v in sorted(stuck)][:10]}; drop or turn an edge of it, or "
             "list the paths with Listed."
         )
     return order

@@ -1,4 +1,6 @@
-"""The geometry of conv{1_A} for LLOO when no description of the polytope is given (Garber and Hazan 2015)."""
+"""The geometry of conv{1_A} for LLOO when no description of the polytope is given (Garber and Hazan
+2015).
+"""
 
 import numpy as np
 
@@ -6,7 +8,8 @@ from ..game.records import Floats
 
 
 def facets(vertices: Floats, dimension: int) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Unit facet normals of the hull (in coordinates of its affine span) and the slacks of all vertices.
+    """Unit facet normals of the hull (in coordinates of its affine span) and the slacks of all
+    vertices.
 
     (None, None) where the hull has more than `dimension` dimensions, or fewer than 1.
     """
@@ -27,7 +30,9 @@ def facets(vertices: Floats, dimension: int) -> tuple[Floats, Floats] | tuple[No
 
 
 def greedy_psi(rows: Floats) -> float:
-    """The largest spectral norm of rank(rows) independent rows, greedily: add the row that raises it most."""
+    """The largest spectral norm of rank(rows) independent rows, greedily: add the row that raises
+    it most.
+    """
     rank = int(np.linalg.matrix_rank(rows))
     chosen: list[int] = []
     best = 0.0

@@ -28,11 +28,15 @@ class SubsetsPart(NamedTuple):
     value: Floats
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        """The `chosen` largest scores, in one pass with a heap of the best so far: O(d log size)."""
+        """The `chosen` largest scores, in one pass with a heap of the best so far: O(d log
+        size).
+        """
         n, last = 0, self.d - 1
         for a in range(self.d):
             out[a] = 0.0
-            item = last - a  # arms are numbered backwards, so that of equal scores the first arms stay
+            item = (
+                last - a
+            )  # arms are numbered backwards, so that of equal scores the first arms stay
             self.key[item] = score[a]
             if n < self.chosen:
                 self.heap[n] = item
@@ -54,11 +58,21 @@ class SubsetsPart(NamedTuple):
                 a = last
             out[a] = 1.0
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
         """Adjacent bases differ by one exchange: size * (d - size) pairs."""
         rewards.swap(mean, weight, best, self.value)
         leaves, enters = int(self.value[0]), int(self.value[1])
-        return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
+        return exchange(
+            rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative
+        )
 
 
 @frozen
@@ -73,7 +87,9 @@ class Subsets(StructureBase):
         self.d = whole("Subsets: d", d, 1)
         self.chosen = whole("Subsets: size", size, 1)
         if self.chosen > self.d:
-            raise InputError(f"Subsets: size = {size} is more than the d = {d} arms; give a size of at most {d}.")
+            raise InputError(
+                f"Subsets: size = {size} is more than the d = {d} arms; give a size of at most {d}."
+            )
 
     def arguments(self) -> dict[str, Any]:
         return {"d": self.d, "size": self.chosen}
@@ -110,7 +126,10 @@ class Subsets(StructureBase):
 
     def covering(self) -> list[tuple[int, ...]]:
         """ceil(d / size) blocks, the last one filled up with the first arms: minimal."""
-        return [tuple(sorted((first + i) % self.d for i in range(self.chosen))) for first in range(0, self.d, self.chosen)]
+        return [
+            tuple(sorted((first + i) % self.d for i in range(self.chosen)))
+            for first in range(0, self.d, self.chosen)
+        ]
 
     def exchange(self) -> Exchange:
         return Exchange(2, self.chosen * (self.d - self.chosen), True)

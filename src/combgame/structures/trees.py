@@ -32,11 +32,21 @@ def find(parent: Ints, v: int) -> int:
 
 @jitable
 def boruvka(
-    nodes: int, tail: Ints, head: Ints, score: Floats, parent: Ints, tree: Ints, pick: Ints, live: Ints, out: Floats
+    nodes: int,
+    tail: Ints,
+    head: Ints,
+    score: Floats,
+    parent: Ints,
+    tree: Ints,
+    pick: Ints,
+    live: Ints,
+    out: Floats,
 ) -> None:
-    """The best tree (Boruvka 1926): every component takes its best edge, at most log2(nodes) times; O(edges log nodes), no sort.
+    """The best tree (Boruvka 1926): every component takes its best edge, at most log2(nodes) times;
+    O(edges log nodes), no sort.
 
-    Of equal scores the first edge is better, which is a strict order, so that no cycle can arise. tree[v]: the component of a node.
+    Of equal scores the first edge is better, which is a strict order, so that no cycle can arise.
+    tree[v]: the component of a node.
     """
     m, components = score.size, nodes
     for v in range(nodes):
@@ -53,7 +63,9 @@ def boruvka(
             if u != v:  # edges inside a component are never looked at again
                 live[kept] = a
                 kept += 1
-                if pick[u] < 0 or score[a] > score[pick[u]]:  # edges come by number, so that of equal ones the first stays
+                if (
+                    pick[u] < 0 or score[a] > score[pick[u]]
+                ):  # edges come by number, so that of equal ones the first stays
                     pick[u] = a
                 if pick[v] < 0 or score[a] > score[pick[v]]:
                     pick[v] = a
@@ -88,10 +100,22 @@ class SpanningTreesPart(NamedTuple):
     def argmax(self, score: Floats, out: Floats) -> None:
         for a in range(score.size):
             out[a] = 0.0
-        boruvka(self.nodes, self.tail, self.head, score, self.parent, self.tree, self.pick, self.live, out)
+        boruvka(
+            self.nodes,
+            self.tail,
+            self.head,
+            score,
+            self.parent,
+            self.tree,
+            self.pick,
+            self.live,
+            out,
+        )
 
     def sample(self, rng: Random, out: Floats) -> None:
-        """Uniform: the edges by which a random walk first enters each node (Aldous 1990, Broder 1989)."""
+        """Uniform: the edges by which a random walk first enters each node (Aldous 1990, Broder
+        1989).
+        """
         for a in range(out.size):
             out[a] = 0.0
         for v in range(self.nodes):
@@ -107,8 +131,18 @@ class SpanningTreesPart(NamedTuple):
                 out[a] = 1.0
                 seen += 1
 
-    def nearest(self, rewards: Rewards, mean: Floats, weight: Floats, best: Floats, rival: Floats, alternative: Floats) -> float:
-        """Adjacent trees differ by one exchange: for each edge of the tree, the edges that cross the cut it leaves."""
+    def nearest(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> float:
+        """Adjacent trees differ by one exchange: for each edge of the tree, the edges that cross
+        the cut it leaves.
+        """
         leaves, enters, least = -1, -1, math.inf
         for i in range(best.size):
             if best[i] > 0.5:
@@ -116,17 +150,23 @@ class SpanningTreesPart(NamedTuple):
                     self.parent[v] = v
                 for a in range(best.size):
                     if best[a] > 0.5 and a != i:
-                        self.parent[find(self.parent, self.tail[a])] = find(self.parent, self.head[a])
+                        self.parent[find(self.parent, self.tail[a])] = find(
+                            self.parent, self.head[a]
+                        )
                 crossing = False
                 for a in range(best.size):
-                    apart = best[a] < 0.5 and find(self.parent, self.tail[a]) != find(self.parent, self.head[a])
+                    apart = best[a] < 0.5 and find(self.parent, self.tail[a]) != find(
+                        self.parent, self.head[a]
+                    )
                     self.taken[a] = 0.0 if apart else 1.0
                     crossing = crossing or apart
                 if crossing:
                     j = rewards.closest(mean, weight, i, self.taken, self.value)
                     if leaves < 0 or self.value[0] < least:
                         leaves, enters, least = i, j, self.value[0]
-        return exchange(rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative)
+        return exchange(
+            rewards, mean, weight, best, leaves, enters, self.arms, self.sign, rival, alternative
+        )
 
 
 @frozen
@@ -142,9 +182,15 @@ class SpanningTrees(StructureBase):
         self._arrange(read_graph(edges, "SpanningTrees", directed=False))
         loops = [a for a in range(self.d) if self.tails[a] == self.heads[a]]
         if loops:
-            raise InputError(f"SpanningTrees: the edge {self.names[loops[0]]} joins a node to itself; leave such edges out.")
+            raise InputError(
+                f"SpanningTrees: the edge {self.names[loops[0]]} joins a node to itself; leave "
+                "such edges out."
+            )
         if len(self._tree(range(self.d))) < len(self.nodes) - 1:
-            raise InputError("SpanningTrees: the graph is not connected, so it has no spanning tree; add edges or drop nodes.")
+            raise InputError(
+                "SpanningTrees: the graph is not connected, so it has no spanning tree; add "
+                "edges or drop nodes."
+            )
 
     def _arrange(self, graph: Graph) -> None:
         self._graph = graph
@@ -180,10 +226,20 @@ class SpanningTrees(StructureBase):
             at[self.heads[a]].append(a)
         first = np.cumsum([0, *(len(some) for some in at)]).astype(np.int64)
         return SpanningTreesPart(
-            n, np.array(self.tails, dtype=np.int64), np.array(self.heads, dtype=np.int64), first,
-            np.array([a for some in at for a in some], dtype=np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
-            np.zeros(n, np.int64), np.zeros(d, np.int64), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(1),
-        )  # fmt: skip
+            n,
+            np.array(self.tails, dtype=np.int64),
+            np.array(self.heads, dtype=np.int64),
+            first,
+            np.array([a for some in at for a in some], dtype=np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(1),
+        )
 
     def ensemble(self) -> KirchhoffPart:
         """The matrix-tree theorem with weights: O(nodes^3)."""
@@ -201,7 +257,9 @@ class SpanningTrees(StructureBase):
                     if y < n:
                         m[x][y] -= 1
         before = 1
-        for k in range(n - 1):  # the minors of a connected graph's Laplacian are positive: no pivoting
+        for k in range(
+            n - 1
+        ):  # the minors of a connected graph's Laplacian are positive: no pivoting
             for i in range(k + 1, n):
                 for j in range(k + 1, n):
                     m[i][j] = (m[i][j] * m[k][k] - m[i][k] * m[k][j]) // before
@@ -230,7 +288,9 @@ class SpanningTrees(StructureBase):
         return inside and len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal up to 150 edges (matroid partition into forests); greedy above: at most ln(d) + 1 times as many."""
+        """Minimal up to 150 edges (matroid partition into forests); greedy above: at most ln(d) + 1
+        times as many.
+        """
         if self.d > EXACT_FORESTS:
             return greedy_covering(self)
         need = len(self.nodes) - 1
@@ -257,7 +317,10 @@ class SpanningTrees(StructureBase):
             for a in tree:
                 if a != i:
                     parent[find(parent, self.tails[a])] = find(parent, self.heads[a])
-            if any(find(parent, self.tails[a]) != find(parent, self.heads[a]) for a in set(range(self.d)) - set(tree)):
+            if any(
+                find(parent, self.tails[a]) != find(parent, self.heads[a])
+                for a in set(range(self.d)) - set(tree)
+            ):
                 out.add(i)
         return out
 
@@ -266,12 +329,16 @@ class SpanningTrees(StructureBase):
 
     @figure
     def difference(self) -> int:
-        """Two trees as disjoint as can be: exact up to 150 edges (matroid union), above an upper bound."""
+        """Two trees as disjoint as can be: exact up to 150 edges (matroid union), above an upper
+        bound.
+        """
         need = len(self.nodes) - 1
         if self.d > EXACT_FORESTS:
             return 2 * min(need, self.d - need)
         return 2 * (sum(map(len, forests(len(self.nodes), self.tails, self.heads, 2))) - need)
 
     def geometry(self) -> Geometry:
-        """The diameter from `difference`; psi and phi those of the cube (the polytope has a facet per set of nodes)."""
+        """The diameter from `difference`; psi and phi those of the cube (the polytope has a facet
+        per set of nodes).
+        """
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)

@@ -1,6 +1,8 @@
-"""The advisor: the rule and the stopping rule on top of the ledger. What to play next, and whether it is enough, after every event.
+"""The advisor: the rule and the stopping rule on top of the ledger. What to play next, and whether
+it is enough, after every event.
 
-What is chosen is a function of the events before it, so every process that folds the same events has the same rule in the same state.
+What is chosen is a function of the events before it, so every process that folds the same events
+has the same rule in the same state.
 """
 
 import math
@@ -23,11 +25,15 @@ from .ledger import Effect, Ledger, Past, new_round
 from .retractions import spent
 from .settings import Setting
 
-COMPILED_FROM = 500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler
+COMPILED_FROM = (
+    500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler
+)
 
 
 class Side:
-    """A game with what has been seen of it: one for stopping (what was told), one for choosing (and what is pending)."""
+    """A game with what has been seen of it: one for stopping (what was told), one for choosing (and
+    what is pending).
+    """
 
     def __init__(self, problem: Problem, stopping: Stopping, seen: Seen, engine: str) -> None:
         d = problem.d
@@ -41,13 +47,19 @@ class Side:
 
 
 class Advisor:
-    """Ledger, rule and stopping rule after some events. whole: the ledger keeps the rounds that have ended."""
+    """Ledger, rule and stopping rule after some events. whole: the ledger keeps the rounds that
+    have ended.
+    """
 
     def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
         problem, self.setting = setting.problem, setting
         self.ledger = Ledger(problem.d, whole)
-        self.rng: Random = np.random.default_rng(np.random.SeedSequence(setting.seed, spawn_key=(0,)))  # run 0 of `simulate`
-        self.numbers = own_numbers(problem, setting.chosen, setting.seed, 0)  # rounds are chosen under these
+        self.rng: Random = np.random.default_rng(
+            np.random.SeedSequence(setting.seed, spawn_key=(0,))
+        )  # run 0 of `simulate`
+        self.numbers = own_numbers(
+            problem, setting.chosen, setting.seed, 0
+        )  # rounds are chosen under these
         mine = self.numbers.problem
         self.setup = self.numbers.rule.setup(mine)
         self.rule: Rule
@@ -56,7 +68,9 @@ class Advisor:
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
-        self.ended: dict[str, Any] | None = None  # what was known when it was certified, or stopped by hand
+        self.ended: dict[str, Any] | None = (
+            None  # what was known when it was certified, or stopped by hand
+        )
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
         self.charge()
@@ -121,10 +135,21 @@ class Advisor:
     # ---- choosing
 
     def choose(self) -> tuple[int, ...]:
-        """The action of the next new round. Pending rounds count as seen, with the means that their arms have now."""
+        """The action of the next new round. Pending rounds count as seen, with the means that their
+        arms have now.
+        """
         ledger, side, order = self.ledger, self.plan, self.numbers.order
-        seen, counts, pending, needed = side.seen, ledger.seen.counts[order], ledger.pending[order], self.needed[order]
-        seen.counts[:], seen.sums[:], seen.rest[:] = counts, ledger.seen.sums[order], ledger.seen.rest[order]
+        seen, counts, pending, needed = (
+            side.seen,
+            ledger.seen.counts[order],
+            ledger.pending[order],
+            self.needed[order],
+        )
+        seen.counts[:], seen.sums[:], seen.rest[:] = (
+            counts,
+            ledger.seen.sums[order],
+            ledger.seen.rest[order],
+        )
         seen.squares[:] = ledger.seen.squares[order]
         if pending.any():
             seen.counts[:] += pending
@@ -136,8 +161,12 @@ class Advisor:
         with own_errors(), own_bounds():
             if ledger.asked < len(self.start):
                 side.recommend()  # a judge may remember the last rival
-                return tuple(sorted(int(order[a]) for a in self.start[ledger.asked] if a >= 0))  # line 1: INIT
-            if not lack.any() and (counts[needed] == 0.0).any():  # nothing to go by yet: spread the first batch evenly
+                return tuple(
+                    sorted(int(order[a]) for a in self.start[ledger.asked] if a >= 0)
+                )  # line 1: INIT
+            if (
+                not lack.any() and (counts[needed] == 0.0).any()
+            ):  # nothing to go by yet: spread the first batch evenly
                 lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
                 side.game.actions.argmax(lack, side.view.action)
@@ -149,13 +178,19 @@ class Advisor:
     # ---- stopping
 
     def judge(self, event: Event, effect: Effect) -> None:
-        """The evidence of what was told; the first time that it is enough is when the study stops."""
+        """The evidence of what was told; the first time that it is enough is when the study
+        stops.
+        """
         ledger, side = self.ledger, self.told
         if effect is Effect.CHANGE:
             self.ended, self.late = None, 0
-        t = max(ledger.told, math.ceil(float(ledger.seen.counts.sum()) / self.largest))  # t K bounds the number of values
+        t = max(
+            ledger.told, math.ceil(float(ledger.seen.counts.sum()) / self.largest)
+        )  # t K bounds the number of values
         with own_errors(), own_bounds():
-            for ledger.seen.clock[0] in (t,) if side.view.best.any() else (t - 1, t):  # a new judge may want to know a rival
+            for ledger.seen.clock[0] in (
+                (t,) if side.view.best.any() else (t - 1, t)
+            ):  # a new judge may want to know a rival
                 side.recommend()
         if self.ended is None:
             if ledger.stopped is not None:
@@ -164,20 +199,28 @@ class Advisor:
                 self.ended = self.facts("certified", event)
 
     def enough(self, t: int) -> bool:
-        if self.setting.min_pulls and (self.ledger.seen.counts[self.needed] < self.setting.min_pulls).any():
+        if (
+            self.setting.min_pulls
+            and (self.ledger.seen.counts[self.needed] < self.setting.min_pulls).any()
+        ):
             return False
         stops: Ints = np.full(1, -1, np.int64)
         winners: Floats = np.zeros((1, self.setting.problem.d))
         return settle(self.told.game.judge, t, self.told.view, stops, winners)
 
     def reached(self) -> float:
-        """1 - the smallest delta at which the evidence would be enough now; 0 if it would not be at any."""
+        """1 - the smallest delta at which the evidence would be enough now; 0 if it would not be at
+        any.
+        """
         setting, clock = self.setting, int(self.ledger.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
             stopping = setting.stopping_at(spent(math.exp(log_delta), self.changes))
             side = Side(setting.problem, stopping, copied(self.ledger.seen), self.engine)
-            for side.seen.clock[0] in (clock - 1, clock):  # a judge may want to know the rival before
+            for side.seen.clock[0] in (
+                clock - 1,
+                clock,
+            ):  # a judge may want to know the rival before
                 side.recommend()
             return bool(side.view.evidence[0] > side.game.judge.level(clock, 0))
 
@@ -197,7 +240,9 @@ class Advisor:
         return tuple(one._replace(outside=one.round in outside) for one in found)
 
     def weakest(self) -> tuple[float, tuple[int, ...]]:
-        """The evidence, and the rival that it is least against. (Below the threshold a run may have looked at the nearest pair only.)"""
+        """The evidence, and the rival that it is least against. (Below the threshold a run may have
+        looked at the nearest pair only.)
+        """
         view, judge = self.told.view, self.told.game.judge
         rival, alternative = np.zeros((2, view.best.size))
         if view.best.size < COMPILED_FROM:
@@ -208,7 +253,9 @@ class Advisor:
         return float(view.evidence[0]), arms_of(view.rival)
 
     def single(self, arms: set[int]) -> list[list[Any]]:
-        """Of some arms, those that have one value: the arm, the value, its round, and whether it is data from outside."""
+        """Of some arms, those that have one value: the arm, the value, its round, and whether it is
+        data from outside.
+        """
         one = [a for a in sorted(arms) if self.ledger.seen.counts[a] == 1.0]
         outside = {number for number, _, _ in self.ledger.outside} if one else set()
         found = [(a, float(self.ledger.far[0, 0, a]), int(self.ledger.far[0, 2, a])) for a in one]
@@ -219,11 +266,24 @@ class Advisor:
         side, t = self.told, int(self.ledger.seen.clock[0])
         level, (evidence, rival) = float(side.game.judge.level(t, 0)), self.weakest()
         return {
-            "why": why, "answer": list(arms_of(side.view.best)), "rival": list(rival),
-            "evidence": evidence, "threshold": level, "rounds": self.ledger.told,
-            "values": int(self.ledger.seen.counts.sum()), "clock": t, "pending": int(self.ledger.pending.sum()),
+            "why": why,
+            "answer": list(arms_of(side.view.best)),
+            "rival": list(rival),
+            "evidence": evidence,
+            "threshold": level,
+            "rounds": self.ledger.told,
+            "values": int(self.ledger.seen.counts.sum()),
+            "clock": t,
+            "pending": int(self.ledger.pending.sum()),
             "seq": self.ledger.seq if event is None else event.seq,
-            "outside": sum(n for _, _, n in self.ledger.outside), "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
-            "retractions": self.ledger.retractions, "corrections": self.ledger.corrections, "delta": self.delta,
-            "confidence": 1.0 - self.setting.delta if why == "certified" else 0.0 if why == "running" else self.reached(),
-        }  # fmt: skip
+            "outside": sum(n for _, _, n in self.ledger.outside),
+            "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
+            "retractions": self.ledger.retractions,
+            "corrections": self.ledger.corrections,
+            "delta": self.delta,
+            "confidence": 1.0 - self.setting.delta
+            if why == "certified"
+            else 0.0
+            if why == "running"
+            else self.reached(),
+        }

@@ -1,12 +1,16 @@
-"""Values that are hard to believe. A heuristic for people to look at: it says so, and has no part in stopping.
+"""Values that are hard to believe. A heuristic for people to look at: it says so, and has no part
+in stopping.
 
-Of every arm the smallest and the largest value are kept (`far`), each with how many values it is the mean of and its round. Each is
-compared with the mean of the arm's other values. Without any mistake, and for Gaussian values, some value is doubted at a given look with
-probability at most `ALARM`, whatever their number N:
+Of every arm the smallest and the largest value are kept (`far`), each with how many values it is
+the mean of and its round. Each is compared with the mean of the arm's other values. Without any
+mistake, and for Gaussian values, some value is doubted at a given look with probability at most
+`ALARM`, whatever their number N:
 
-    sigma known      |x - mean| > sqrt(2 ln(2 N / ALARM)) standard errors, a union bound over the N values
-    sigma unknown    |x - mean| > the quantile of Student's t with the others' degrees of freedom, in standard errors that are
-                     estimated from the others, or, if that is more, from the median arm
+    sigma known      |x - mean| > sqrt(2 ln(2 N / ALARM)) standard errors, a union bound over the
+                     N values
+    sigma unknown    |x - mean| > the quantile of Student's t with the others' degrees of freedom,
+                     in standard errors that are estimated from the others, or, if that is more,
+                     from the median arm
 """
 
 import math
@@ -36,14 +40,18 @@ class Doubt(NamedTuple):
     def __str__(self) -> str:
         what, anew = ("Data from outside, number", "observe") if self.outside else ("Round", "tell")
         return (
-            f"{what} {self.round}, arm {self.name}: {self.value:g} is {self.errors:,.3g} standard errors from the mean of the arm's "
-            f"{f'{self.others:,} other values' if self.others > 1 else 'only other value'} (a heuristic; it counts as it was told): "
+            f"{what} {self.round}, arm {self.name}: {self.value:g} is {self.errors:,.3g} "
+            "standard errors from the mean of the arm's "
+            f"{f'{self.others:,} other values' if self.others > 1 else 'only other value'} (a "
+            "heuristic; it counts as it was told): "
             f"if it is a mistake, retract({self.round}, reason), and {anew} it anew."
         )
 
 
 def nothing_far(d: int) -> Floats:
-    """float64[2, 3, d]: the smallest and the largest value of each arm; of how many it is the mean; its round."""
+    """float64[2, 3, d]: the smallest and the largest value of each arm; of how many it is the mean;
+    its round.
+    """
     far = np.zeros((2, 3, d))
     far[0, 0], far[1, 0] = math.inf, -math.inf
     return far
@@ -58,7 +66,9 @@ def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
 
 
 def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tuple[Doubt, ...]:
-    """The values that are hard to believe, the hardest first; of an arm only the harder of its ends."""
+    """The values that are hard to believe, the hardest first; of an arm only the harder of its
+    ends.
+    """
     if License.NORMAL not in problem.rewards.licenses():
         return ()
     value, n, number = far[:, 0], far[:, 1], far[:, 2]
@@ -72,16 +82,34 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
         else:
             from scipy.special import stdtrit
 
-            left = np.maximum(seen.squares - off * off * others / (others + 1.0), 1e-12 * seen.squares)  # of the others
+            left = np.maximum(
+                seen.squares - off * off * others / (others + 1.0), 1e-12 * seen.squares
+            )  # of the others
             spread = np.where(others > 1.0, left / (others - 1.0), math.inf)
             low = np.sort(np.min(spread, axis=0))
             low = low[np.isfinite(low)]
-            errors = off / np.sqrt(np.maximum(spread, low[(low.size - 1) // 2] if low.size else 0.0) * (1.0 + 1.0 / others))
-            bar = np.where(others > 1.0, -stdtrit(np.maximum(others - 1.0, 1.0), 0.5 * ALARM / max(total, 1.0)), math.inf)
-    errors = np.where((others > 0.0) & (errors == errors), errors, 0.0)  # NaN: an arm all of whose values are equal
+            errors = off / np.sqrt(
+                np.maximum(spread, low[(low.size - 1) // 2] if low.size else 0.0)
+                * (1.0 + 1.0 / others)
+            )
+            bar = np.where(
+                others > 1.0,
+                -stdtrit(np.maximum(others - 1.0, 1.0), 0.5 * ALARM / max(total, 1.0)),
+                math.inf,
+            )
+    errors = np.where(
+        (others > 0.0) & (errors == errors), errors, 0.0
+    )  # NaN: an arm all of whose values are equal
     found = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
     order = sorted(zip(*np.nonzero(found), strict=True), key=lambda at: (-errors[at], number[at]))
     return tuple(
-        Doubt(int(number[at]), int(at[1]), problem.label([int(at[1])]), float(value[at]), int(others[at]), float(errors[at]))
+        Doubt(
+            int(number[at]),
+            int(at[1]),
+            problem.label([int(at[1])]),
+            float(value[at]),
+            int(others[at]),
+            float(errors[at]),
+        )
         for at in order[:most]
     )

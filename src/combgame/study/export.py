@@ -21,10 +21,16 @@ SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one ar
 
 
 def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, Any]]:
-    """One row per round and arm in it, per arm, or per event; the events are all of them (those of arms need none)."""
+    """One row per round and arm in it, per arm, or per event; the events are all of them (those of
+    arms need none).
+    """
     if level == "round":
         problem = advisor.setting.problem
-        return [_row(problem, one, arm) for one in Ledger.of(problem.d, events).records.values() for arm in one.arms]
+        return [
+            _row(problem, one, arm)
+            for one in Ledger.of(problem.d, events).records.values()
+            for arm in one.arms
+        ]
     if level == "arm":
         return _arms(advisor)
     if level == "event":
@@ -34,7 +40,9 @@ def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, An
             {**one._asdict(), "at": _moment(one.at), "data": json.dumps(one.data), "seal": sealed}
             for one, sealed in zip(events, seals, strict=True)
         ]
-    raise UnknownNameError(f"level = {level!r} is not known; use one of {', '.join(map(repr, LEVELS))}.")
+    raise UnknownNameError(
+        f"level = {level!r} is not known; use one of {', '.join(map(repr, LEVELS))}."
+    )
 
 
 def _moment(at: float) -> str:
@@ -48,24 +56,42 @@ def _row(problem: Problem, record: Record, arm: int) -> dict[str, Any]:
     values = list(pulls(told.entry)) if told is not None and stands else []
     n, at = sum(k for _, k in values), _moment(record.asked)
     return {
-        "round": record.number, "arm": problem.label([arm]), "state": state, "n": n,
-        "mean": sum(x * k for x, k in values) / n if n else None, "client": record.asker,
-        "asked": None if record.outside else at, "observed": at if record.outside else None,
+        "round": record.number,
+        "arm": problem.label([arm]),
+        "state": state,
+        "n": n,
+        "mean": sum(x * k for x, k in values) / n if n else None,
+        "client": record.asker,
+        "asked": None if record.outside else at,
+        "observed": at if record.outside else None,
         "told": _moment(told.at) if told is not None and told.at is not None and stands else None,
-    }  # fmt: skip
+    }
 
 
 def _arms(advisor: Advisor) -> list[dict[str, Any]]:
-    """One row per arm: how often, how much, between what; `leads`: whether it is in the leading answer."""
+    """One row per arm: how often, how much, between what; `leads`: whether it is in the leading
+    answer.
+    """
     problem, seen, rewards = advisor.setting.problem, advisor.ledger.seen, advisor.told.game.rewards
     found = []
     for a in range(problem.d):
         n, mean = float(seen.counts[a]), float(seen.mean[a])
-        ends = (rewards.lower(mean, SURE / n, a), rewards.upper(mean, SURE / n, a)) if n else (None, None)
-        found.append({
-            "arm": problem.label([a]), "n": int(n), "mean": mean if n else None, "low": ends[0], "high": ends[1],
-            "pending": int(advisor.ledger.pending[a]), "leads": bool(advisor.told.view.best[a] > 0.5 and n),
-        })  # fmt: skip
+        ends = (
+            (rewards.lower(mean, SURE / n, a), rewards.upper(mean, SURE / n, a))
+            if n
+            else (None, None)
+        )
+        found.append(
+            {
+                "arm": problem.label([a]),
+                "n": int(n),
+                "mean": mean if n else None,
+                "low": ends[0],
+                "high": ends[1],
+                "pending": int(advisor.ledger.pending[a]),
+                "leads": bool(advisor.told.view.best[a] > 0.5 and n),
+            }
+        )
     return found
 
 
@@ -76,8 +102,17 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
         effect = advisor.apply(event, chosen=True)
         if effect in (Effect.VALUES, Effect.CHANGE) and not event.data.get("more"):
             facts = advisor.facts("running")
-            kept = {key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")}
-            found.append({"seq": event.seq, "at": event.at, "leader": setting.problem.label(facts["answer"]), **kept})
+            kept = {
+                key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")
+            }
+            found.append(
+                {
+                    "seq": event.seq,
+                    "at": event.at,
+                    "leader": setting.problem.label(facts["answer"]),
+                    **kept,
+                }
+            )
     return found
 
 
@@ -87,10 +122,13 @@ def form_of(path: Any, form: str | None) -> str:
         form = "json" if path is None else Path(path).suffix.lower()[1:]
         if form not in FORMS:
             raise InputError(
-                f"{path} must end with .csv (the rows of a level) or .json (all of it); on the command line, --format says so too."
+                f"{path} must end with .csv (the rows of a level) or .json (all of it); on the "
+                "command line, --format says so too."
             )
     elif form not in FORMS:
-        raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(map(repr, FORMS))}.")
+        raise UnknownNameError(
+            f"format = {form!r} is not known; use one of {', '.join(map(repr, FORMS))}."
+        )
     return form
 
 
@@ -98,4 +136,6 @@ def save(path: Any, text: str) -> None:
     try:
         Path(path).write_text(text)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error.strerror}); choose another place.") from error
+        raise StoreError(
+            f"{path} cannot be written ({error.strerror}); choose another place."
+        ) from error

@@ -1,15 +1,19 @@
-"""The ledger: the one fold of a study's history. Events -> what happened; nothing is stored or decided here.
+"""The ledger: the one fold of a study's history. Events -> what happened; nothing is stored or
+decided here.
 
-`Record`s say who has which round and what stands in it; totals over them, what was seen, what is still to come, what touches the
-guarantee. Whatever else is said of the history is read off these: the state and the status, a round that has ended (`look_up`), the
-values that still count (`counting`), the rows of an export, a replay.
+`Record`s say who has which round and what stands in it; totals over them, what was seen, what is
+still to come, what touches the guarantee. Whatever else is said of the history is read off these:
+the state and the status, a round that has ended (`look_up`), the values that still count
+(`counting`), the rows of an export, a replay.
 
-A study may have any number of rounds, so the ledger that goes on with one keeps those that are open. A *whole* ledger keeps all: it is
-folded anew, by the same methods, for whoever asks for rounds that have ended, and for a retraction, after which everything is added up
-again (taking a value off a sum would leave its rounding).
+A study may have any number of rounds, so the ledger that goes on with one keeps those that are
+open. A *whole* ledger keeps all: it is folded anew, by the same methods, for whoever asks for
+rounds that have ended, and for a retraction, after which everything is added up again (taking a
+value off a sum would leave its rounding).
 
-A new kind of event is one method here, `on_<kind>`, which says with its `Effect` what the event asks of the stopping rule, and the verb of
-`Study` that writes it. Storage, seals, snapshots, replays and exports do not look at kinds.
+A new kind of event is one method here, `on_<kind>`, which says with its `Effect` what the event
+asks of the stopping rule, and the verb of `Study` that writes it. Storage, seals, snapshots,
+replays and exports do not look at kinds.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,19 +44,25 @@ class Effect(Enum):
 
 
 class Ledger:
-    """What the events say. `seen` has what was told, and only that; `pending` the values that are still to come."""
+    """What the events say. `seen` has what was told, and only that; `pending` the values that are
+    still to come.
+    """
 
     def __init__(self, d: int, whole: bool = False) -> None:
         self.seq, self.seal = 0, ""
         self.open: dict[int, Record] = {}  # by their numbers, ascending
-        self.shut: dict[int, Record] | None = {} if whole else None  # those that have ended, and data from outside
+        self.shut: dict[int, Record] | None = (
+            {} if whole else None
+        )  # those that have ended, and data from outside
         self.waiting = 0  # of the open ones, those that failed and are to be asked again
         self.last = 0  # the number of the last round
         self.asked = 0  # rounds chosen
         self.dropped = 0  # of them, given up without a value
         self.told = 0  # rounds of which something was told, even if it was retracted
         self.stopped: str | None = None  # by hand, and why
-        self.limits: dict[str, Any] = {}  # max_rounds and deadline, if they are no longer those of the setting
+        self.limits: dict[
+            str, Any
+        ] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
         self.notes: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
@@ -64,7 +74,9 @@ class Ledger:
 
     @classmethod
     def of(cls, d: int, events: Iterable[Event]) -> "Ledger":
-        """A whole ledger, for its records: values are not added up (`seen` and `far` stay empty), as `counting` says which to add."""
+        """A whole ledger, for its records: values are not added up (`seen` and `far` stay empty),
+        as `counting` says which to add.
+        """
         made = cls(d, whole=True)
         made._adding = False
         for event in events:
@@ -84,7 +96,9 @@ class Ledger:
 
     @property
     def corrections(self) -> int:
-        """How often values were told anew in the place of some that were retracted; what was told together counts once."""
+        """How often values were told anew in the place of some that were retracted; what was told
+        together counts once.
+        """
         return self.notes.get("anew", 0)
 
     @property
@@ -96,7 +110,9 @@ class Ledger:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
         if number in self.open:
             return self.open[number]
-        shut = self.shut if self.shut is not None else type(self).of(self.pending.size, past()).records
+        shut = (
+            self.shut if self.shut is not None else type(self).of(self.pending.size, past()).records
+        )
         found = shut.get(number)
         if found is None:
             last = f"the last one is {self.last}" if self.last else "none was asked yet"
@@ -104,7 +120,9 @@ class Ledger:
         return found
 
     def counting(self, arms: Iterable[int]) -> list[tuple[int, int, Entry]]:
-        """The values of some arms that count, with their rounds, in the order in which they came. (Of a whole ledger.)"""
+        """The values of some arms that count, with their rounds, in the order in which they came.
+        (Of a whole ledger.)
+        """
         wanted = set(arms)
         found = [
             (told.seq, number, arm, told.entry)
@@ -112,16 +130,21 @@ class Ledger:
             for arm, told in one.told.items()
             if arm in wanted and arm not in one.again and told.entry is not None
         ]
-        return [(number, arm, entry) for _, number, arm, entry in sorted(found, key=lambda one: one[0])]
+        return [
+            (number, arm, entry) for _, number, arm, entry in sorted(found, key=lambda one: one[0])
+        ]
 
     # ---- one more event
 
     def apply(self, event: Event, past: Past = tuple) -> Effect:
-        """past: the events before it, which only a retraction wants to know, and no whole ledger."""
+        """past: the events before it, which only a retraction wants to know, and no whole
+        ledger.
+        """
         act = getattr(self, f"on_{event.kind}", None)
         if act is None:
             raise StoreError(
-                f"event {event.seq} is of the kind {event.kind!r}, which this version of combgame does not know; open the study with the "
+                f"event {event.seq} is of the kind {event.kind!r}, which this version of "
+                "combgame does not know; open the study with the "
                 "version that wrote it."
             )
         effect: Effect = act(event, past)
@@ -139,7 +162,9 @@ class Ledger:
         """data: `arms`, `until` (the end of the lease), `again` (the round was given before)."""
         number, arms, until = event.round or 0, event.data["arms"], event.data.get("until")
         if new_round(event) is not None:
-            self.open[number] = Record(number, list(arms), event.client, event.at, until, since=event.seq)
+            self.open[number] = Record(
+                number, list(arms), event.client, event.at, until, since=event.seq
+            )
             self.last, self.asked = number, self.asked + 1
             self.pending[arms] += 1.0
             return Effect.NOTHING
@@ -154,7 +179,9 @@ class Ledger:
         return Effect.NOTHING
 
     def on_told(self, event: Event, past: Past) -> Effect:
-        """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was told together with it)."""
+        """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was
+        told together with it).
+        """
         number, values = event.round or 0, entries(event)
         present = {arm for arm, entry in values.items() if entry is not None}
         record = self.open.get(number)
@@ -200,7 +227,15 @@ class Ledger:
     def on_observed(self, event: Event, past: Past) -> Effect:
         """data: `values` by arm."""
         self.last = event.round or self.last
-        record = Record(self.last, list(entries(event)), event.client, event.at, outside=True, over=True, since=event.seq)
+        record = Record(
+            self.last,
+            list(entries(event)),
+            event.client,
+            event.at,
+            outside=True,
+            over=True,
+            since=event.seq,
+        )
         for arm, entry in entries(event).items():
             if arm in self.withdrawn:  # perhaps other data; nobody can tell
                 self.withdrawn.remove(arm)
@@ -223,15 +258,25 @@ class Ledger:
             for record in self.open.values():
                 self._untell(record, [arm for arm in arms if arm in record.told], event.seq)
             for record in self.shut.values():
-                record.again |= {arm for arm in arms if arm in record.told and record.told[arm].entry is not None}
+                record.again |= {
+                    arm for arm in arms if arm in record.told and record.told[arm].entry is not None
+                }
         else:
             record = self.open.get(number) or self.shut[number]
             if record.over and not record.outside:
                 self._reopen(record)
             self._untell(record, list(record.told), event.seq)
-        theirs = [arm for other, arm, _ in self.outside if (other == number if number is not None else arm == arms[0])]
+        theirs = [
+            arm
+            for other, arm, _ in self.outside
+            if (other == number if number is not None else arm == arms[0])
+        ]
         self.withdrawn += theirs + [arm for arm in arms if arm not in theirs]
-        self.outside = [one for one in self.outside if (one[0] != number if number is not None else one[1] != arms[0])]
+        self.outside = [
+            one
+            for one in self.outside
+            if (one[0] != number if number is not None else one[1] != arms[0])
+        ]
         self._add_up(arms, self)
         return Effect.CHANGE
 
@@ -268,7 +313,9 @@ class Ledger:
             self.shut[record.number] = record
 
     def _named(self, retraction: Event) -> list[int]:
-        """The arms that a retraction is about: of a round, those of which something was ever told. (Of a whole ledger.)"""
+        """The arms that a retraction is about: of a round, those of which something was ever told.
+        (Of a whole ledger.)
+        """
         if retraction.round is None:
             return [int(retraction.data["arm"])]
         known = self.open.get(retraction.round) or (self.shut or {})[retraction.round]
@@ -329,7 +376,9 @@ class Ledger:
         self.open = {one["number"]: Record.of(one) for one in plain["open"]}
 
     def _become(self, whole: "Ledger", retraction: Event) -> None:
-        """Go on as a whole ledger of the same events; arrays stay where they are, because others look at them."""
+        """Go on as a whole ledger of the same events; arrays stay where they are, because others
+        look at them.
+        """
         self.__dict__.update({**whole.plain(), "seal": self.seal, "open": whole.open})
         self.pending[:] = whole.pending
         self._add_up(whole._named(retraction), whole)
@@ -342,7 +391,9 @@ def totals(seen: Seen) -> tuple[Floats, ...]:
 
 def new_round(event: Event) -> list[int] | None:
     """The arms of a round that is asked for the first time, which a rule has chosen."""
-    return list(event.data["arms"]) if event.kind == "asked" and not event.data.get("again") else None
+    return (
+        list(event.data["arms"]) if event.kind == "asked" and not event.data.get("again") else None
+    )
 
 
 def entries(event: Event) -> dict[int, Entry]:

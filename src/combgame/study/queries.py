@@ -21,9 +21,13 @@ from .status import Status, standing
 
 
 class Moment:
-    """A study at one moment: whatever is read off it fits together, however others go on meanwhile."""
+    """A study at one moment: whatever is read off it fits together, however others go on
+    meanwhile.
+    """
 
-    def __init__(self, name: str, advisor: Advisor, at: float, head: str, events: list[Event] | None) -> None:
+    def __init__(
+        self, name: str, advisor: Advisor, at: float, head: str, events: list[Event] | None
+    ) -> None:
         self.name, self.problem = name, advisor.setting.problem
         self._advisor, self._at, self._head, self._events = advisor, at, head, events
 
@@ -31,7 +35,9 @@ class Moment:
     def events(self) -> list[Event]:
         """All up to then."""
         if self._events is None:
-            raise InputError("the events were not read with this moment; moment(history=True) has them.")
+            raise InputError(
+                "the events were not read with this moment; moment(history=True) has them."
+            )
         return self._events
 
     @property
@@ -53,27 +59,39 @@ class Moment:
     def decision(self) -> Decision | None:
         """Why it stopped, and how sure it is; None while it runs."""
         advisor, why = self._advisor, self.state
-        return None if why == "running" else decide(advisor, advisor.ended or advisor.facts(why), self._head)
+        return (
+            None
+            if why == "running"
+            else decide(advisor, advisor.ended or advisor.facts(why), self._head)
+        )
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
         return rows(self._advisor, [] if level == "arm" else self.events, level)
 
     def history(self) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told, and the delta at which it was judged."""
+        """The evidence and the threshold after everything that was told, and the delta at which it
+        was judged.
+        """
         return history(self._advisor.setting, self._advisor.engine, self.events)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as plain data."""
         decision = self.decision
         return {
-            "name": self.name, "status": self.status.to_dict(), "decision": None if decision is None else decision.to_dict(),
-            "arms": self.rows("arm"), "rounds": self.rows("round"), "head": head_of(self.events),
+            "name": self.name,
+            "status": self.status.to_dict(),
+            "decision": None if decision is None else decision.to_dict(),
+            "arms": self.rows("arm"),
+            "rounds": self.rows("round"),
+            "head": head_of(self.events),
             "events": [one._asdict() for one in self.events],
-        }  # fmt: skip
+        }
 
     def export(self, path: Any = None, level: str = "event", form: str | None = None) -> str:
-        """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends; also written to `path`."""
+        """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends;
+        also written to `path`.
+        """
         if form_of(path, form) == "csv":
             table = self.rows(level)
             text = as_csv(table) if table else ""
@@ -85,7 +103,9 @@ class Moment:
 
 
 class Queries:
-    """The part of `Study` that only reads. Every look begins with what others have stored meanwhile, and is of one moment."""
+    """The part of `Study` that only reads. Every look begins with what others have stored
+    meanwhile, and is of one moment.
+    """
 
     name: str
     _setting: Setting
@@ -97,7 +117,8 @@ class Queries:
 
     @contextmanager
     def moment(self, history: bool = False) -> Iterator[Moment]:
-        """The study as it is now, for several looks that fit together; use it inside the `with`, while other threads wait.
+        """The study as it is now, for several looks that fit together; use it inside the `with`,
+        while other threads wait.
 
         history: with all events, which `rows`, `history` and `export` need.
 
@@ -108,7 +129,9 @@ class Queries:
         ('running', None)
         """
         with self._session.reading(history) as (advisor, events):
-            yield Moment(self.name, advisor, now(), self._session.head(advisor), events if history else None)
+            yield Moment(
+                self.name, advisor, now(), self._session.head(advisor), events if history else None
+            )
 
     @property
     def state(self) -> str:
@@ -153,34 +176,46 @@ class Queries:
         try:
             import pandas
         except ImportError:
-            raise InputError("to_frame needs pandas: pip install 'combgame[frames]' (or use rows()).") from None
+            raise InputError(
+                "to_frame needs pandas: pip install 'combgame[frames]' (or use rows())."
+            ) from None
         return pandas.DataFrame(self.rows(level))
 
     def export(self, path: Any = None, level: str = "event") -> str:
-        """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text, which is also written to `path`."""
+        """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text,
+        which is also written to `path`.
+        """
         with self.moment(history=True) as this:
             return this.export(path, level)
 
     def copy(self, destination: Any) -> None:
-        """A copy of the SQLite file, with all the studies in it, while others go on; nothing is overwritten."""
+        """A copy of the SQLite file, with all the studies in it, while others go on; nothing is
+        overwritten.
+        """
         with self._session.lock:
             self._session.storage.copy(path_of(destination))
 
     def history(self) -> list[dict[str, Any]]:
-        """The evidence and the threshold after everything that was told, and the delta at which it was judged."""
+        """The evidence and the threshold after everything that was told, and the delta at which it
+        was judged.
+        """
         return history(self._setting, self._session.engine, self.events())
 
     def plot(self, kind: str = "evidence") -> Any:
-        """A matplotlib figure: "evidence" and threshold over the rounds, "estimates" with intervals, "pulls" against the optimal ones."""
+        """A matplotlib figure: "evidence" and threshold over the rounds, "estimates" with
+        intervals, "pulls" against the optimal ones.
+        """
         from .plots import plot
 
         with self.moment(history=True) as this:
             return plot(this, kind)
 
     def replay(self, head: str | None = None) -> Replay:
-        """Decide everything again, from the events alone, and say where that differs from what was asked, if anywhere.
+        """Decide everything again, from the events alone, and say where that differs from what was
+        asked, if anywhere.
 
-        head: as `status` or `decision` had it at some time; it is an error if events up to there were removed or changed since.
+        head: as `status` or `decision` had it at some time; it is an error if events up to there
+        were removed or changed since.
         """
         events = self.events()
         if head is not None:

@@ -12,7 +12,9 @@ from .settings import Setting
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found. `differences`: rounds that would be chosen otherwise now, with what was `asked` and what it would be `now`."""
+    """What a replay found. `differences`: rounds that would be chosen otherwise now, with what was
+    `asked` and what it would be `now`.
+    """
 
     events: int
     rounds: int
@@ -37,9 +39,13 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
     told = f"{count(len(events), 'event')}, {count(advisor.ledger.asked, 'round')}"
     if found:
         first = ", ".join(str(one["round"]) for one in found[:5])
-        sentence = f"{told}: {len(found):,} of the rounds would be chosen otherwise now, the first ones {first} (made with version {made})."
+        sentence = (
+            f"{told}: {len(found):,} of the rounds would be chosen otherwise now, the "
+            f"first ones {first} (made with version {made})."
+        )
     else:
         sentence = f"{told}: every round is chosen again as it was asked."
     if advisor.changes:
-        sentence += f" {judged(advisor.ledger.retractions, advisor.ledger.corrections, advisor.delta).capitalize()}."
+        level = judged(advisor.ledger.retractions, advisor.ledger.corrections, advisor.delta)
+        sentence += f" {level.capitalize()}."
     return Replay(len(events), advisor.ledger.asked, tuple(found), sentence, head_of(events))

@@ -1,7 +1,9 @@
-"""What taking values back costs: delta is spent over the changes of what was told (docs/thresholds.md, Theorem 4).
+"""What taking values back costs: delta is spent over the changes of what was told
+(docs/thresholds.md, Theorem 4).
 
-A change is a retraction, or a correction: values told anew in the place of some that were retracted. After each of them other values
-count, and a bound for all times says nothing of another selection of values. So after k changes the study is judged at
+A change is a retraction, or a correction: values told anew in the place of some that were
+retracted. After each of them other values count, and a bound for all times says nothing of another
+selection of values. So after k changes the study is judged at
 
     delta (k = 0),     delta / ((k + 1) (k + 2)) (k >= 1), which add up to delta/2.
 """
@@ -15,7 +17,9 @@ def spent(delta: float, changes: int) -> float:
     >>> [round(spent(0.05, k), 4) for k in range(4)]
     [0.05, 0.0083, 0.0042, 0.0025]
     """
-    return max(delta / ((changes + 1) * (changes + 2)), 5e-324) if changes else delta  # its logarithm is taken
+    return (
+        max(delta / ((changes + 1) * (changes + 2)), 5e-324) if changes else delta
+    )  # its logarithm is taken
 
 
 def judged(retractions: int, corrections: int, delta: float) -> str:
@@ -36,11 +40,15 @@ def conditions(retractions: int, corrections: int, delta: float, proved: bool) -
     """What was changed, what the level is good for, and what no level is good for."""
     corrected = f" and told anew {count(corrections, 'time')}" if corrections else ""
     bound = (
-        "A certificate before the first retraction is wrong with probability at most delta, one after it with at most delta/2 "
+        "A certificate before the first retraction is wrong with probability at most delta, one "
+        "after it with at most delta/2 "
         "(so that this one is sure enough by itself, and both together to 1.5 delta), if "
     )
     return (
-        f"Data were retracted {count(retractions, 'time')}{corrected}, so delta is spent over that: "
-        f"{judged(retractions, corrections, delta)}. {bound if proved else 'That is of use if '}nobody looked at any value to choose "
-        "which are left out, and in which order (one that was told anew is not left out); if somebody did, no delta makes up for it."
+        f"Data were retracted {count(retractions, 'time')}{corrected}, so delta is spent over "
+        "that: "
+        f"{judged(retractions, corrections, delta)}. "
+        f"{bound if proved else 'That is of use if '}nobody looked at any value to choose "
+        "which are left out, and in which order (one that was told anew is not left out); if "
+        "somebody did, no delta makes up for it."
     )

@@ -26,9 +26,15 @@ class Record:
     until: float | None = None  # the end of its lease; None: it has none
     outside: bool = False  # data from outside
     told: dict[int, Told] = field(default_factory=dict)
-    entered: set[int] = field(default_factory=set)  # arms of which something was ever told, even if it was retracted
-    gone: dict[int, int] = field(default_factory=dict)  # arms that were retracted since they were told, and by which event
-    again: set[int] = field(default_factory=set)  # if it has ended: arms retracted since, which may be told anew
+    entered: set[int] = field(
+        default_factory=set
+    )  # arms of which something was ever told, even if it was retracted
+    gone: dict[int, int] = field(
+        default_factory=dict
+    )  # arms that were retracted since they were told, and by which event
+    again: set[int] = field(
+        default_factory=set
+    )  # if it has ended: arms retracted since, which may be told anew
     waiting: bool = False  # it failed, and is to be asked again
     touched: bool = False  # something was told of it, even if it was retracted
     over: bool = False  # it has ended
@@ -91,7 +97,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Round:
-    """What to measure: `arms`, which are called `names`. `left` are those of which nothing has been told yet."""
+    """What to measure: `arms`, which are called `names`. `left` are those of which nothing has been
+    told yet.
+    """
 
     id: int
     arms: tuple[int, ...]
@@ -103,4 +111,6 @@ class Round:
 
 def as_round(problem: Problem, record: Record) -> Round:
     names = tuple(problem.names[a] if problem.names else str(a) for a in record.arms)
-    return Round(record.number, tuple(record.arms), names, tuple(record.left), record.client, record.until)
+    return Round(
+        record.number, tuple(record.arms), names, tuple(record.left), record.client, record.until
+    )

@@ -34,16 +34,33 @@ class Batch:
 
     def look_up(self, number: int, what: str) -> Record:
         """A round, also one that has ended."""
-        return self.advisor.ledger.look_up(number, lambda: (one for one, _ in self.log.events(after=1, round=number)), what)
+        return self.advisor.ledger.look_up(
+            number, lambda: (one for one, _ in self.log.events(after=1, round=number)), what
+        )
 
     def choose(self) -> list[int]:
         self.clean = False
         return list(self.advisor.choose())
 
-    def add(self, kind: str, round: int | None = None, reason: str | None = None, chosen: bool = False, **data: Any) -> None:
-        for what, value, kind_of in (("round", round, int), ("client", self.client, str), ("reason", reason, str)):
-            if value is not None and type(value) is not kind_of:  # a database would give back another value than was sealed
-                raise InputError(f"{what} = {value!r} must be of the type {kind_of.__name__}, or None.")
+    def add(
+        self,
+        kind: str,
+        round: int | None = None,
+        reason: str | None = None,
+        chosen: bool = False,
+        **data: Any,
+    ) -> None:
+        for what, value, kind_of in (
+            ("round", round, int),
+            ("client", self.client, str),
+            ("reason", reason, str),
+        ):
+            if (
+                value is not None and type(value) is not kind_of
+            ):  # a database would give back another value than was sealed
+                raise InputError(
+                    f"{what} = {value!r} must be of the type {kind_of.__name__}, or None."
+                )
         self.clean = False
         event = Event(self.advisor.ledger.seq + 1, kind, self.at, round, self.client, reason, data)
         sealed = seal(self.advisor.ledger.seal, event)
@@ -62,7 +79,9 @@ class Session:
 
     @contextmanager
     def writing(self, client: str | None) -> Iterator[Batch]:
-        """Catch up, do, store: nobody else writes in the meantime, and what fails has changed nothing."""
+        """Catch up, do, store: nobody else writes in the meantime, and what fails has changed
+        nothing.
+        """
         with self.lock, deferred():
             batch = None
             try:
@@ -81,7 +100,9 @@ class Session:
 
     @contextmanager
     def reading(self, history: bool = False) -> Iterator[tuple[Advisor, list[Event]]]:
-        """Catch up, and look: at one moment, which others do not change; history: with all events up to that moment."""
+        """Catch up, and look: at one moment, which others do not change; history: with all events
+        up to that moment.
+        """
         with self.lock:
             with deferred():
                 try:
@@ -98,25 +119,38 @@ class Session:
             return checked(log.events(), self.name)
 
     def head(self, advisor: Advisor) -> str:
-        """The number and the seal of the last event; "" where nothing outlives the process, so that there is nothing to compare."""
+        """The number and the seal of the last event; "" where nothing outlives the process, so that
+        there is nothing to compare.
+        """
         return f"{advisor.ledger.seq}:{advisor.ledger.seal}" if self.storage.url else ""
 
     def _catch_up(self, log: Log, history: bool = False) -> tuple[Advisor, list[Sealed]]:
-        """Fold what others have stored. The events that were read for it come along: from the first one on, if `history` is asked for."""
+        """Fold what others have stored. The events that were read for it come along: from the first
+        one on, if `history` is asked for.
+        """
         if self._lost is not None:
             raise StoreError(self._lost)
         advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
         seq, known = advisor.ledger.seq, advisor.ledger.seal
-        stored = log.events(after=0 if history else max(seq - 1, 0))  # in one read, which is of one moment in any database
+        stored = log.events(
+            after=0 if history else max(seq - 1, 0)
+        )  # in one read, which is of one moment in any database
         found = [one for one in stored if one[0].seq >= seq]
-        if seq and (not found or (found[0][0].seq, found[0][1]) != (seq, known)):  # the last one must be there, as it knows it
+        if seq and (
+            not found or (found[0][0].seq, found[0][1]) != (seq, known)
+        ):  # the last one must be there, as it knows it
             if self._advisor is not None:
-                self._lost = (  # for good: a worker that tries again must not go on with other data unawares
-                    f"study {self.name!r}: event {seq} is not what was stored, because the file was changed or put back; "
+                # for good: a worker that tries again must not go on with other data unawares
+                self._lost = (
+                    f"study {self.name!r}: event {seq} is not what was stored, because the file "
+                    "was changed or put back; "
                     "open it again to go on with what it has now."
                 )
                 raise StoreError(self._lost)
-            advisor, seq = load(self.setting, self.engine, None), 0  # that was a snapshot of other events
+            advisor, seq = (
+                load(self.setting, self.engine, None),
+                0,
+            )  # that was a snapshot of other events
             found = stored = stored if history else log.events()
         self._advisor = advisor
         for event, sealed in found[1:] if seq else found:
@@ -130,6 +164,8 @@ class Session:
             log.keep(advisor.ledger.seq, digest(), body)
 
 
-def go_on(advisor: Advisor, event: Event, sealed: str, log: Log, name: str, chosen: bool = False) -> None:
+def go_on(
+    advisor: Advisor, event: Event, sealed: str, log: Log, name: str, chosen: bool = False
+) -> None:
     advisor.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
     advisor.ledger.seal = sealed

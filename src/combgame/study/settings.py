@@ -17,7 +17,17 @@ from ..rules import RuleBase, Stopping
 from ..rules.base import stopping_of
 from ..version import __version__
 
-NAMES = ("problem", "rule", "delta", "threshold", "seed", "epsilon", "min_pulls", "max_rounds", "deadline")
+NAMES = (
+    "problem",
+    "rule",
+    "delta",
+    "threshold",
+    "seed",
+    "epsilon",
+    "min_pulls",
+    "max_rounds",
+    "deadline",
+)
 
 
 @dataclass(frozen=True)
@@ -44,10 +54,14 @@ class Setting:
 
     def stopping_at(self, delta: float, problem: Problem | None = None) -> Stopping:
         """The stopping rule for another delta, or for the problem under other numbers."""
-        return stopping_of(self.chosen, self.threshold, problem or self.problem, [delta], epsilon=self.epsilon)
+        return stopping_of(
+            self.chosen, self.threshold, problem or self.problem, [delta], epsilon=self.epsilon
+        )
 
     def described(self) -> dict[str, Any]:
-        """As plain data. What no file can hold (your own oracle, your own rule) is described by its text."""
+        """As plain data. What no file can hold (your own oracle, your own rule) is described by its
+        text.
+        """
         found: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
         for part in ("problem", "rule"):
             try:
@@ -58,23 +72,39 @@ class Setting:
 
 
 def check_setting(
-    problem: Problem, rule: str | RuleBase, delta: float, threshold: str, seed: int, epsilon: float, min_pulls: int,
-    max_rounds: int | None, deadline: Any,
-) -> Setting:  # fmt: skip
+    problem: Problem,
+    rule: str | RuleBase,
+    delta: float,
+    threshold: str,
+    seed: int,
+    epsilon: float,
+    min_pulls: int,
+    max_rounds: int | None,
+    deadline: Any,
+) -> Setting:
     """The setting, or a sentence."""
     if not isinstance(problem, Problem):
         raise InputError(f"Study: problem = {problem!r} must be a Problem; it comes first.")
     deltas = check_deltas(delta)
     if len(deltas) > 1:
-        raise InputError(f"Study: delta = {delta!r} must be one number, such as 0.05: a study stops once.")
+        raise InputError(
+            f"Study: delta = {delta!r} must be one number, such as 0.05: a study stops once."
+        )
     made = Setting(
-        problem, rule, deltas[0], threshold, whole("Study: seed", seed, 0), epsilon,
-        whole("Study: min_pulls", min_pulls, 0), None if max_rounds is None else whole("Study: max_rounds", max_rounds, 1),
+        problem,
+        rule,
+        deltas[0],
+        threshold,
+        whole("Study: seed", seed, 0),
+        epsilon,
+        whole("Study: min_pulls", min_pulls, 0),
+        None if max_rounds is None else whole("Study: max_rounds", max_rounds, 1),
         read_time(deadline),
-    )  # fmt: skip
+    )
     if not made.stopping.likelihood:
         raise InputError(
-            f"Study: the stopping rule {made.stopping.name} holds only if whole passes come back complete, which no experiment promises; "
+            f"Study: the stopping rule {made.stopping.name} holds only if whole passes come back "
+            "complete, which no experiment promises; "
             "use threshold='mixture', or another rule, such as 'frank-wolfe'."
         )
     return made
@@ -96,24 +126,31 @@ def read_time(deadline: Any, where: str = "Study") -> float | None:
         found = math.nan
     if not math.isfinite(found) or isinstance(deadline, bool):
         raise InputError(
-            f"{where}: deadline = {deadline!r} must be a datetime, seconds since 1970, or a text such as '2030-01-31T18:00'."
+            f"{where}: deadline = {deadline!r} must be a datetime, seconds since 1970, or a text "
+            "such as '2030-01-31T18:00'."
         )
     return float(found)
 
 
-def setting_from(data: Mapping[str, Any], name: str, problem: Problem | None = None, rule: RuleBase | None = None) -> Setting:
-    """The setting that `described` describes; problems and rules that no file can hold must be given."""
+def setting_from(
+    data: Mapping[str, Any], name: str, problem: Problem | None = None, rule: RuleBase | None = None
+) -> Setting:
+    """The setting that `described` describes; problems and rules that no file can hold must be
+    given.
+    """
     if problem is None:
         if "own" in data["problem"]:
             raise StudyError(
-                f"study {name!r} has a problem that no file can hold; open it in Python: Study(problem, ..., if_exists='resume')."
+                f"study {name!r} has a problem that no file can hold; open it in Python: "
+                "Study(problem, ..., if_exists='resume')."
             )
         problem = _problem(data["problem"], f"study {name!r}")
     chosen: Any = rule if rule is not None else data["rule"]
     if isinstance(chosen, Mapping):
         if "own" in chosen:
             raise StudyError(
-                f"study {name!r} has a rule that no file can hold; open it in Python: Study(problem, rule=..., if_exists='resume')."
+                f"study {name!r} has a rule that no file can hold; open it in Python: "
+                "Study(problem, rule=..., if_exists='resume')."
             )
         chosen = from_data(chosen, f"study {name!r}: rule")
     return Setting(problem, chosen, *(data[key] for key in NAMES[2:]))
@@ -139,10 +176,15 @@ def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -
     """A study is resumed with what it was made with, however that was written."""
     for key in NAMES:
         if stored[key] != given[key] and _value(key, stored[key]) != _value(key, given[key]):
-            told = "another problem" if key == "problem" else f"{key} = {stored[key]!r}, not {given[key]!r}"
+            told = (
+                "another problem"
+                if key == "problem"
+                else f"{key} = {stored[key]!r}, not {given[key]!r}"
+            )
             more = " (extend() changes it afterwards)" if key in ("max_rounds", "deadline") else ""
             raise StudyError(
-                f"study {name!r} was made with {told}; give the same{more}, or another name, or if_exists='replace'."
+                f"study {name!r} was made with {told}; give the same{more}, or another name, or "
+                "if_exists='replace'."
             )
 
 

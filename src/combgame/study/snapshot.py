@@ -1,4 +1,6 @@
-"""An advisor in bytes, so that opening a study need not decide everything again. It is only a copy: the events are what counts."""
+"""An advisor in bytes, so that opening a study need not decide everything again. It is only a copy:
+the events are what counts.
+"""
 
 import json
 import zlib
@@ -17,21 +19,33 @@ EVERY = 500  # events
 
 
 def dump(advisor: Advisor) -> bytes | None:
-    """All that an advisor has become; None if its rule is an object of a kind that cannot be written down."""
+    """All that an advisor has become; None if its rule is an object of a kind that cannot be
+    written down.
+    """
     rule = leaves_of(advisor.rule)
-    if not all(isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE) for leaf in rule):
+    if not all(
+        isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE)
+        for leaf in rule
+    ):
         return None
     facts = {
         "ledger": advisor.ledger.plain(),
-        "rng": advisor.rng.bit_generator.state, "ended": advisor.ended, "late": advisor.late, "differences": advisor.differences,
-    }  # fmt: skip
+        "rng": advisor.rng.bit_generator.state,
+        "ended": advisor.ended,
+        "late": advisor.late,
+        "differences": advisor.differences,
+    }
     return pack(facts, [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor))
 
 
 def pack(facts: Any, arrays: Sequence[Any]) -> bytes:
-    """Plain data and arrays in bytes. To be quick, equal arrays are written once, and compressed only if most of their bytes are 0."""
+    """Plain data and arrays in bytes. To be quick, equal arrays are written once, and compressed
+    only if most of their bytes are 0.
+    """
     known: dict[bytes, int] = {}
-    shapes = [(one.dtype.str, one.shape, known.setdefault(one.tobytes(), len(known))) for one in arrays]
+    shapes = [
+        (one.dtype.str, one.shape, known.setdefault(one.tobytes(), len(known))) for one in arrays
+    ]
     bodies = [(2 * body.count(0) > len(body), body) for body in known]
     stored = [zlib.compress(body, 1) if thin else body for thin, body in bodies]
     sizes = [(thin, len(body)) for (thin, _), body in zip(bodies, stored, strict=True)]
@@ -51,7 +65,9 @@ def unpack(packed: bytes) -> tuple[Any, list[Any]]:
     for thin, size in sizes:
         bodies.append(zlib.decompress(packed[at : at + size]) if thin else packed[at : at + size])
         at += size
-    return facts, [np.frombuffer(bodies[k], dtype).reshape(shape).copy() for dtype, shape, k in shapes]
+    return facts, [
+        np.frombuffer(bodies[k], dtype).reshape(shape).copy() for dtype, shape, k in shapes
+    ]
 
 
 def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advisor:
@@ -68,13 +84,24 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
     for old, new in zip(beside(advisor), arrays, strict=True):
         old[...] = new
     advisor.rng.bit_generator.state = facts["rng"]
-    advisor.ended, advisor.late, advisor.differences = facts["ended"], facts["late"], facts["differences"]
+    advisor.ended, advisor.late, advisor.differences = (
+        facts["ended"],
+        facts["late"],
+        facts["differences"],
+    )
     return advisor
 
 
 def beside(advisor: Advisor) -> list[Floats]:
-    """The arrays of an advisor that are not its rule's: what was seen and what is thought of it. Their sizes never change."""
-    parts = (advisor.ledger.seen, advisor.told.view, advisor.told.game.judge, advisor.plan.game.judge)
+    """The arrays of an advisor that are not its rule's: what was seen and what is thought of it.
+    Their sizes never change.
+    """
+    parts = (
+        advisor.ledger.seen,
+        advisor.told.view,
+        advisor.told.game.judge,
+        advisor.plan.game.judge,
+    )
     kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
     return [advisor.ledger.pending, advisor.ledger.far, *kept]
 

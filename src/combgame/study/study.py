@@ -1,4 +1,6 @@
-"""Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is sure."""
+"""Study: a durable experiment. Ask what to measure, measure it, tell what came out, until it is
+sure.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,11 +25,13 @@ IF_EXISTS = ("error", "resume", "replace")
 class Study(Queries):
     """A durable ask/tell experiment.
 
-    storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it there, under its `name`. if_exists: what
-    to do if there is one of that name: "error", "resume" (it must have been made with the same settings), "replace". epsilon: any answer
-    within epsilon of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds, deadline: give up
-    after so many rounds, at that time (`extend` gives more). client: who asks and tells, unless a call says otherwise. on_asked, on_told,
-    on_certified: called with a Round, a Round's number and the Decision, after they are stored.
+    storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it
+    there, under its `name`. if_exists: what to do if there is one of that name: "error", "resume"
+    (it must have been made with the same settings), "replace". epsilon: any answer within epsilon
+    of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds,
+    deadline: give up after so many rounds, at that time (`extend` gives more). client: who asks and
+    tells, unless a call says otherwise. on_asked, on_told, on_certified: called with a Round, a
+    Round's number and the Decision, after they are stored.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
@@ -61,10 +65,13 @@ class Study(Queries):
         on_told: Callable[[int], Any] | None = None,
         on_certified: Callable[[Decision], Any] | None = None,
     ) -> None:
-        setting = check_setting(problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline)
+        setting = check_setting(
+            problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline
+        )
         if if_exists not in IF_EXISTS:
             raise UnknownNameError(
-                f"Study: if_exists = {if_exists!r} is not known; use one of {', '.join(map(repr, IF_EXISTS))}."
+                f"Study: if_exists = {if_exists!r} is not known; use one of "
+                f"{', '.join(map(repr, IF_EXISTS))}."
             )
         if not isinstance(name, str) or not name.strip():
             raise InputError(f"Study: name = {name!r} must be a text, such as 'plate-7'.")
@@ -105,13 +112,23 @@ class Study(Queries):
         study._set_up(setting, storing, name, client, engine, on_asked, on_told, on_certified)
         return study
 
-    def _set_up(self, setting: Setting, storing: Any, name: str, client: str | None, engine: str, *calls: Any) -> None:
+    def _set_up(
+        self,
+        setting: Setting,
+        storing: Any,
+        name: str,
+        client: str | None,
+        engine: str,
+        *calls: Any,
+    ) -> None:
         self.name, self.client = name, _client(client)
         self._setting, self._session = setting, Session(setting, storing, name, engine)
         self._calls = calls
 
     def close(self) -> None:
-        """Let go of the file or the connection; what SQLite keeps beside a file goes into it. (Nothing is lost without.) `stop` ends it."""
+        """Let go of the file or the connection; what SQLite keeps beside a file goes into it.
+        (Nothing is lost without.) `stop` ends it.
+        """
         self._session.storage.close()
 
     def __enter__(self) -> "Study":
@@ -123,21 +140,30 @@ class Study(Queries):
     # ---- asking and telling
 
     @overload
-    def ask(self, n: None = None, client: str | None = None, lease: float | None = None) -> Round: ...
+    def ask(
+        self, n: None = None, client: str | None = None, lease: float | None = None
+    ) -> Round: ...
 
     @overload
     def ask(self, n: int, client: str | None = None, lease: float | None = None) -> list[Round]: ...
 
-    def ask(self, n: int | None = None, client: str | None = None, lease: float | None = None) -> Round | list[Round]:
+    def ask(
+        self, n: int | None = None, client: str | None = None, lease: float | None = None
+    ) -> Round | list[Round]:
         """What to measure next: a round, or up to n of them. They are stored before this returns.
 
-        A client that asks again gets its open rounds back first; then come rounds that failed or whose lease has ended; then new ones.
-        Without a client, rounds that others have are never given out. lease: seconds after which a round may be given to somebody else.
-        When the study is done (or all of its budget is out) a list is empty, and ask() says so.
+        A client that asks again gets its open rounds back first; then come rounds that failed or
+        whose lease has ended; then new ones. Without a client, rounds that others have are never
+        given out. lease: seconds after which a round may be given to somebody else. When the study
+        is done (or all of its budget is out) a list is empty, and ask() says so.
         """
         most = 1 if n is None else whole("ask: n", n, 1)
-        if lease is not None and (isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10):
-            raise InputError(f"ask: lease = {lease!r} must be a positive number of seconds, or None.")
+        if lease is not None and (
+            isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
+        ):
+            raise InputError(
+                f"ask: lease = {lease!r} must be a positive number of seconds, or None."
+            )
         with self._session.writing(_client(client) or self.client) as batch:
             found, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
         self._call(asked=found)
@@ -145,9 +171,14 @@ class Study(Queries):
             return found
         if not found:
             why = (
-                f"it has stopped ({state})" if state != "running" else "its whole budget is out: tell the rounds that are pending"
+                f"it has stopped ({state})"
+                if state != "running"
+                else "its whole budget is out: tell the rounds that are pending"
             )
-            raise StudyError(f"study {self.name!r} asks for nothing: {why}; look at `done` before you ask, or use ask(n).")
+            raise StudyError(
+                f"study {self.name!r} asks for nothing: {why}; look at `done` before you ask, or "
+                "use ask(n)."
+            )
         return found[0]
 
     def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
@@ -167,7 +198,9 @@ class Study(Queries):
                 given.append(number)
         left = [(number, one) for number, one in sorted(ledger.open.items()) if number not in given]
         for number, one in sorted(left, key=lambda pair: not pair[1].waiting):
-            if len(given) < most and ((one.waiting and advisor.affordable) or one.expired(batch.at)):
+            if len(given) < most and (
+                (one.waiting and advisor.affordable) or one.expired(batch.at)
+            ):
                 again(number)
                 given.append(number)
         while len(given) < most and advisor.affordable:
@@ -175,28 +208,40 @@ class Study(Queries):
             batch.add("asked", given[-1], arms=batch.choose(), until=until, chosen=True)
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
-    def tell(self, round: Round | int, values: Any, final: bool = True, client: str | None = None) -> None:
-        """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or NaN) where it is missing.
+    def tell(
+        self, round: Round | int, values: Any, final: bool = True, client: str | None = None
+    ) -> None:
+        """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or
+        NaN) where it is missing.
 
-        final=False: more is to come; otherwise the arms that are not told are missing. The same again is harmless; something else is
-        refused until the round is retracted. Nothing is stored of what is refused.
+        final=False: more is to come; otherwise the arms that are not told are missing. The same
+        again is harmless; something else is refused until the round is retracted. Nothing is stored
+        of what is refused.
         """
         self.tell_many({_number(round, "tell"): values}, final, client)
 
     def tell_many(
-        self, told: Mapping[Any, Any] | Iterable[tuple[Any, Any]], final: bool = True, client: str | None = None
+        self,
+        told: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
+        final: bool = True,
+        client: str | None = None,
     ) -> dict[int, dict[int, Entry]]:
-        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it is judged as a whole.
+        """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it
+        is judged as a whole.
 
-        told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list of pairs (round, values).
-        Returns what was new of it, by round and arm.
+        told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list
+        of pairs (round, values). Returns what was new of it, by round and arm.
         """
         rounds: dict[int, Any] = {}
         try:
-            pairs = [(key, values) for key, values in (told.items() if isinstance(told, Mapping) else told)]
+            pairs = [
+                (key, values)
+                for key, values in (told.items() if isinstance(told, Mapping) else told)
+            ]
         except (TypeError, ValueError):
             raise InputError(
-                f"tell_many: told = {told!r} must be values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)."
+                f"tell_many: told = {told!r} must be values by round, such as {{todo: {{'name': "
+                f"0.3}}}}, or pairs (round, values)."
             ) from None
         for key, values in pairs:
             number = _number(key, "tell")
@@ -204,12 +249,23 @@ class Study(Queries):
                 raise InputError(f"tell_many: round {number} is given twice; give it once.")
             rounds[number] = values
         with self._session.writing(_client(client) or self.client) as batch:
-            found = {number: self._read(batch, number, values, bool(final)) for number, values in rounds.items()}
+            found = {
+                number: self._read(batch, number, values, bool(final))
+                for number, values in rounds.items()
+            }
             fresh = {number: new for number, new in found.items() if new is not None}
             for k, (number, new) in enumerate(fresh.items(), start=1):
-                more: dict[str, Any] = {"more": True} if k < len(fresh) else {}  # judged after the last of them
+                more: dict[str, Any] = (
+                    {"more": True} if k < len(fresh) else {}
+                )  # judged after the last of them
                 last = bool(final) and number in batch.advisor.ledger.open
-                batch.add("told", number, values={str(arm): entry for arm, entry in new.items()}, final=last, **more)
+                batch.add(
+                    "told",
+                    number,
+                    values={str(arm): entry for arm, entry in new.items()},
+                    final=last,
+                    **more,
+                )
             decision = self._certified(batch)
         self._call(told=list(fresh), certified=decision)
         return fresh
@@ -218,10 +274,18 @@ class Study(Queries):
         """What is new of a round; None if nothing is."""
         known = batch.look_up(number, "tell")
         if known.state == "given up":
-            raise StudyError(f"tell: round {number} was given up; what was measured nevertheless can be told with observe().")
+            raise StudyError(
+                f"tell: round {number} was given up; what was measured nevertheless can be told "
+                "with observe()."
+            )
         if known.state == "observed":
-            raise StudyError(f"tell: number {number} is data from outside, not a round; it can only be retracted.")
-        new = self._news(number, known, read_values(self.problem, values, known.arms, f"tell: round {number}"))
+            raise StudyError(
+                f"tell: number {number} is data from outside, not a round; it can only be "
+                "retracted."
+            )
+        new = self._news(
+            number, known, read_values(self.problem, values, known.arms, f"tell: round {number}")
+        )
         return new if new or (final and known.left) else None
 
     def _news(self, number: int, known: Record, given: dict[int, Entry]) -> dict[int, Entry]:
@@ -230,12 +294,20 @@ class Study(Queries):
             if arm in known.told and known.told[arm].entry != entry and arm not in known.again:
                 old = "missing" if known.told[arm].entry is None else known.told[arm].entry
                 raise StudyError(
-                    f"tell: round {number}: arm {self.problem.label([arm])} was told to be {old}, and now {entry}; nothing was changed: "
-                    f"retract({number}, reason) first if it was wrong; if the round was measured twice, observe() adds the second."
+                    f"tell: round {number}: arm {self.problem.label([arm])} was told to be "
+                    f"{old}, and now {entry}; nothing was changed: "
+                    f"retract({number}, reason) first if it was wrong; if the round was measured "
+                    "twice, observe() adds the second."
                 )
-        return {arm: entry for arm, entry in given.items() if arm not in known.told or arm in known.again}
+        return {
+            arm: entry
+            for arm, entry in given.items()
+            if arm not in known.told or arm in known.again
+        }
 
-    def fail(self, round: Round | int, reason: str, retry: bool = True, client: str | None = None) -> None:
+    def fail(
+        self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
+    ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         number, reason = _number(round, "fail"), _reason(reason, "fail")
         with self._session.writing(_client(client) or self.client) as batch:
@@ -243,18 +315,29 @@ class Study(Queries):
             if known.state == "given up" or (known.waiting and retry):
                 return
             if known.state != "open":
-                raise StudyError(f"fail: round {number} has been told; retract({number}, reason) takes that back.")
+                raise StudyError(
+                    f"fail: round {number} has been told; retract({number}, reason) takes that "
+                    "back."
+                )
             batch.add("failed", number, reason, retry=bool(retry))
 
     def retract(
-        self, round: Round | int | None = None, reason: str = "", *, arm: int | str | None = None, client: str | None = None
+        self,
+        round: Round | int | None = None,
+        reason: str = "",
+        *,
+        arm: int | str | None = None,
+        client: str | None = None,
     ) -> None:
-        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell it anew, or fail it.
+        """Take back what was told of a round, or of an arm (arm=...). The round is open again: tell
+        it anew, or fail it.
 
-        Every retraction, and every `tell` or `tell_many` with values in the place of retracted ones, has its price: after k of them the
-        study is judged at delta/((k + 1) (k + 2)). Retract what was a mistake, whatever its value: what is left is otherwise a selection.
-        Data from outside are taken back by their number, for good: observe them anew if they were mistyped. The values of an arm may be
-        told anew in their rounds, also where a round had ended; such a round does not ask for it.
+        Every retraction, and every `tell` or `tell_many` with values in the place of retracted
+        ones, has its price: after k of them the study is judged at delta/((k + 1) (k + 2)). Retract
+        what was a mistake, whatever its value: what is left is otherwise a selection. Data from
+        outside are taken back by their number, for good: observe them anew if they were mistyped.
+        The values of an arm may be told anew in their rounds, also where a round had ended; such a
+        round does not ask for it.
         """
         reason = _reason(reason, "retract")
         if (round is None) == (arm is None):
@@ -264,41 +347,66 @@ class Study(Queries):
                 which = self.problem.arm(arm)  # type: ignore[arg-type]
                 if batch.advisor.ledger.seen.counts[which] == 0.0:
                     raise StudyError(
-                        f"retract: no value of arm {self.problem.label([which])} was told, so there is nothing to retract."
+                        f"retract: no value of arm {self.problem.label([which])} was told, so "
+                        "there is nothing to retract."
                     )
                 batch.add("retracted", None, reason, arm=which)
             else:
                 number = _number(round, "retract")
                 if not batch.look_up(number, "retract").told:
-                    raise StudyError(f"retract: nothing that was told of round {number} is left, so there is nothing to retract.")
+                    raise StudyError(
+                        f"retract: nothing that was told of round {number} is left, so there is "
+                        "nothing to retract."
+                    )
                 batch.add("retracted", number, reason)
             decision = self._certified(batch)
         self._call(certified=decision)
 
     def observe(self, values: Any, reason: str | None = None, client: str | None = None) -> int:
-        """Data that were measured outside the study, by arm; the number by which they can be retracted."""
+        """Data that were measured outside the study, by arm; the number by which they can be
+        retracted.
+        """
         reason = None if reason is None else _reason(reason, "observe")
-        given = {arm: entry for arm, entry in read_values(self.problem, values, None, "observe").items() if entry is not None}
+        given = {
+            arm: entry
+            for arm, entry in read_values(self.problem, values, None, "observe").items()
+            if entry is not None
+        }
         if not given:
-            raise InputError(f"observe: values = {values!r} has no value; give at least one arm with one.")
+            raise InputError(
+                f"observe: values = {values!r} has no value; give at least one arm with one."
+            )
         with self._session.writing(_client(client) or self.client) as batch:
             number = batch.advisor.ledger.last + 1
-            batch.add("observed", number, reason, values={str(arm): entry for arm, entry in given.items()})
+            batch.add(
+                "observed", number, reason, values={str(arm): entry for arm, entry in given.items()}
+            )
             decision = self._certified(batch)
         self._call(certified=decision)
         return number
 
-    def extend(self, max_rounds: float | None = None, deadline: Any = None, *, reason: str, client: str | None = None) -> None:
-        """More rounds in all, or a later deadline, whether or not the old one has passed; math.inf: no limit any longer.
+    def extend(
+        self,
+        max_rounds: float | None = None,
+        deadline: Any = None,
+        *,
+        reason: str,
+        client: str | None = None,
+    ) -> None:
+        """More rounds in all, or a later deadline, whether or not the old one has passed; math.inf:
+        no limit any longer.
 
-        The guarantee does not depend on budgets, so they may be extended whatever the data look like.
+        The guarantee does not depend on budgets, so they may be extended whatever the data look
+        like.
         """
         reason = _reason(reason, "extend")
         if max_rounds is None and deadline is None:
             raise InputError("extend: give max_rounds=..., or deadline=..., or both.")
         given: dict[str, Any] = {}
         if max_rounds is not None:
-            given["max_rounds"] = None if max_rounds == math.inf else whole("extend: max_rounds", max_rounds, 1)
+            given["max_rounds"] = (
+                None if max_rounds == math.inf else whole("extend: max_rounds", max_rounds, 1)
+            )
         if deadline is not None:
             endless = isinstance(deadline, float) and deadline == math.inf
             given["deadline"] = None if endless else read_time(deadline, "extend")
@@ -306,17 +414,25 @@ class Study(Queries):
             advisor = batch.advisor
             if advisor.ended is not None:
                 raise StudyError(
-                    f"extend: study {self.name!r} has ended ({advisor.ended['why']}), so there is nothing to extend."
+                    f"extend: study {self.name!r} has ended ({advisor.ended['why']}), so there "
+                    "is nothing to extend."
                 )
             for what, new in given.items():
                 old = getattr(advisor, what)
                 if old is None:
-                    raise StudyError(f"extend: study {self.name!r} has no {what}, so there is nothing to extend; stop() ends it.")
+                    raise StudyError(
+                        f"extend: study {self.name!r} has no {what}, so there is nothing to "
+                        "extend; stop() ends it."
+                    )
                 if new is not None and new <= old:
-                    raise StudyError(f"extend: {what} = {new!r} is not more than {old!r}, which it has; give more, or stop() it.")
+                    raise StudyError(
+                        f"extend: {what} = {new!r} is not more than {old!r}, which it has; give "
+                        "more, or stop() it."
+                    )
             if (given.get("deadline") or math.inf) <= batch.at:
                 raise StudyError(
-                    f"extend: deadline = {deadline!r} is in the past, so nothing would be asked; give a time to come."
+                    f"extend: deadline = {deadline!r} is in the past, so nothing would be asked; "
+                    "give a time to come."
                 )
             batch.add("extended", None, reason, **given)
 
@@ -325,19 +441,36 @@ class Study(Queries):
         reason = _reason(reason, "stop")
         with self._session.writing(_client(client) or self.client) as batch:
             if batch.advisor.ended is not None and batch.advisor.ended["why"] == "certified":
-                raise StudyError(f"stop: study {self.name!r} is certified; there is nothing to stop.")
+                raise StudyError(
+                    f"stop: study {self.name!r} is certified; there is nothing to stop."
+                )
             if batch.advisor.ledger.stopped is None:
                 batch.add("closed", None, reason)
 
     def _certified(self, batch: Batch) -> Decision | None:
-        """The decision that this transaction has made, if it has; taken before anybody else can write."""
+        """The decision that this transaction has made, if it has; taken before anybody else can
+        write.
+        """
         ended = batch.advisor.ended
-        return decide(batch.advisor, ended, self._session.head(batch.advisor)) if batch.certified and ended else None
+        return (
+            decide(batch.advisor, ended, self._session.head(batch.advisor))
+            if batch.certified and ended
+            else None
+        )
 
-    def _call(self, asked: Sequence[Round] = (), told: Sequence[int] = (), certified: Decision | None = None) -> None:
-        """Call back, after it is stored. An error in one keeps no other from being called; the first is raised at the end."""
+    def _call(
+        self,
+        asked: Sequence[Round] = (),
+        told: Sequence[int] = (),
+        certified: Decision | None = None,
+    ) -> None:
+        """Call back, after it is stored. An error in one keeps no other from being called; the
+        first is raised at the end.
+        """
         errors = []
-        for call, news in zip(self._calls, (asked, told, () if certified is None else (certified,)), strict=True):
+        for call, news in zip(
+            self._calls, (asked, told, () if certified is None else (certified,)), strict=True
+        ):
             for one in news if call is not None else ():
                 try:
                     call(one)
@@ -353,7 +486,9 @@ def _number(round: Any, what: str) -> int:
 
 def _reason(reason: Any, what: str) -> str:
     if not isinstance(reason, str) or not reason.strip():
-        raise InputError(f"{what}: reason = {reason!r} must be a text that says why; it is kept with the event.")
+        raise InputError(
+            f"{what}: reason = {reason!r} must be a text that says why; it is kept with the event."
+        )
     return str(reason)
 
 

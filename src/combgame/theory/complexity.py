@@ -1,8 +1,10 @@
-"""The characteristic time 1/D_nu of an instance: D_nu = max over w~ of min over alternatives lambda of <w~, d(mu, lambda)>.
+"""The characteristic time 1/D_nu of an instance: D_nu = max over w~ of min over alternatives lambda
+of <w~, d(mu, lambda)>.
 
-The double oracle method on the game between the two players: a linear programme over the actions and alternatives met so
-far; the nearest alternative to its allocation and the best action against its mixture of alternatives enter, until the two
-values they give, a lower and an upper bound on D_nu, meet. No enumeration; the gap is certified.
+The double oracle method on the game between the two players: a linear programme over the actions
+and alternatives met so far; the nearest alternative to its allocation and the best action against
+its mixture of alternatives enter, until the two values they give, a lower and an upper bound on
+D_nu, meet. No enumeration; the gap is certified.
 """
 
 from collections.abc import Callable
@@ -27,7 +29,9 @@ class Complexity(NamedTuple):
     gap: float
 
 
-def complexity(problem: Problem, means: Any, *, tolerance: float = 1e-4, steps: int = 1000) -> Complexity:
+def complexity(
+    problem: Problem, means: Any, *, tolerance: float = 1e-4, steps: int = 1000
+) -> Complexity:
     """The characteristic time, the optimal allocation, and how far from optimal they can be.
 
     >>> import combgame as cg
@@ -38,7 +42,9 @@ def complexity(problem: Problem, means: Any, *, tolerance: float = 1e-4, steps: 
     if not isinstance(problem, Problem):
         raise InputError(f"complexity: problem = {problem!r} must be a Problem; it comes first.")
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
-        raise InputError(f"complexity: tolerance = {tolerance!r} must be between 0 and 1, such as 1e-4.")
+        raise InputError(
+            f"complexity: tolerance = {tolerance!r} must be between 0 and 1, such as 1e-4."
+        )
     steps = whole("complexity: steps", steps, 1)
     mu, order = problem.means(means), np.arange(problem.d)
     sigma = problem.noise()  # or a sentence
@@ -46,16 +52,31 @@ def complexity(problem: Problem, means: Any, *, tolerance: float = 1e-4, steps: 
     mine = problem.numbered(best)
     if mine is not None:  # in an order of the values, so that the given numbers change nothing
         order = best
-    found = _solved(mine or problem, mu[order], tolerance, steps, lambda arms: problem.label(sorted(order[list(arms)].tolist())))
+    found = _solved(
+        mine or problem,
+        mu[order],
+        tolerance,
+        steps,
+        lambda arms: problem.label(sorted(order[list(arms)].tolist())),
+    )
     allocation = np.empty_like(mu)
     allocation[order] = found.allocation
     return found._replace(
         allocation=allocation,
-        support=[(tuple(sorted(order[list(chosen)].tolist())), weight) for chosen, weight in found.support],
+        support=[
+            (tuple(sorted(order[list(chosen)].tolist())), weight)
+            for chosen, weight in found.support
+        ],
     )
 
 
-def _solved(problem: Problem, mu: Floats, tolerance: float, steps: int, label: Callable[[tuple[int, ...]], str]) -> Complexity:
+def _solved(
+    problem: Problem,
+    mu: Floats,
+    tolerance: float,
+    steps: int,
+    label: Callable[[tuple[int, ...]], str],
+) -> Complexity:
     from scipy.optimize import linprog
 
     game, d = problem.game(), problem.d
@@ -65,50 +86,84 @@ def _solved(problem: Problem, mu: Floats, tolerance: float, steps: int, label: C
     columns: list[Floats] = []  # d(mu, lambda), one per alternative met
     payoff = np.zeros((len(actions), 0))  # <1_A, d(mu, lambda)>
     weights = np.full(len(actions), 1.0 / len(actions))
-    lower, upper, kept, stalled = 0.0, np.inf, (weights, list(actions)), 0  # stalled: steps without progress on either side
+    lower, upper, kept, stalled = (
+        0.0,
+        np.inf,
+        (weights, list(actions)),
+        0,
+    )  # stalled: steps without progress on either side
     with own_errors():
         game.answers.argmax(mu, best)
         for _ in range(steps):
             arms = _marginals(actions, weights, d)
             value = game.answers.nearest(game.rewards, mu, arms, best, rival, alternative)
-            if value == 0.0:  # a bracket says so where an arm has no weight: a trace of the covering costs little
+            if (
+                value == 0.0
+            ):  # a bracket says so where an arm has no weight: a trace of the covering costs little
                 weights = (1.0 - 0.1 * tolerance) * weights
                 weights[:first] += 0.1 * tolerance / first
                 arms = _marginals(actions, weights, d)
                 value = game.answers.nearest(game.rewards, mu, arms, best, rival, alternative)
-            if value == np.inf:  # no means within the bounds make another answer best: there is nothing to learn
+            if (
+                value == np.inf
+            ):  # no means within the bounds make another answer best: there is nothing to learn
                 return Complexity(0.0, arms, _support(actions, weights), 0.0)
             if mu @ best - mu @ rival <= 1e-12 * np.abs(mu).max():
                 raise TieError(
-                    f"means: the answers ({label(arms_of(best))}) and ({label(arms_of(rival))}) are equally good, so "
-                    "the characteristic time is infinite, and no number of plays can tell them apart; change the means."
+                    f"means: the answers ({label(arms_of(best))}) and ({label(arms_of(rival))}) "
+                    "are equally good, so "
+                    "the characteristic time is infinite, and no number of plays can tell them "
+                    "apart; change the means."
                 )
             stalled = 0 if value > lower * (1.0 + 1e-9) else stalled + 1
             if value > lower:
                 lower, kept = value, (weights, list(actions))
-            columns.append(np.array([game.rewards.divergence(mu[a], alternative[a], a) for a in range(d)]))
+            columns.append(
+                np.array([game.rewards.divergence(mu[a], alternative[a], a) for a in range(d)])
+            )
             if upper <= max(lower, float(arms @ columns[-1])) * (1.0 + tolerance):
-                break  # certain to within the tolerance; or, where `value` is a bound only, no alternative that is found says otherwise
+                # certain to within the tolerance; or, where `value` is a bound only, no alternative
+                # that is found says otherwise
+                break
             payoff = np.c_[payoff, _sums(columns[-1], actions)]
             n, m = payoff.shape
-            scaled = np.minimum(payoff / (lower or payoff.max()), 1e6)  # in units of the value; above that, nothing is gained
-            for method in ("highs", "highs-ds", "highs-ipm"):  # now and then one of them gives up without a reason
+            scaled = np.minimum(
+                payoff / (lower or payoff.max()), 1e6
+            )  # in units of the value; above that, nothing is gained
+            for method in (
+                "highs",
+                "highs-ds",
+                "highs-ipm",
+            ):  # now and then one of them gives up without a reason
                 solved = linprog(  # max z: sum_A x_A payoff[A, j] >= z for all j, sum x = 1
-                    np.r_[np.zeros(n), -1.0], A_ub=np.c_[-scaled.T, np.ones(m)], b_ub=np.zeros(m),
-                    A_eq=np.r_[np.ones(n), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * n + [(None, None)], method=method,
-                )  # fmt: skip
+                    np.r_[np.zeros(n), -1.0],
+                    A_ub=np.c_[-scaled.T, np.ones(m)],
+                    b_ub=np.zeros(m),
+                    A_eq=np.r_[np.ones(n), 0.0][None],
+                    b_eq=[1.0],
+                    bounds=[(0, None)] * n + [(None, None)],
+                    method=method,
+                )
                 if solved.status == 0:
                     break
             else:
                 if lower > 0.0 and upper < np.inf:
                     break  # what is known so far is certain: the gap says how far it is
-                raise CombGameError(f"complexity: the linear programme failed ({solved.message}); scale the means and sigma.")
-            weights, mixed = np.maximum(solved.x[:n], 0.0), np.maximum(-solved.ineqlin.marginals, 0.0)
+                raise CombGameError(
+                    f"complexity: the linear programme failed ({solved.message}); scale the "
+                    "means and sigma."
+                )
+            weights, mixed = (
+                np.maximum(solved.x[:n], 0.0),
+                np.maximum(-solved.ineqlin.marginals, 0.0),
+            )
             against = (mixed / mixed.sum()) @ np.array(columns)
             game.actions.argmax(against, vertex)
             stalled = 0 if vertex @ against < upper * (1.0 - 1e-9) else stalled
             upper = min(upper, float(vertex @ against))
-            if stalled > 100 + 2 * d:  # every arm may need an alternative, or two, before anything moves
+            if (
+                stalled > 100 + 2 * d
+            ):  # every arm may need an alternative, or two, before anything moves
                 break  # the linear programme's precision is reached: the gap says how far that is
             chosen = arms_of(vertex)
             if chosen not in known:
@@ -119,20 +174,32 @@ def _solved(problem: Problem, mu: Floats, tolerance: float, steps: int, label: C
             weights = weights / weights.sum()
     if lower == 0.0:
         raise CombGameError(
-            f"complexity: the nearest alternative among {problem.answers} is known by a bound only, and that is 0 here; "
+            f"complexity: the nearest alternative among {problem.answers} is known by a bound "
+            "only, and that is 0 here; "
             "make the answers with exact=True, or list them with Listed."
         )
     weights, found = kept
-    return Complexity(1.0 / lower, _marginals(found, weights, d), _support(found, weights), max(float(upper / lower - 1.0), 0.0))
+    return Complexity(
+        1.0 / lower,
+        _marginals(found, weights, d),
+        _support(found, weights),
+        max(float(upper / lower - 1.0), 0.0),
+    )
 
 
 def order_of(problem: Problem, *values: Floats) -> Ints:
-    """The arms in the order of these values, the largest first: numbers decide only between arms that are alike in all of them."""
-    found: Ints = np.lexsort([-np.array(problem.high), -np.array(problem.low), *(-each for each in reversed(values))])
+    """The arms in the order of these values, the largest first: numbers decide only between arms
+    that are alike in all of them.
+    """
+    found: Ints = np.lexsort(
+        [-np.array(problem.high), -np.array(problem.low), *(-each for each in reversed(values))]
+    )
     return found
 
 
-def _support(actions: list[tuple[int, ...]], weights: Floats) -> list[tuple[tuple[int, ...], float]]:
+def _support(
+    actions: list[tuple[int, ...]], weights: Floats
+) -> list[tuple[tuple[int, ...], float]]:
     return [(chosen, float(w)) for chosen, w in zip(actions, weights, strict=True) if w > 1e-12]
 
 
@@ -152,9 +219,11 @@ def _marginals(actions: list[tuple[int, ...]], weights: Floats, d: int) -> Float
 
 
 def lower_bound(problem: Problem, found: Complexity, delta: float) -> float:
-    """ln(1/(2.4 delta)) / D_nu, below which no delta-correct rule can go on average: the end of the certified interval that is certain.
+    """ln(1/(2.4 delta)) / D_nu, below which no delta-correct rule can go on average: the end of the
+    certified interval that is certain.
 
-    NaN for `License.SURROGATE`: the divergence is a Gaussian one, at most the true one, so that D_nu is too small for such a statement.
+    NaN for `License.SURROGATE`: the divergence is a Gaussian one, at most the true one, so that
+    D_nu is too small for such a statement.
     """
     if License.SURROGATE in problem.rewards.licenses():
         return float("nan")

@@ -1,4 +1,6 @@
-"""The generalised likelihood ratio: how strongly the data speak for the leading answer against its closest rival."""
+"""The generalised likelihood ratio: how strongly the data speak for the leading answer against its
+closest rival.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -18,7 +20,8 @@ from .limit import judge
 class Evidence(NamedTuple):
     """The leading answer, its closest rival, and min_J inf_lambda sum_a N_a d(mean_a, lambda_a).
 
-    `threshold` is what the value must exceed at these counts for a confidence of 1 - delta (None if no delta was given).
+    `threshold` is what the value must exceed at these counts for a confidence of 1 - delta (None if
+    no delta was given).
     """
 
     answer: tuple[int, ...]
@@ -28,7 +31,9 @@ class Evidence(NamedTuple):
 
     @property
     def certified(self) -> bool:
-        """Whether the evidence is enough. With a proved threshold, `answer` is then wrong with probability at most delta."""
+        """Whether the evidence is enough. With a proved threshold, `answer` is then wrong with
+        probability at most delta.
+        """
         return self.threshold is not None and self.value > self.threshold
 
 
@@ -42,12 +47,15 @@ def evidence(
     spreads: Any = None,
     weights: Any = None,
 ) -> Evidence:
-    """The evidence that `counts` observations per arm with means `estimates` give, exactly; with delta, whether it is enough.
+    """The evidence that `counts` observations per arm with means `estimates` give, exactly; with
+    delta, whether it is enough.
 
-    The guarantee holds however the data were collected, and however often you look, as long as what to measure next never depended on
-    values that are not counted here. An arm that was never observed has the count 0, and any estimate. spreads: the sample standard
-    deviations (with N - 1), for `Gaussian(known=False)`. weights: instead of counts, numbers that need not be whole, such as an
-    allocation (`complexity(...).allocation`); nothing was observed then, so there is no delta.
+    The guarantee holds however the data were collected, and however often you look, as long as what
+    to measure next never depended on values that are not counted here. An arm that was never
+    observed has the count 0, and any estimate. spreads: the sample standard deviations (with N -
+    1), for `Gaussian(known=False)`. weights: instead of counts, numbers that need not be whole,
+    such as an allocation (`complexity(...).allocation`); nothing was observed then, so there is no
+    delta.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
@@ -62,18 +70,27 @@ def evidence(
     mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
-        raise InputError(f"estimates must lie in [{low}, {high}] for {problem.rewards}; got {mean.tolist()}.")
+        raise InputError(
+            f"estimates must lie in [{low}, {high}] for {problem.rewards}; got {mean.tolist()}."
+        )
     if delta is not None:
         for a, (x, n) in enumerate(zip(mean, weight, strict=True)):
             if n > 0.0 and (why := problem.coarse(a, x, n)) is not None:
                 raise InputError(f"estimates: arm {problem.label([a])}: {why}")
     known = problem.rewards.known
     if known != (spreads is None):
-        raise InputError("spreads, the sample standard deviations per arm, are for Gaussian(known=False), and needed there.")
+        raise InputError(
+            "spreads, the sample standard deviations per arm, are for Gaussian(known=False), and "
+            "needed there."
+        )
     scatter = problem.noise() if known else problem.vector(spreads, "spreads")
     if (scatter < 0.0).any():
-        raise InputError(f"spreads: {scatter.min()} is negative; a sample standard deviation is 0 or more.")
-    order = order_of(problem, mean, weight, scatter)  # an order of the values, so that the given numbers change nothing
+        raise InputError(
+            f"spreads: {scatter.min()} is negative; a sample standard deviation is 0 or more."
+        )
+    order = order_of(
+        problem, mean, weight, scatter
+    )  # an order of the values, so that the given numbers change nothing
     mine = problem.numbered(order)
     if mine is None:
         mine, order = problem, np.arange(problem.d)
@@ -88,7 +105,9 @@ def evidence(
         game.answers.argmax(feasible, best)
         value = game.answers.nearest(game.rewards, mean, weight, best, rival, alternative)
     level = None
-    if delta is not None:  # t K in the threshold bounds the number of values seen: that number itself will do
+    if (
+        delta is not None
+    ):  # t K in the threshold bounds the number of values seen: that number itself will do
         rounds = math.ceil(float(weight.sum()) / problem.actions.largest())
         stopping = make_stopping(threshold, mine, _one(delta))
         level = stopping.threshold.level(rounds, 0)
@@ -102,22 +121,31 @@ def evidence(
 def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) -> Floats:
     """How many values each arm has, or what stands for that."""
     if (counts is None) == (weights is None):
-        raise InputError("evidence: give counts, the number of values per arm, or weights=..., and not both.")
+        raise InputError(
+            "evidence: give counts, the number of values per arm, or weights=..., and not both."
+        )
     if weights is not None:
         if delta is not None:
-            raise InputError("evidence: a delta needs counts: whether it is enough is a question about values that were seen.")
+            raise InputError(
+                "evidence: a delta needs counts: whether it is enough is a question about values "
+                "that were seen."
+            )
         found = problem.vector(weights, "weights")
         if (found < 0).any():
             raise InputError(f"weights: {found.min()} is negative; a weight is 0 or more.")
         return found
     found = problem.vector(counts, "counts")
     if (found < 0).any():
-        raise InputError(f"counts: {found.min()} is negative; a count is the number of values seen, 0 or more.")
+        raise InputError(
+            f"counts: {found.min()} is negative; a count is the number of values seen, 0 or more."
+        )
     broken = np.flatnonzero(found != np.floor(found))
     if broken.size:
         raise InputError(
-            f"counts: arm {problem.label(broken[:1])} has {found[broken[0]]:g}, which is not a whole number of values; estimates come "
-            "first, then counts: they may be swapped. Weights that are no counts, such as an allocation, are given as weights=...."
+            f"counts: arm {problem.label(broken[:1])} has {found[broken[0]]:g}, which is not a "
+            "whole number of values; estimates come "
+            "first, then counts: they may be swapped. Weights that are no counts, such as an "
+            "allocation, are given as weights=...."
         )
     return found
 
@@ -125,12 +153,17 @@ def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) ->
 def _one(delta: Any) -> list[float]:
     deltas = check_deltas(delta)
     if len(deltas) > 1:
-        raise InputError(f"evidence: delta = {delta!r} must be one number, such as 0.05; ask once for each of several.")
+        raise InputError(
+            f"evidence: delta = {delta!r} must be one number, such as 0.05; ask once for each of "
+            "several."
+        )
     return deltas
 
 
 def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The answer that is best for these means, and the one that is nearest to it after one value of each arm."""
+    """The answer that is best for these means, and the one that is nearest to it after one value of
+    each arm.
+    """
     one = np.ones(problem.d)
     found = evidence(problem, means, one, spreads=None if problem.rewards.known else one)
     return found.answer, found.rival

@@ -12,7 +12,9 @@ from .complexity import Complexity
 
 
 def root(passed: Callable[[float], bool]) -> float:
-    """The least t, to within half a round, at which a condition holds that holds from some t on; infinity beyond 1e300."""
+    """The least t, to within half a round, at which a condition holds that holds from some t on;
+    infinity beyond 1e300.
+    """
     left, right = 1.0, 2.0
     while not passed(right):
         left, right = right, right * 2.0
@@ -30,8 +32,12 @@ def root(passed: Callable[[float], bool]) -> float:
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
-def judge(stopping: Stopping, problem: Problem, mean: Floats, counts: Floats, spread: Floats, best: Floats) -> float:
-    """The evidence for an answer after `counts` values per arm with these means and standard deviations."""
+def judge(
+    stopping: Stopping, problem: Problem, mean: Floats, counts: Floats, spread: Floats, best: Floats
+) -> float:
+    """The evidence for an answer after `counts` values per arm with these means and standard
+    deviations.
+    """
     seen, (rival, alternative, action) = blank(problem.d), np.zeros((3, problem.d))
     view = View(best, rival, alternative, np.zeros(1), action)
     seen.counts[:], seen.sums[:], seen.mean[:] = counts, counts * mean, mean
@@ -43,11 +49,14 @@ def judge(stopping: Stopping, problem: Problem, mean: Floats, counts: Floats, sp
     return value
 
 
-def limit(stopping: Stopping, problem: Problem, means: Floats, found: Complexity, which: int = 0) -> float:
-    """Where a run stops that knows the means and plays the optimal allocation: t = beta(t, delta)/D_nu; NaN if the test is another.
+def limit(
+    stopping: Stopping, problem: Problem, means: Floats, found: Complexity, which: int = 0
+) -> float:
+    """Where a run stops that knows the means and plays the optimal allocation: t = beta(t,
+    delta)/D_nu; NaN if the test is another.
 
-    Fees weigh on arms with few values, which that allocation may have: with fees, a share of the covering is mixed in, the best of
-    `ASIDE`.
+    Fees weigh on arms with few values, which that allocation may have: with fees, a share of the
+    covering is mixed in, the best of `ASIDE`.
     """
     if not stopping.likelihood:
         return math.nan
@@ -65,7 +74,9 @@ def limit(stopping: Stopping, problem: Problem, means: Floats, found: Complexity
         played = (1.0 - share) * found.allocation + share * aside
 
         def passed(t: float) -> bool:
-            return judge(stopping, problem, means, t * played, spread, best) > stopping.threshold.level(int(t), which)
+            return judge(
+                stopping, problem, means, t * played, spread, best
+            ) > stopping.threshold.level(int(t), which)
 
         return root(passed)
 

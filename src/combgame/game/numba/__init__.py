@@ -1,8 +1,9 @@
 """Everything this package asks of numba, in one place; imported when something is first compiled.
 
-COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried; otherwise functions borrow what they are
-given (`borrow.py`), machine code is made once for a whole call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not
-only entry points. The results are the same, to the last bit.
+COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried;
+otherwise functions borrow what they are given (`borrow.py`), machine code is made once for a whole
+call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not only entry points. The
+results are the same, to the last bit.
 """
 
 import inspect
@@ -22,9 +23,13 @@ from ..telling import telling
 from .borrow import Borrowing, plain
 from .lazy import lazily
 
-TRIED = ("0.68.",)  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
+TRIED = (
+    "0.68.",
+)  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
 INNER = {"no_cfunc_wrapper": True, "pipeline_class": Borrowing}  # of what only compiled code calls
-LAYOUT = 0x1 | 0x2 | 0x100 | 0x400  # contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
+LAYOUT = (
+    0x1 | 0x2 | 0x100 | 0x400
+)  # contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
 SIMPLE = (bool, int, float, np.random.Generator)
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
@@ -36,10 +41,12 @@ if os.environ.get("COMBGAME_COMPILER") == "plain" or not numba.__version__.start
 
 
 def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
-    """Compile `function`; for our own parts, kept on disk until a file in one of these folders changes.
+    """Compile `function`; for our own parts, kept on disk until a file in one of these folders
+    changes.
 
-    A user's parts are not kept, because the key knows nothing of their sources, and are compiled with checks of array bounds.
-    (A setting of the process: numba does not pass the option on to the functions that are called.)
+    A user's parts are not kept, because the key knows nothing of their sources, and are compiled
+    with checks of array bounds. (A setting of the process: numba does not pass the option on to the
+    functions that are called.)
     """
     teach()
     body = register_jitable(**INNER)(function)
@@ -49,7 +56,9 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
     called.kept = function if ours else None  # type: ignore[attr-defined]
     entry = njit(nogil=True, error_model="numpy", **INNER)(called)
-    known: dict[Any, Callable[..., Any]] = {}  # by what numba's own dispatcher looks at, in twenty times the time
+    known: dict[
+        Any, Callable[..., Any]
+    ] = {}  # by what numba's own dispatcher looks at, in twenty times the time
 
     def call(*args):  # type: ignore[no-untyped-def]
         try:
@@ -69,7 +78,9 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
 
 def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
-    """The machine code for arguments of a type; what cannot be compiled our way is compiled in numba's."""
+    """The machine code for arguments of a type; what cannot be compiled our way is compiled in
+    numba's.
+    """
     before, config.BOUNDSCHECK = config.BOUNDSCHECK, config.BOUNDSCHECK if ours else 1
     try:
         with lazily():
@@ -84,7 +95,11 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
                 except Exception:
                     plain.clear()  # it cannot be compiled at all
                     raise
-                warnings.warn(f"combgame compiles in numba's own way from here on, which is slower: {error!r}", stacklevel=4)
+                warnings.warn(
+                    "combgame compiles in numba's own way from here on, which is slower: "
+                    f"{error!r}",
+                    stacklevel=4,
+                )
     finally:
         config.BOUNDSCHECK = before
     found: Callable[..., Any] = entry.get_overload((kind,))
@@ -124,10 +139,15 @@ def _teach_verb(name: str, signature: inspect.Signature) -> None:
     words = list(signature.parameters)
     if name in _TAUGHT:
         if _TAUGHT[name] != words:
-            raise TypeError(f"the verb {name!r} is declared twice with different parameters: {_TAUGHT[name]} and {words}")
+            raise TypeError(
+                f"the verb {name!r} is declared twice with different parameters: {_TAUGHT[name]} "
+                f"and {words}"
+            )
         return
     _TAUGHT[name] = words
-    bare = inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()])
+    bare = inspect.Signature(
+        [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    )
     for kind in (types.NamedTuple, types.NamedUniTuple):
 
         def resolve(self, *args):  # type: ignore[no-untyped-def]
@@ -139,5 +159,13 @@ def _teach_verb(name: str, signature: inspect.Signature) -> None:
 
 
 def _bare(method: FunctionType) -> FunctionType:
-    """The method without its annotations: numba compares those too, and a user's need not be ours."""
-    return FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
+    """The method without its annotations: numba compares those too, and a user's need not be
+    ours.
+    """
+    return FunctionType(
+        method.__code__,
+        method.__globals__,
+        method.__name__,
+        method.__defaults__,
+        method.__closure__,
+    )

@@ -1,7 +1,8 @@
 """Functions that make no array count no references: what they are given outlives the call.
 
-Half of a round was counting references to the arrays in the parts. `Borrow` leaves that out of functions that return nothing that is
-counted, whose counted variables are all arguments, their fields, or views of them, and that assign no array into another.
+Half of a round was counting references to the arrays in the parts. `Borrow` leaves that out of
+functions that return nothing that is counted, whose counted variables are all arguments, their
+fields, or views of them, and that assign no array into another.
 """
 
 from typing import Any
@@ -38,7 +39,9 @@ def _borrowed(value: Any, typemap: Any) -> bool:
         whole = typemap[value.value.name]
         if isinstance(whole, types.BaseTuple):
             return True
-        if isinstance(whole, types.Array) and value.op != "getattr":  # a view, unless the index is an array
+        if (
+            isinstance(whole, types.Array) and value.op != "getattr"
+        ):  # a view, unless the index is an array
             index = value.index if value.op == "getitem" else value.index_var
             kind = types.intp if index is None else typemap[index.name]
             parts = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
@@ -49,11 +52,15 @@ def _borrowed(value: Any, typemap: Any) -> bool:
 def _lends(state: Any) -> bool:
     """Whether a function gives back all that is counted as it got it."""
     context, typemap = state.targetctx, state.typemap
-    if not state.flags.no_cpython_wrapper or _counted(context, state.return_type):  # Python calls it: its wrapper counts
+    if not state.flags.no_cpython_wrapper or _counted(
+        context, state.return_type
+    ):  # Python calls it: its wrapper counts
         return False
     for block in state.func_ir.blocks.values():
         for line in block.body:
-            if isinstance(line, ir.SetItem | ir.StaticSetItem) and _counted(context, typemap[line.value.name]):
+            if isinstance(line, ir.SetItem | ir.StaticSetItem) and _counted(
+                context, typemap[line.value.name]
+            ):
                 return False  # numba may copy the array that is assigned
             if (
                 isinstance(line, ir.Assign)
@@ -74,7 +81,9 @@ class Borrow(LoweringPass):  # type: ignore[misc]
     def run_pass(self, state: Any) -> bool:
         if plain:
             return False
-        state.library = LazyLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # numba's own are compiled as ever
+        state.library = LazyLibrary(
+            state.targetctx.codegen(), state.func_id.func_qualname
+        )  # numba's own are compiled as ever
         state.library.enable_object_caching()
         if _lends(state):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)

@@ -1,10 +1,12 @@
-"""What is compiled is kept on disk, one function at a time, so that another rule on a structure does not compile the structure again.
+"""What is compiled is kept on disk, one function at a time, so that another rule on a structure
+does not compile the structure again.
 
-A function that Python calls is kept as machine code; one that only compiled code calls as LLVM code, with all that it calls. Its file
-is named by everything that it depends on: the sources in the folders that are compiled, the versions, the processor, the function, the
-types and the options. A file is written aside and then renamed, and begins with the hash of the rest, so that any number of processes may
-share a folder; what cannot be read is compiled anew. Only functions of this package are kept, for arguments whose classes are of this
-package: the key knows nothing of other sources.
+A function that Python calls is kept as machine code; one that only compiled code calls as LLVM
+code, with all that it calls. Its file is named by everything that it depends on: the sources in the
+folders that are compiled, the versions, the processor, the function, the types and the options. A
+file is written aside and then renamed, and begins with the hash of the rest, so that any number of
+processes may share a folder; what cannot be read is compiled anew. Only functions of this package
+are kept, for arguments whose classes are of this package: the key knows nothing of other sources.
 """
 
 import contextlib
@@ -31,7 +33,14 @@ from ..sources import digest
 from .lazy import LazyLibrary
 
 types: Any = kinds  # whose stubs lack most of it
-COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")  # where marked functions and parts live
+COMPILED = (
+    "game",
+    "rewards",
+    "structures",
+    "learners",
+    "stopping",
+    "rules",
+)  # where marked functions and parts live
 KEPT_SOURCES = 3  # how many versions of the sources have a folder: those used last
 LARGEST = 512 * 2**20  # bytes of one of them; beyond, what was used longest ago goes
 PLAIN = (types.Number, types.Boolean, types.NoneType, types.Omitted, types.NumPyRandomGeneratorType)
@@ -39,8 +48,13 @@ _ALIVE: list[Any] = []  # machine code has the address of these, which counts fo
 
 
 def root() -> Path | None:
-    """NUMBA_CACHE_DIR, the package's own __pycache__, or the user's cache; None: none of them can be written."""
-    own, home = Path(__file__).parent / "__pycache__", Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    """NUMBA_CACHE_DIR, the package's own __pycache__, or the user's cache; None: none of them can
+    be written.
+    """
+    own, home = (
+        Path(__file__).parent / "__pycache__",
+        Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()),
+    )
     for folder in [Path(config.CACHE_DIR)] if config.CACHE_DIR else [own, home]:
         with contextlib.suppress(OSError):
             (folder / "combgame").mkdir(parents=True, exist_ok=True)
@@ -59,14 +73,19 @@ def _folder(base: Path, plain: bool) -> Path:
     with contextlib.suppress(OSError):
         mine.mkdir(exist_ok=True)
         os.utime(mine)
-        used = sorted((path for path in base.iterdir() if path.is_dir() and path != mine), key=lambda path: path.stat().st_mtime)
+        used = sorted(
+            (path for path in base.iterdir() if path.is_dir() and path != mine),
+            key=lambda path: path.stat().st_mtime,
+        )
         for old in used[: -KEPT_SOURCES + 1]:
             shutil.rmtree(old, ignore_errors=True)
     return mine
 
 
 def spelled(kind: Any) -> str | None:
-    """A type in letters that tell it from all others; None: it has something in it that is not this package's, or unknown."""
+    """A type in letters that tell it from all others; None: it has something in it that is not this
+    package's, or unknown.
+    """
     if isinstance(kind, types.BaseTuple):
         inner = [spelled(part) for part in kind.types]
         if None in inner:
@@ -77,20 +96,29 @@ def spelled(kind: Any) -> str | None:
                 return None
             name += f" {kind.instance_class.__module__}.{kind.instance_class.__qualname__}"
         return f"{name}({', '.join(map(str, inner))})"
-    if isinstance(kind, PLAIN) or (isinstance(kind, types.Array) and isinstance(kind.dtype, types.Number | types.Boolean)):
+    if isinstance(kind, PLAIN) or (
+        isinstance(kind, types.Array) and isinstance(kind.dtype, types.Number | types.Boolean)
+    ):
         return str(kind)
     return None
 
 
 def ours(module: str) -> bool:
     """Whether the sources of a module are part of the key."""
-    return module.split(".")[:1] == ["combgame"] and module.split(".")[1:2] in [[folder] for folder in COMPILED]
+    return module.split(".")[:1] == ["combgame"] and module.split(".")[1:2] in [
+        [folder] for folder in COMPILED
+    ]
 
 
 def file_of(function: Any, state: Any, plain: bool) -> Path | None:
     """Where a function is kept for the types and options of `state`; None: it is not."""
     kept = getattr(function, "kept", function)  # an entry point says whose it is
-    if kept is None or kept.__closure__ or not ours(kept.__module__) or (plain and kept is function):
+    if (
+        kept is None
+        or kept.__closure__
+        or not ours(kept.__module__)
+        or (plain and kept is function)
+    ):
         return None
     written = spelled(types.Tuple(state.args))
     base = root() if written is not None and state.return_type is None else None
@@ -121,7 +149,9 @@ def save(file: Path, result: Any) -> None:
     """Keep a compiled function, if it can be; a full disk is no reason to stop."""
     library, about = result.library, result.fndesc
     inner = isinstance(library, LazyLibrary) and library.inner
-    if result.objectmode or result.lifted or library.has_dynamic_globals:  # addresses of this process
+    if (
+        result.objectmode or result.lifted or library.has_dynamic_globals
+    ):  # addresses of this process
         return
     before = about.typemap, about.calltypes  # not to be kept
     with contextlib.suppress(Exception):
@@ -149,7 +179,9 @@ def _write(file: Path, data: bytes) -> None:
 
 def _bound(folder: Path, largest: int = LARGEST) -> None:
     """Remove what was used longest ago, until the rest is small enough."""
-    found = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda item: -item[0].st_mtime)
+    found = sorted(
+        ((path.stat(), path) for path in folder.iterdir()), key=lambda item: -item[0].st_mtime
+    )
     total = 0
     for state, path in found:
         total += state.st_size

@@ -1,8 +1,9 @@
 """Machine code is made once for a whole call, not once for every function in it.
 
-numba makes machine code of every function that it compiles, with all that it calls inside; of these only the outermost is ever run. A
-`LazyLibrary` stays LLVM code if only compiled code can call it. One that Python can call is linked with everything that it needs,
-optimised once, and made machine code once. This leans on private parts of numba: `numba/__init__.py` says for which versions.
+numba makes machine code of every function that it compiles, with all that it calls inside; of these
+only the outermost is ever run. A `LazyLibrary` stays LLVM code if only compiled code can call it.
+One that Python can call is linked with everything that it needs, optimised once, and made machine
+code once. This leans on private parts of numba: `numba/__init__.py` says for which versions.
 """
 
 import functools
@@ -18,14 +19,19 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 
-ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of global variables begin that have the address of one
+ENVIRONMENT = (
+    "_ZN08NumbaEnv"  # how the names of global variables begin that have the address of one
+)
 
 
 class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     inner = False  # nothing but its own LLVM code so far
 
     def finalize(self) -> None:
-        if any(f.name.startswith(("_ZN7cpython", "cfunc.")) and not f.is_declaration for f in self._final_module.functions):
+        if any(
+            f.name.startswith(("_ZN7cpython", "cfunc.")) and not f.is_declaration
+            for f in self._final_module.functions
+        ):
             self._whole()
         else:
             self._finalize_dynamic_globals()
@@ -67,7 +73,9 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     @property
     def has_dynamic_globals(self) -> bool:
-        return super().has_dynamic_globals or (self.inner and any(library.has_dynamic_globals for library in self._needs({})))
+        return super().has_dynamic_globals or (
+            self.inner and any(library.has_dynamic_globals for library in self._needs({}))
+        )
 
     def serialize_using_object_code(self) -> Any:
         """What `unserialized` takes."""
@@ -78,8 +86,16 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     def environments(self) -> tuple[Any, ...]:
         """What its LLVM code, and that of everything it needs, looks at through names."""
-        modules = [codegen.JITCodeLibrary._get_module_for_linking(library) for library in (self, *self._needs({}))]
-        names = {v.name for module in modules for v in module.global_variables if v.name.startswith(ENVIRONMENT)}
+        modules = [
+            codegen.JITCodeLibrary._get_module_for_linking(library)
+            for library in (self, *self._needs({}))
+        ]
+        names = {
+            v.name
+            for module in modules
+            for v in module.global_variables
+            if v.name.startswith(ENVIRONMENT)
+        }
         found = [lookup_environment(name) for name in sorted(names)]
         return tuple(env for env in found if env is not None and env.can_cache())
 
@@ -93,7 +109,9 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()
         if self.inner:
-            if not any(f.name == name and not f.is_declaration for f in self._final_module.functions):
+            if not any(
+                f.name == name and not f.is_declaration for f in self._final_module.functions
+            ):
                 return 0
             self._whole()
         return int(super().get_pointer_to_function(name))
@@ -113,10 +131,11 @@ def unserialized(generator: Any, state: Any) -> Any:
 
 @contextmanager
 def lazily() -> Iterator[None]:
-    """While lazy libraries are made: what an environment is for is told when there is machine code that looks at it.
+    """While lazy libraries are made: what an environment is for is told when there is machine code
+    that looks at it.
 
-    Functions have numbers in their names, 1, 2, ... in every process; LLVM code that is kept on disk may meet that of another process,
-    so names must not be used twice anywhere.
+    Functions have numbers in their names, 1, 2, ... in every process; LLVM code that is kept on
+    disk may meet that of another process, so names must not be used twice anywhere.
     """
     generator = cpu_target.target_context.codegen()
     with global_compiler_lock:

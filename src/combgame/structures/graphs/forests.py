@@ -5,10 +5,14 @@ from collections.abc import Sequence
 
 
 def forests(nodes: int, tails: Sequence[int], heads: Sequence[int], k: int) -> list[set[int]]:
-    """k edge-disjoint forests with as many edges as possible together: augmenting paths of exchanges."""
+    """k edge-disjoint forests with as many edges as possible together: augmenting paths of
+    exchanges.
+    """
     held: list[set[int]] = [set() for _ in range(k)]
     for new in range(len(tails)):
-        came: dict[int, tuple[int, int] | None] = {new: None}  # edge -> (edge that pushes it out, the forest it leaves)
+        came: dict[int, tuple[int, int] | None] = {
+            new: None
+        }  # edge -> (edge that pushes it out, the forest it leaves)
         queue, done = deque([new]), False
         while queue and not done:
             e = queue.popleft()
@@ -36,7 +40,9 @@ def forests(nodes: int, tails: Sequence[int], heads: Sequence[int], k: int) -> l
     return held
 
 
-def _way(nodes: int, tails: Sequence[int], heads: Sequence[int], forest: set[int], u: int, v: int) -> list[int] | None:
+def _way(
+    nodes: int, tails: Sequence[int], heads: Sequence[int], forest: set[int], u: int, v: int
+) -> list[int] | None:
     """The edges between two nodes in a forest; None if they are not joined."""
     at: dict[int, list[tuple[int, int]]] = {}
     for a in forest:

@@ -1,4 +1,6 @@
-"""The assignment problem by shortest augmenting paths with potentials (Kuhn, Munkres; Jonker and Volgenant): O(n^3)."""
+"""The assignment problem by shortest augmenting paths with potentials (Kuhn, Munkres; Jonker and
+Volgenant): O(n^3).
+"""
 
 import math
 
@@ -12,7 +14,8 @@ from ...game.records import Floats, Ints
 def assign(cost: Floats, chosen: Ints, worth: Floats) -> None:
     """Minimise the total cost: chosen[c + 1] becomes the row + 1 of column c.
 
-    worth: float64[2, n + 1], from 1: the potentials of rows and columns, whose sum is the cost where they meet, and never above it.
+    worth: float64[2, n + 1], from 1: the potentials of rows and columns, whose sum is the cost
+    where they meet, and never above it.
     """
     n, u, v = cost.shape[0], worth[0], worth[1]
     way = np.zeros(n + 1, np.int64)

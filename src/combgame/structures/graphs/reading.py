@@ -1,4 +1,6 @@
-"""Graphs as people have them: edge lists, networkx, rustworkx, SciPy sparse matrices. Arms are edges, in the order given."""
+"""Graphs as people have them: edge lists, networkx, rustworkx, SciPy sparse matrices. Arms are
+edges, in the order given.
+"""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
@@ -18,13 +20,25 @@ class Graph(NamedTuple):
     names: tuple[str, ...]  # of the edges
 
     def edges(self, directed: bool) -> tuple[tuple[Hashable, ...], ...]:
-        """What makes the same graph: its edges, with names unless those are the ones that they get without."""
+        """What makes the same graph: its edges, with names unless those are the ones that they get
+        without.
+        """
         ends = [(self.nodes[u], self.nodes[v]) for u, v in zip(self.tails, self.heads, strict=True)]
         usual = _names([(u, v, None) for u, v in ends], ARROWS[directed])
-        said = [None if name == other else name for name, other in zip(self.names, usual, strict=True)]
-        if _names([(u, v, name) for (u, v), name in zip(ends, said, strict=True)], ARROWS[directed]) != self.names:
+        said = [
+            None if name == other else name for name, other in zip(self.names, usual, strict=True)
+        ]
+        if (
+            _names(
+                [(u, v, name) for (u, v), name in zip(ends, said, strict=True)], ARROWS[directed]
+            )
+            != self.names
+        ):
             said = list(self.names)
-        return tuple((u, v) if name is None else (u, v, name) for (u, v), name in zip(ends, said, strict=True))
+        return tuple(
+            (u, v) if name is None else (u, v, name)
+            for (u, v), name in zip(ends, said, strict=True)
+        )
 
     def numbers(self) -> tuple[tuple[int, int], ...]:
         """The edges between the numbers of the nodes."""
@@ -32,7 +46,9 @@ class Graph(NamedTuple):
 
 
 def reordered(graph: Graph, order: Ints) -> Graph:
-    """The same graph with the edges in another order, and the nodes in the order in which those meet them."""
+    """The same graph with the edges in another order, and the nodes in the order in which those
+    meet them.
+    """
     number: dict[int, int] = {}
     tails, heads = (tuple(ends[a] for a in order) for ends in (graph.tails, graph.heads))
     for u, v in zip(tails, heads, strict=True):
@@ -51,13 +67,20 @@ def reordered(graph: Graph, order: Ints) -> Graph:
 
 def _check_direction(what: str, wanted: bool, found: bool) -> None:
     if wanted and not found:
-        raise InputError(f"{what}: the graph is undirected, so that its edges have no direction to go; pass a directed graph.")
+        raise InputError(
+            f"{what}: the graph is undirected, so that its edges have no direction to go; pass a "
+            "directed graph."
+        )
     if found and not wanted:
-        raise InputError(f"{what}: the graph is directed, but trees have no direction; pass an undirected graph.")
+        raise InputError(
+            f"{what}: the graph is directed, but trees have no direction; pass an undirected graph."
+        )
 
 
 def read_graph(edges: Any, what: str, directed: bool) -> Graph:
-    """Edges from a list of (tail, head) or (tail, head, name), or from somebody else's graph object."""
+    """Edges from a list of (tail, head) or (tail, head, name), or from somebody else's graph
+    object.
+    """
     nodes: list[Hashable] = []
     triples: list[tuple[Any, Any, str | None]]
     if hasattr(edges, "tocoo"):  # SciPy sparse: an entry is an edge, explicit zeros too
@@ -69,12 +92,19 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
         nodes = list(range(max(found.shape)))
     elif hasattr(edges, "edge_list"):  # rustworkx
         _check_direction(what, directed, hasattr(edges, "in_degree"))
-        labels = {i: edges[i] for i in edges.node_indices()}  # numbers keep holes where nodes were removed
+        labels = {
+            i: edges[i] for i in edges.node_indices()
+        }  # numbers keep holes where nodes were removed
         values = list(labels.values())
-        if not all(isinstance(x, Hashable) and x is not None for x in values) or len(set(values)) < len(values):
+        if not all(isinstance(x, Hashable) and x is not None for x in values) or len(
+            set(values)
+        ) < len(values):
             labels = {i: i for i in labels}
         nodes = list(labels.values())
-        triples = [(labels[u], labels[v], name if isinstance(name, str) else None) for u, v, name in edges.weighted_edge_list()]
+        triples = [
+            (labels[u], labels[v], name if isinstance(name, str) else None)
+            for u, v, name in edges.weighted_edge_list()
+        ]
     elif hasattr(edges, "edges") and hasattr(edges, "nodes"):  # networkx
         _check_direction(what, directed, edges.is_directed())
         several = edges.is_multigraph()
@@ -84,13 +114,20 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
     else:
         try:
             given = [tuple(e) for e in edges if not isinstance(e, str)]
-            fit = len(given) == len(edges) and all(len(e) == 2 or (len(e) == 3 and isinstance(e[2], str)) for e in given)
-            triples = [(e[0], e[1], e[2] if len(e) > 2 else None) for e in given] if fit and {x for e in given for x in e} else []
+            fit = len(given) == len(edges) and all(
+                len(e) == 2 or (len(e) == 3 and isinstance(e[2], str)) for e in given
+            )
+            triples = (
+                [(e[0], e[1], e[2] if len(e) > 2 else None) for e in given]
+                if fit and {x for e in given for x in e}
+                else []
+            )
         except TypeError:
             fit = False
         if not fit:
             raise InputError(
-                f"{what}: edges must be a list of (tail, head) or (tail, head, name) with a text as name, or a networkx, rustworkx "
+                f"{what}: edges must be a list of (tail, head) or (tail, head, name) with a text "
+                "as name, or a networkx, rustworkx "
                 "or SciPy sparse graph."
             )
     if not triples:

@@ -1,14 +1,18 @@
-"""The nearest alternative to a matching: adjacent matchings differ by one alternating cycle (or path).
+"""The nearest alternative to a matching: adjacent matchings differ by one alternating cycle (or
+path).
 
-As a cycle of rows: row x takes the column of row y, y that of the next, ... One more node stands for the columns that are not
-matched: a row may take one of those, and what it leaves behind is then free for no one. A row may also give up its column to become
-unmatched in the place of an unmatched row (when `size` is below both sides).
+As a cycle of rows: row x takes the column of row y, y that of the next, ... One more node stands
+for the columns that are not matched: a row may take one of those, and what it leaves behind is then
+free for no one. A row may also give up its column to become unmatched in the place of an unmatched
+row (when `size` is below both sides).
 
-What a cycle loses is the sum of its arms' reduced costs under the potentials of the assignment problem, none of which is far below 0:
-large means cancel once, in twice the digits, and not in every sum. At a multiplier, the price of a step x -> y is that of the arm that
-x gains and of the arm that y loses; the price of a cycle is a lower bound of its distance. Shortest ways back (Floyd, Warshall) bound what
-is left of a cycle; a depth-first search at the best multiplier visits every cycle whose bound is below the nearest one found. As
-in `detour_search`, bounds are shaved by more than rounding can have added to them.
+What a cycle loses is the sum of its arms' reduced costs under the potentials of the assignment
+problem, none of which is far below 0: large means cancel once, in twice the digits, and not in
+every sum. At a multiplier, the price of a step x -> y is that of the arm that x gains and of the
+arm that y loses; the price of a cycle is a lower bound of its distance. Shortest ways back (Floyd,
+Warshall) bound what is left of a cycle; a depth-first search at the best multiplier visits every
+cycle whose bound is below the nearest one found. As in `detour_search`, bounds are shaved by more
+than rounding can have added to them.
 """
 
 import math
@@ -55,15 +59,33 @@ def make_board(arm: Ints) -> Board:
         return np.zeros(shape, np.int64)
 
     return Board(
-        arm.copy(), np.zeros(rows), np.zeros(columns), whole(rows), whole(columns), np.zeros((rows, columns)),
-        np.zeros((rows, columns)), np.zeros(rows), np.zeros((nodes, nodes)), np.zeros((nodes, nodes)), whole(nodes, nodes),
-        whole(rows), whole(nodes + 1), whole(nodes + 1), np.zeros(nodes + 1), whole(nodes + 1), whole(nodes),
-    )  # fmt: skip
+        arm.copy(),
+        np.zeros(rows),
+        np.zeros(columns),
+        whole(rows),
+        whole(columns),
+        np.zeros((rows, columns)),
+        np.zeros((rows, columns)),
+        np.zeros(rows),
+        np.zeros((nodes, nodes)),
+        np.zeros((nodes, nodes)),
+        whole(nodes, nodes),
+        whole(rows),
+        whole(nodes + 1),
+        whole(nodes + 1),
+        np.zeros(nodes + 1),
+        whole(nodes + 1),
+        whole(nodes),
+    )
 
 
 @jitable
-def lay(board: Board, rewards: Rewards, mean: Floats, row: Ints, column: Ints, best: Floats) -> None:
-    """The matching, and what each arm loses: the worth of its row and column less its own. Free columns are made to be worth 0."""
+def lay(
+    board: Board, rewards: Rewards, mean: Floats, row: Ints, column: Ints, best: Floats
+) -> None:
+    """The matching, and what each arm loses: the worth of its row and column less its own. Free
+    columns are made to be worth 0.
+    """
     rows, columns = board.arm.shape
     for r in range(rows):
         board.match[r] = -1
@@ -90,8 +112,12 @@ def lay(board: Board, rewards: Rewards, mean: Floats, row: Ints, column: Ints, b
 
 
 @jitable
-def toll(board: Board, rewards: Rewards, mean: Floats, weight: Floats, slope: float, shave: float) -> None:
-    """The price of every step at a multiplier, shaved; without a shave, that of what is lost alone."""
+def toll(
+    board: Board, rewards: Rewards, mean: Floats, weight: Floats, slope: float, shave: float
+) -> None:
+    """The price of every step at a multiplier, shaved; without a shave, that of what is lost
+    alone.
+    """
     rows, columns = board.arm.shape
     for r in range(rows):
         board.losses[r] = 0.0
@@ -118,7 +144,9 @@ def toll(board: Board, rewards: Rewards, mean: Floats, weight: Floats, slope: fl
         for y in range(rows):
             board.pay[x, y] = math.inf
             if x != y and board.match[y] >= 0:
-                gain = board.gains[x, board.match[y]]  # infinite if forbidden; what is lost may be minus infinity
+                gain = board.gains[
+                    x, board.match[y]
+                ]  # infinite if forbidden; what is lost may be minus infinity
                 board.pay[x, y] = gain + board.losses[y] if gain < math.inf else math.inf
             elif x != y and board.match[x] >= 0:  # x becomes unmatched in the place of y
                 away = slope * (board.row_worth[x] - board.row_worth[y])
@@ -128,7 +156,9 @@ def toll(board: Board, rewards: Rewards, mean: Floats, weight: Floats, slope: fl
 
 @jitable
 def shortest(board: Board, least: float) -> int:
-    """The shortest ways, steps below `least` being taken for that; the node of the shortest cycle, or -1 if some cycle is below 0."""
+    """The shortest ways, steps below `least` being taken for that; the node of the shortest cycle,
+    or -1 if some cycle is below 0.
+    """
     n, ways, hop, found = board.pay.shape[0], board.ways, board.hop, 0
     for x in range(n):
         for y in range(n):
@@ -156,7 +186,9 @@ def takes(board: Board, v: int, to: int) -> int:
 
 @jitable
 def follow(board: Board, start: int, column: int, to: int) -> int:
-    """Lay out the cycle that begins with a step and goes back by the shortest way; how many nodes it has, 0 if one of them twice."""
+    """Lay out the cycle that begins with a step and goes back by the shortest way; how many nodes
+    it has, 0 if one of them twice.
+    """
     board.node[0], board.taken[0], n = start, column, 1
     for v in range(board.seen.size):
         board.seen[v] = 0
@@ -172,7 +204,9 @@ def follow(board: Board, start: int, column: int, to: int) -> int:
 
 @jitable
 def weightless(board: Board, rewards: Rewards, weight: Floats) -> int:
-    """Lay out a cycle with an arm that has no weight and may go anywhere, the one that loses least; 0 if there is none."""
+    """Lay out a cycle with an arm that has no weight and may go anywhere, the one that loses least;
+    0 if there is none.
+    """
     rows, columns = board.arm.shape
     row, column, to, least = -1, -1, -1, math.inf
     for r in range(rows):
@@ -190,7 +224,14 @@ def weightless(board: Board, rewards: Rewards, weight: Floats) -> int:
 
 @jitable
 def enter(
-    board: Board, rewards: Rewards, mean: Floats, weight: Floats, length: int, arms: Ints, sign: Floats, trial: Floats
+    board: Board,
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    length: int,
+    arms: Ints,
+    sign: Floats,
+    trial: Floats,
 ) -> tuple[float, int]:
     """The distance to the cycle on the board, and in how many arms it differs."""
     rows, n = board.match.size, 0
@@ -217,7 +258,9 @@ def search(
     trial: Floats,
     rival: Floats,
 ) -> float:
-    """Write the nearest matching; what its distance must be lowered to, if the search had to give up."""
+    """Write the nearest matching; what its distance must be lowered to, if the search had to give
+    up.
+    """
     rows, columns = board.arm.shape
     toll(board, rewards, mean, weight, 1.0, 0.0)
     start, tied = shortest(board, -math.inf), False
@@ -226,7 +269,11 @@ def search(
     away = board.ways[start, start]  # the cycle that loses least: a multiplier to begin with
     length, to = weightless(board, rewards, weight), board.hop[start, start]
     length = length if length > 0 else follow(board, start, takes(board, start, to), to)
-    nearest, n = enter(board, rewards, mean, weight, length, arms, sign, trial) if length > 0 else (math.inf, 0)
+    nearest, n = (
+        enter(board, rewards, mean, weight, length, arms, sign, trial)
+        if length > 0
+        else (math.inf, 0)
+    )
     rebuild(best, arms, sign, n, rival)
     if length > 0 and (tied or nearest <= 0.0):
         return 0.0
@@ -282,7 +329,9 @@ def search(
             if price == math.inf:
                 continue
             cost, back = spent[depth] + price, 0.0 if to == start else board.ways[to, start]
-            if bound > 0.0 and cost + back >= NEARLY * nearest:  # without a bound, `ways` says nothing
+            if (
+                bound > 0.0 and cost + back >= NEARLY * nearest
+            ):  # without a bound, `ways` says nothing
                 continue
             if to != start:
                 depth += 1

@@ -1,9 +1,10 @@
 """The nearest detour for any rewards: a depth-first search that is pruned by certified bounds.
 
-f_J = max over alpha of g(J, alpha), a sum over the arms of J xor I: of alpha times the detour's losses (see `detours`), and of what
-moving each arm saves (`shaved`). At any alpha, g is a lower bound that a shortest-path programme gives for all detours at once; the search
-at the best alpha visits every detour whose bound is below the nearest one found. The bounds are shaved by more than rounding can have
-added to them, so what is passed over is not nearer.
+f_J = max over alpha of g(J, alpha), a sum over the arms of J xor I: of alpha times the detour's
+losses (see `detours`), and of what moving each arm saves (`shaved`). At any alpha, g is a lower
+bound that a shortest-path programme gives for all detours at once; the search at the best alpha
+visits every detour whose bound is below the nearest one found. The bounds are shaved by more than
+rounding can have added to them, so what is passed over is not nearer.
 """
 
 import math
@@ -17,17 +18,37 @@ from ...game.rivals import rebuild
 from ...rewards.base import SHAVE, shaved
 from .detours import lose, walk
 
-FACTORS = (8.0, 0.125, 2.0, 0.5, 1.25, 0.8)  # by which a multiplier is changed as long as the bound gets better
+FACTORS = (
+    8.0,
+    0.125,
+    2.0,
+    0.5,
+    1.25,
+    0.8,
+)  # by which a multiplier is changed as long as the bound gets better
 NEARLY = 1.0 - 1e-10  # what is not nearer than this share of the nearest is not looked for
 LIMIT = 200_000  # steps, after which a search gives up: what is then certain is its bound
 
 
 @jitable
 def toll(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, best: Floats, slope: float, along: Ints,
-    place: Ints, loss: Floats, saved: Floats, price: Floats,
-) -> None:  # fmt: skip
-    """At a multiplier: what it costs to take each edge and to leave out the path up to the place of its head."""
+    rewards: Rewards,
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    slope: float,
+    along: Ints,
+    place: Ints,
+    loss: Floats,
+    saved: Floats,
+    price: Floats,
+) -> None:
+    """At a multiplier: what it costs to take each edge and to leave out the path up to the place of
+    its head.
+    """
     for i in range(place[first.size - 2]):
         a = arm[along[i]]
         saved[i] = shaved(rewards, mean[a], weight[a], -slope, a)
@@ -35,14 +56,29 @@ def toll(
         for k in range(first[v], first[v + 1]):
             a = arm[k]
             if best[a] < 0.5:
-                price[k] = slope * loss[k] - SHAVE * abs(slope * loss[k]) + shaved(rewards, mean[a], weight[a], slope, a)
+                price[k] = (
+                    slope * loss[k]
+                    - SHAVE * abs(slope * loss[k])
+                    + shaved(rewards, mean[a], weight[a], slope, a)
+                )
                 for i in range(place[v], place[head[k]]):
                     price[k] += saved[i]
 
 
 @jitable
-def cheapest(first: Ints, arm: Ints, head: Ints, best: Floats, on: Ints, price: Floats, ahead: Floats, take: Ints) -> int:
-    """The cheapest way from each node back to the path; the node of the path at which the cheapest detour begins."""
+def cheapest(
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    best: Floats,
+    on: Ints,
+    price: Floats,
+    ahead: Floats,
+    take: Ints,
+) -> int:
+    """The cheapest way from each node back to the path; the node of the path at which the cheapest
+    detour begins.
+    """
     start = -1
     for v in range(first.size - 3, -1, -1):
         ahead[v], take[v] = math.inf, -1
@@ -58,9 +94,20 @@ def cheapest(first: Ints, arm: Ints, head: Ints, best: Floats, on: Ints, price: 
 
 @jitable
 def enter(
-    rewards: Rewards, arm: Ints, head: Ints, mean: Floats, weight: Floats, along: Ints, place: Ints, begin: int, via: Ints,
-    length: int, arms: Ints, sign: Floats, trial: Floats,
-) -> tuple[float, int]:  # fmt: skip
+    rewards: Rewards,
+    arm: Ints,
+    head: Ints,
+    mean: Floats,
+    weight: Floats,
+    along: Ints,
+    place: Ints,
+    begin: int,
+    via: Ints,
+    length: int,
+    arms: Ints,
+    sign: Floats,
+    trial: Floats,
+) -> tuple[float, int]:
     """The distance to a detour, and in how many arms it differs."""
     n = 0
     for j in range(length):
@@ -74,33 +121,74 @@ def enter(
 
 @jitable
 def search(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, best: Floats, arms: Ints, sign: Floats,
-    trial: Floats, rival: Floats,
-) -> float:  # fmt: skip
-    """Write the nearest path, for any rewards; what its distance must be lowered to, if the search had to give up."""
+    rewards: Rewards,
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    arms: Ints,
+    sign: Floats,
+    trial: Floats,
+    rival: Floats,
+) -> float:
+    """Write the nearest path, for any rewards; what its distance must be lowered to, if the search
+    had to give up.
+    """
     nodes = first.size - 1
-    along, on, place = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    steps, loss, price = walk(first, arm, head, best, along, on, place), np.zeros(arm.size), np.zeros(arm.size)
+    along, on, place = (
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
+    )
+    steps, loss, price = (
+        walk(first, arm, head, best, along, on, place),
+        np.zeros(arm.size),
+        np.zeros(arm.size),
+    )
     saved, ahead, take = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes, np.int64)
-    spent, via, tried = np.zeros(nodes + 1), np.zeros(nodes + 1, np.int64), np.zeros(nodes + 1, np.int64)
+    spent, via, tried = (
+        np.zeros(nodes + 1),
+        np.zeros(nodes + 1, np.int64),
+        np.zeros(nodes + 1, np.int64),
+    )
     lose(rewards, first, arm, head, mean, along, on, steps, loss)
 
     nearest, slope = math.inf, 1.0
     for a in range(loss.size):
         price[a] = loss[a]
-    for attempt in range(2):  # the detour that loses least; if M does not let it catch up, the one that M lets go furthest
+    # the detour that loses least; if M does not let it catch up, the one that M lets go
+    # furthest
+    for attempt in range(2):
         begin = v = cheapest(first, arm, head, best, on, price, ahead, take)
         n = 0
         while n == 0 or on[v] == 0:
             via[n] = take[v]
             v = head[take[v]]
             n += 1
-        nearest, n = enter(rewards, arm, head, mean, weight, along, place, begin, via, n, arms, sign, trial)
+        nearest, n = enter(
+            rewards, arm, head, mean, weight, along, place, begin, via, n, arms, sign, trial
+        )
         rebuild(best, arms, sign, n, rival)
         if nearest < math.inf:
             slope = 2.0 * nearest / ahead[begin] if attempt == 0 and ahead[begin] > 0.0 else 1.0
             break
-        toll(rewards, first, arm, head, mean, np.zeros(weight.size), best, 1.0, along, place, loss, saved, price)
+        toll(
+            rewards,
+            first,
+            arm,
+            head,
+            mean,
+            np.zeros(weight.size),
+            best,
+            1.0,
+            along,
+            place,
+            loss,
+            saved,
+            price,
+        )
     if nearest <= 0.0 or nearest == math.inf:
         return math.inf
     slope = slope if 1e-300 < slope < 1e300 else 1.0
@@ -110,7 +198,21 @@ def search(
     bound, changed = ahead[start], False
     for factor in FACTORS:  # the bound is concave in the multiplier, and holds at each
         while 1e-300 < slope * factor < 1e300 and bound < NEARLY * nearest:
-            toll(rewards, first, arm, head, mean, weight, best, slope * factor, along, place, loss, saved, price)
+            toll(
+                rewards,
+                first,
+                arm,
+                head,
+                mean,
+                weight,
+                best,
+                slope * factor,
+                along,
+                place,
+                loss,
+                saved,
+                price,
+            )
             start = cheapest(first, arm, head, best, on, price, ahead, take)
             changed = not ahead[start] > bound
             if changed:
@@ -123,7 +225,9 @@ def search(
         start = cheapest(first, arm, head, best, on, price, ahead, take)
 
     tries = 0
-    for i in range(steps):  # detours that begin at each node of the path, from the one of the best bound on
+    for i in range(
+        steps
+    ):  # detours that begin at each node of the path, from the one of the best bound on
         k = along[(place[start] + i) % steps]
         begin = 0
         while first[begin + 1] <= k:
@@ -134,7 +238,8 @@ def search(
             if tries > LIMIT:
                 return float(max(bound, 0.0))
             v = begin if depth == 0 else head[via[depth - 1]]
-            # the cheapest edge first (tried = -1), then the others in order: a good incumbent prunes the rest
+            # the cheapest edge first (tried = -1), then the others in order: a good incumbent
+            # prunes the rest
             k = take[v] if tried[depth] < 0 else first[v] + tried[depth]
             if tried[depth] >= 0 and (k >= first[v + 1] or take[v] < 0):
                 depth -= 1
@@ -151,7 +256,21 @@ def search(
                 depth += 1
                 spent[depth], tried[depth] = cost, -1
                 continue
-            found, n = enter(rewards, arm, head, mean, weight, along, place, begin, via, depth + 1, arms, sign, trial)
+            found, n = enter(
+                rewards,
+                arm,
+                head,
+                mean,
+                weight,
+                along,
+                place,
+                begin,
+                via,
+                depth + 1,
+                arms,
+                sign,
+                trial,
+            )
             if found < nearest:
                 nearest = found
                 rebuild(best, arms, sign, n, rival)

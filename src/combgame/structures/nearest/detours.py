@@ -1,12 +1,16 @@
-"""The nearest alternative to a path: adjacent paths differ by one detour, which leaves the path once and rejoins it.
+"""The nearest alternative to a path: adjacent paths differ by one detour, which leaves the path
+once and rejoins it.
 
-What a detour loses against the path is the sum of its edges' *losses*: how much worse than the best way to its head each of them is.
-A loss is at least 0, so losses are added up and never subtracted. So are variances: all detours at a node are charged for the path up
-to its *place*, the last node of the path that comes before it, which all of them go past. Sums of positive numbers keep their
-digits whatever the arms' precisions, and rounding is monotone, so that what is worse is not taken for better.
+What a detour loses against the path is the sum of its edges' *losses*: how much worse than the best
+way to its head each of them is. A loss is at least 0, so losses are added up and never subtracted.
+So are variances: all detours at a node are charged for the path up to its *place*, the last node of
+the path that comes before it, which all of them go past. Sums of positive numbers keep their digits
+whatever the arms' precisions, and rounding is monotone, so that what is worse is not taken for
+better.
 
-`labels`: for Gaussian rewards the distance Delta^2 / (2 V) grows with the detour's loss Delta and falls with its variance V, so the
-nearest one is Pareto-optimal in the two: a dynamic programme in topological order that keeps the undominated pairs.
+`labels`: for Gaussian rewards the distance Delta^2 / (2 V) grows with the detour's loss Delta and
+falls with its variance V, so the nearest one is Pareto-optimal in the two: a dynamic programme in
+topological order that keeps the undominated pairs.
 """
 
 import math
@@ -21,10 +25,13 @@ from ...rewards.base import WEIGHTLESS
 
 
 @jitable
-def walk(first: Ints, arm: Ints, head: Ints, best: Floats, along: Ints, on: Ints, place: Ints) -> int:
+def walk(
+    first: Ints, arm: Ints, head: Ints, best: Floats, along: Ints, on: Ints, place: Ints
+) -> int:
     """The edges of the path `best`, in order: positions into `arm`; how many.
 
-    on[v]: 1 for the nodes of the path. place[v]: the number of its last node that does not come after v.
+    on[v]: 1 for the nodes of the path. place[v]: the number of its last node that does not come
+    after v.
     """
     v, n = 0, 0
     on[0] = 1
@@ -44,9 +51,19 @@ def walk(first: Ints, arm: Ints, head: Ints, best: Floats, along: Ints, on: Ints
 
 @jitable
 def lose(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, along: Ints, on: Ints, steps: int, loss: Floats
+    rewards: Rewards,
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    mean: Floats,
+    along: Ints,
+    on: Ints,
+    steps: int,
+    loss: Floats,
 ) -> None:
-    """What each edge loses against the best way to its head, which for the path's nodes is the path; in twice the digits."""
+    """What each edge loses against the best way to its head, which for the path's nodes is the
+    path; in twice the digits.
+    """
     nodes, v = first.size - 1, 0
     worth, rest = np.full(nodes, -math.inf), np.zeros(nodes)
     worth[0] = 0.0
@@ -76,24 +93,48 @@ def lose(
 
 @jitable
 def labels(
-    rewards: Rewards, first: Ints, arm: Ints, head: Ints, mean: Floats, weight: Floats, best: Floats, rival: Floats
+    rewards: Rewards,
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    mean: Floats,
+    weight: Floats,
+    best: Floats,
+    rival: Floats,
 ) -> None:
-    """Write the nearest path for Gaussian rewards and free means; of equally near ones the one that loses least."""
+    """Write the nearest path for Gaussian rewards and free means; of equally near ones the one that
+    loses least.
+    """
     nodes = first.size - 1
-    along, on, place = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    along, on, place = (
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
+    )
     steps, loss = walk(first, arm, head, best, along, on, place), np.zeros(arm.size)
     lose(rewards, first, arm, head, mean, along, on, steps, loss)
     room, n = 4 * arm.size + 16, 0
     behind, spread = np.zeros(room), np.zeros(room)  # of a label: its loss, its variance
-    parent, edge, follow = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
+    parent, edge, follow = (
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int64),
+    )
     top = np.full(nodes, -1)
     value, least, last_label, last_edge = math.inf, math.inf, -1, -1
     for v in range(nodes - 1):
         if on[v] == 1:  # a detour may begin here
             if n == room:
-                behind, spread = np.append(behind, np.zeros(room)), np.append(spread, np.zeros(room))
+                behind, spread = (
+                    np.append(behind, np.zeros(room)),
+                    np.append(spread, np.zeros(room)),
+                )
                 more = np.zeros(room, np.int64)
-                parent, edge, follow = np.append(parent, more), np.append(edge, more), np.append(follow, more)
+                parent, edge, follow = (
+                    np.append(parent, more),
+                    np.append(edge, more),
+                    np.append(follow, more),
+                )
                 room *= 2
             behind[n], spread[n], parent[n], edge[n], follow[n] = 0.0, 0.0, -1, v, -1
             top[v] = n
@@ -108,7 +149,10 @@ def labels(
             for i in range(place[v], place[u]):
                 b = arm[along[i]]
                 more_spread += rewards.blur(weight[b], b) if weight[b] >= WEIGHTLESS else math.inf
-            before, label = -1, top[v]  # labels come with rising losses, so places in u's list only move on
+            before, label = (
+                -1,
+                top[v],
+            )  # labels come with rising losses, so places in u's list only move on
             while label >= 0:
                 lead, blur = behind[label] + loss[k], spread[label] + more_spread
                 if on[u] == 1:
@@ -124,11 +168,24 @@ def labels(
                         while after >= 0 and spread[after] <= blur:
                             after = follow[after]
                         if n == room:
-                            behind, spread = np.append(behind, np.zeros(room)), np.append(spread, np.zeros(room))
+                            behind, spread = (
+                                np.append(behind, np.zeros(room)),
+                                np.append(spread, np.zeros(room)),
+                            )
                             more = np.zeros(room, np.int64)
-                            parent, edge, follow = np.append(parent, more), np.append(edge, more), np.append(follow, more)
+                            parent, edge, follow = (
+                                np.append(parent, more),
+                                np.append(edge, more),
+                                np.append(follow, more),
+                            )
                             room *= 2
-                        behind[n], spread[n], parent[n], edge[n], follow[n] = lead, blur, label, k, after
+                        behind[n], spread[n], parent[n], edge[n], follow[n] = (
+                            lead,
+                            blur,
+                            label,
+                            k,
+                            after,
+                        )
                         if before < 0:
                             top[u] = n
                         else:

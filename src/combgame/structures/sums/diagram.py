@@ -1,7 +1,9 @@
-"""Sums over the paths of a diagram: a structure whose sets are the ways from a source to a sink, each step with one arm or none.
+"""Sums over the paths of a diagram: a structure whose sets are the ways from a source to a sink,
+each step with one arm or none.
 
-Z = sum over paths of exp(sum of scores), backwards in logs: V(v) = ln sum_e exp(score_e + V(head_e)). The chance of a step, given
-that the path is at its tail, is exp(score_e + V(head_e) - V(v)); forwards, chances multiply.
+Z = sum over paths of exp(sum of scores), backwards in logs: V(v) = ln sum_e exp(score_e +
+V(head_e)). The chance of a step, given that the path is at its tail, is exp(score_e + V(head_e) -
+V(v)); forwards, chances multiply.
 """
 
 import math
@@ -61,9 +63,13 @@ def diagram(leaving: Sequence[Sequence[tuple[int, int]]]) -> DiagramPart:
     """
     nodes, steps = len(leaving), [step for some in leaving for step in some]
     return DiagramPart(
-        np.cumsum([0, *map(len, leaving)]).astype(np.int64), np.array([arm for arm, _ in steps], dtype=np.int64),
-        np.array([head for _, head in steps], dtype=np.int64), np.zeros(nodes), np.zeros(len(steps)), np.zeros(nodes),
-    )  # fmt: skip
+        np.cumsum([0, *map(len, leaving)]).astype(np.int64),
+        np.array([arm for arm, _ in steps], dtype=np.int64),
+        np.array([head for _, head in steps], dtype=np.int64),
+        np.zeros(nodes),
+        np.zeros(len(steps)),
+        np.zeros(nodes),
+    )
 
 
 def prefix_tree(sets: Iterable[tuple[int, ...]]) -> list[list[tuple[int, int]]]:
@@ -73,7 +79,10 @@ def prefix_tree(sets: Iterable[tuple[int, ...]]) -> list[list[tuple[int, int]]]:
     [[(0, 1), (0, 2)], [(1, 2), (2, 2)], []]
     """
     listed = list(sets)
-    starts = sorted({chosen[:n] for chosen in listed for n in range(len(chosen))}, key=lambda start: (len(start), start))
+    starts = sorted(
+        {chosen[:n] for chosen in listed for n in range(len(chosen))},
+        key=lambda start: (len(start), start),
+    )
     number = {start: v for v, start in enumerate(starts)}
     leaving: list[list[tuple[int, int]]] = [[] for _ in range(len(starts) + 1)]
     for start in starts[1:]:

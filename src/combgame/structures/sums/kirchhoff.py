@@ -1,11 +1,14 @@
-"""Sums over spanning trees: Kirchhoff's determinant by eliminating one node after the other, without a subtraction, in logs.
+"""Sums over spanning trees: Kirchhoff's determinant by eliminating one node after the other,
+without a subtraction, in logs.
 
-A node v whose edges have the weights w_1, w_2, ... with sum D goes, and each pair of neighbours gets an edge of w_i w_j / D beside
-their own (the star-mesh transformation, a step of Cholesky's on the Laplacian): Z = D Z'. No small weight drowns in a large one.
-Backwards, from the chances P'_ij of the reduced graph's edges: V_ij = P'_ij times the share of w_i w_j / D in their weight is the chance
-of the new edge, P'_ij - V_ij that of the old one, and that of v's edges is P_iv = sum_j V_ij - (w_i / D) (sum_{j<k} V_jk - 1): the
-effective resistance R_iv = 1 / D + sum_j R'_ij w_j / D - sum_{j<k} R'_jk w_j w_k / D^2, times w_i. Its terms are at most the
-number of nodes, so what this one subtraction loses is rounding.
+A node v whose edges have the weights w_1, w_2, ... with sum D goes, and each pair of neighbours
+gets an edge of w_i w_j / D beside their own (the star-mesh transformation, a step of Cholesky's on
+the Laplacian): Z = D Z'. No small weight drowns in a large one. Backwards, from the chances P'_ij
+of the reduced graph's edges: V_ij = P'_ij times the share of w_i w_j / D in their weight is the
+chance of the new edge, P'_ij - V_ij that of the old one, and that of v's edges is P_iv = sum_j V_ij
+- (w_i / D) (sum_{j<k} V_jk - 1): the effective resistance R_iv = 1 / D + sum_j R'_ij w_j / D -
+sum_{j<k} R'_jk w_j w_k / D^2, times w_i. Its terms are at most the number of nodes, so what this
+one subtraction loses is rounding.
 """
 
 import math
@@ -20,7 +23,9 @@ from ...game.records import Floats, Ints
 
 @jitable
 def logadd(edge: Floats, u: int, v: int, new: float) -> float:
-    """Add a weight e^new > 0 to the edge of u > v; its share in what they have now. (One exponential for both.)"""
+    """Add a weight e^new > 0 to the edge of u > v; its share in what they have now. (One
+    exponential for both.)
+    """
     old = edge[u, v]
     e = math.exp(-abs(old - new))
     edge[u, v] = max(old, new) + math.log1p(e)
@@ -30,7 +35,9 @@ def logadd(edge: Floats, u: int, v: int, new: float) -> float:
 class KirchhoffPart(NamedTuple):
     tail: Ints
     head: Ints
-    edge: Floats  # scratch: float64[n, n], below the diagonal: ln of the weight between two nodes; then v's shares w_i / D
+    # scratch: float64[n, n], below the diagonal: ln of the weight between two nodes; then v's
+    # shares w_i / D
+    edge: Floats
     added: Floats  # scratch: float64[n (n - 1) (n - 2) / 6]: per step, the new edges' shares
     chance: Floats  # scratch: float64[n, n], below the diagonal: P
     degree: Floats  # scratch: float64[n]: sum_j V_ij
@@ -43,7 +50,9 @@ class KirchhoffPart(NamedTuple):
         for a in range(score.size):
             logadd(edge, max(self.tail[a], self.head[a]), min(self.tail[a], self.head[a]), score[a])
         for a in range(score.size):  # parallel edges share what their nodes get
-            out[a] = math.exp(score[a] - edge[max(self.tail[a], self.head[a]), min(self.tail[a], self.head[a])])
+            out[a] = math.exp(
+                score[a] - edge[max(self.tail[a], self.head[a]), min(self.tail[a], self.head[a])]
+            )
         for v in range(n - 1, 0, -1):
             top, around = -math.inf, 0.0
             for i in range(v):
@@ -84,11 +93,16 @@ def kirchhoff(nodes: int, tails: Sequence[int], heads: Sequence[int]) -> Kirchho
 
     >>> chance = np.zeros(3)
     >>> triangle = kirchhoff(3, [0, 1, 2], [1, 2, 0])
-    >>> round(math.exp(triangle.marginals(np.log([1.0, 2.0, 3.0]), chance)), 9), (11 * chance).round(9).tolist()
+    >>> total = math.exp(triangle.marginals(np.log([1.0, 2.0, 3.0]), chance))
+    >>> round(total, 9), (11 * chance).round(9).tolist()
     (11.0, [5.0, 8.0, 9.0])
     """
     steps = nodes * (nodes - 1) * (nodes - 2) // 6
     return KirchhoffPart(
-        np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.zeros((nodes, nodes)), np.zeros(steps),
-        np.zeros((nodes, nodes)), np.zeros(nodes),
-    )  # fmt: skip
+        np.array(tails, dtype=np.int64),
+        np.array(heads, dtype=np.int64),
+        np.zeros((nodes, nodes)),
+        np.zeros(steps),
+        np.zeros((nodes, nodes)),
+        np.zeros(nodes),
+    )

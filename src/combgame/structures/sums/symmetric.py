@@ -1,10 +1,12 @@
-"""Sums over all sets of k arms: the elementary symmetric polynomials e_k of the weights w_a = exp(score_a), by their ratios.
+"""Sums over all sets of k arms: the elementary symmetric polynomials e_k of the weights w_a =
+exp(score_a), by their ratios.
 
 With e_j those of the arms a, a + 1, ..., g_a(j) = e_j / e_{j-1} obeys
     g_a(j) = (g_{a+1}(j) + w_a) g_{a+1}(j-1) / (g_{a+1}(j-1) + w_a),
-and the chance that a is taken, given that j of the arms from a on are, is w_a / (g_{a+1}(j) + w_a). Only sums, products and quotients of
-positive numbers, and g is between the least weight over d and the sum of all: no under- or overflow, and nothing is lost (relative errors
-add up: g falls in j, so the elasticities of the recursion sum to at most 1). All marginals cost O(d k).
+and the chance that a is taken, given that j of the arms from a on are, is w_a / (g_{a+1}(j) + w_a).
+Only sums, products and quotients of positive numbers, and g is between the least weight over d and
+the sum of all: no under- or overflow, and nothing is lost (relative errors add up: g falls in j, so
+the elasticities of the recursion sum to at most 1). All marginals cost O(d k).
 """
 
 import math
@@ -16,12 +18,18 @@ import numpy as np
 from ...game.marks import jitable
 from ...game.records import Floats, Ints
 
-WIDE = 300.0  # scores farther than this from the k-th largest are cut: their arms are in, or out, but for a chance below d e^-300
+# scores farther than this from the k-th largest are cut: their arms are in, or out, but for a
+# chance below d e^-300
+WIDE = 300.0
 
 
 @jitable
-def choose(score: Floats, members: Ints, k: int, weight: Floats, ratio: Floats, left: Floats, out: Floats) -> float:
-    """ln e_k of the members' weights; out[members] = the chance that a set of k of them has the arm."""
+def choose(
+    score: Floats, members: Ints, k: int, weight: Floats, ratio: Floats, left: Floats, out: Floats
+) -> float:
+    """ln e_k of the members' weights; out[members] = the chance that a set of k of them has the
+    arm.
+    """
     n = members.size
     if k == 0:
         for i in range(n):
@@ -94,6 +102,10 @@ def symmetric(groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> Symmetri
     """
     d, largest = sum(map(len, groups)), max(sizes)
     return SymmetricPart(
-        np.array([a for g in groups for a in g], dtype=np.int64), np.cumsum([0, *map(len, groups)]).astype(np.int64),
-        np.array(sizes, dtype=np.int64), np.zeros(d), np.zeros((d + 1, largest + 1)), np.zeros(largest + 1),
-    )  # fmt: skip
+        np.array([a for g in groups for a in g], dtype=np.int64),
+        np.cumsum([0, *map(len, groups)]).astype(np.int64),
+        np.array(sizes, dtype=np.int64),
+        np.zeros(d),
+        np.zeros((d + 1, largest + 1)),
+        np.zeros(largest + 1),
+    )
