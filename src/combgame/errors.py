@@ -1,10 +1,61 @@
-"""What goes wrong at the boundary, in sentences: the argument, the value, the remedy."""
+"""What goes wrong at the boundary, in sentences: the argument, the value, the remedy.
+
+An error is a `Sentence`: a code, arguments, a text and a remedy with places for them. Three of them
+recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
+from .sentences import PYTHON, Sentence, Surface
+
 
 class CombGameError(Exception):
-    """The base of every error that combgame raises on purpose."""
+    """The base of every error that combgame raises on purpose.
+
+    >>> error = InputError("too-few", "{n} arms are too few", remedy="give two", n=1)
+    >>> str(error), error.code, error.arguments, error.remedy
+    ('1 arms are too few; give two.', 'too-few', {'n': 1}, 'give two')
+    """
+
+    def __init__(self, code: str, text: str = "", /, *, remedy: str = "", **arguments: object):
+        if not text:  # a sentence that is not yet told apart
+            code, text = "error", code.replace("{", "{{").replace("}", "}}")
+            arguments = arguments or {"_": None}
+        self.sentence = Sentence(code, text, remedy=remedy, **arguments)
+        super().__init__(self.sentence.said())
+
+    @property
+    def code(self) -> str:
+        return self.sentence.code
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return self.sentence.arguments
+
+    @property
+    def remedy(self) -> str:
+        return self.sentence.remedy()
+
+    def said(self, surface: Surface = PYTHON) -> str:
+        """The sentence as a surface says it."""
+        return self.sentence.said(surface)
+
+    def __str__(self) -> str:
+        return self.said()
+
+    def __reduce__(self) -> tuple[Callable[..., "CombGameError"], tuple[Any, ...]]:
+        return said_by, (type(self), self.sentence)
+
+
+def said_by(kind: type[CombGameError], sentence: Sentence) -> CombGameError:
+    """An error of a kind that says this sentence."""
+    error = kind.__new__(kind)
+    Exception.__init__(error, sentence.said())
+    error.sentence = sentence
+    return error
 
 
 class InputError(CombGameError, ValueError):
@@ -39,8 +90,40 @@ class StudyError(CombGameError, RuntimeError):
     """What a study cannot do now, with what it can."""
 
 
+def must_be(name: str, value: object, what: str, remedy: str = "", **more: object) -> InputError:
+    """An argument that has the wrong value. what, remedy: with places for `more`.
+
+    >>> print(must_be("delta", 2, "between 0 and 1"))
+    delta = 2 must be between 0 and 1.
+    """
+    text = "{name} = {value!r} must be " + what
+    return InputError("must-be", text, remedy=remedy, name=name, value=value, **more)
+
+
+def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameError:
+    """A name that is none of those that exist.
+
+    >>> print(unknown("rule", "loo", ["lloo", "ofw"]))
+    rule = 'loo' is not known; use one of lloo, ofw.
+    """
+    text, names = "{kind} = {name!r} is not known", ", ".join(map(str, known))
+    remedy = "use one of {known}" if names else ""
+    return UnknownNameError("unknown", text, remedy=remedy, kind=kind, name=name, known=names)
+
+
+def needs_extra(what: str, extra: str) -> CombGameError:
+    """Something that an optional dependency does.
+
+    >>> print(needs_extra("to_frame()", "frames"))
+    to_frame() needs the extra 'frames'; install it with pip install 'combgame[frames]'.
+    """
+    remedy = "install it with pip install 'combgame[{extra}]'"
+    text = "{what} needs the extra {extra!r}"
+    return CombGameError("needs-extra", text, remedy=remedy, what=what, extra=extra)
+
+
 def whole(name: str, value: object, least: int) -> int:
     """A whole number of at least `least`, or a sentence."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
-        raise InputError(f"{name} = {value!r} must be a whole number of at least {least}.")
+        raise must_be(name, value, "a whole number of at least {least}", least=least)
     return int(value)

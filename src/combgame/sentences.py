@@ -1,0 +1,200 @@
+"""What is said to people: a code for programs, arguments, and a sentence with places for them.
+
+Errors, doubts, assumptions and next steps are all `Sentence`s. What a sentence advises is a `Term`
+(a call, an option, a phrase), and each surface spells it as its users type it: Python as
+`extend(max_rounds=..., reason)`, the shell as `combgame study extend --max-rounds ... --reason
+...`. So nothing is ever parsed out of a sentence.
+"""
+
+import string
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+PLAIN = (str, int, float, bool, type(None))
+
+
+class Shown(str):
+    """A value that is no plain data, as it looked: its repr is itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Call:
+    """A verb that people call, and with what: `Call("extend", "reason", max_rounds=...)`.
+
+    given: the arguments whose values the reader has at hand, in order; named: those that are
+    named, `...` for a value that the reader chooses.
+    """
+
+    def __init__(self, verb: str, *given: object, **named: object) -> None:
+        self.verb, self.given, self.named = verb, given, named
+
+    def spelt(self, surface: "Surface") -> str:
+        return surface.call(self.verb, self.given, self.named)
+
+
+class Option:
+    """A setting by its name, with its value where that is said: `Option("max_rounds", 40)`."""
+
+    def __init__(self, name: str, value: object = ...) -> None:
+        self.name, self.value = name, value
+
+    def spelt(self, surface: "Surface") -> str:
+        return surface.option(self.name, self.value)
+
+
+class Phrase:
+    """Words that differ from surface to surface: what a missing value looks like, say."""
+
+    def __init__(self, key: str, **arguments: object) -> None:
+        self.key, self.arguments = key, arguments
+
+    def spelt(self, surface: "Surface") -> str:
+        return surface.phrase(self.key).format(**self.arguments)
+
+
+Term = Call | Option | Phrase
+
+
+class Surface(Protocol):
+    """How one surface spells what a sentence advises."""
+
+    def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str: ...
+
+    def option(self, name: str, value: object) -> str: ...
+
+    def phrase(self, key: str) -> str: ...
+
+
+class Python:
+    """As one types it in Python.
+
+    >>> str(Sentence("x", "{more} gives it more rounds", more=Call("extend", max_rounds=...)))
+    'extend(max_rounds=...) gives it more rounds.'
+    """
+
+    PHRASES: Mapping[str, str] = {
+        "missing value": "None says that a value is missing",
+        "several values": "give the values as a list",
+        "share of n": "give a share of n results as (share, n)",
+        "share unrounded": "give the share unrounded, such as {share}",
+    }
+
+    def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:
+        words = [_shown(one) if not isinstance(one, str) else one for one in given]
+        words += [f"{name}={_shown(value)}" for name, value in named.items()]
+        return f"{verb}({', '.join(words)})"
+
+    def option(self, name: str, value: object) -> str:
+        return name if value is ... else f"{name}={_shown(value)}"
+
+    def phrase(self, key: str) -> str:
+        return self.PHRASES[key]
+
+
+PYTHON = Python()
+
+
+class Sentence:
+    """code: what programs go by. text, remedy: what is the case and what to do, without the full
+    stop, with places for the arguments as `str.format` has them; besides, `{n:count round}` is "2
+    rounds" and `{n:was|were}` chooses by the number.
+
+    >>> text, remedy = "{n:count result} {n:was|were} late", "tell {n:it|them}"
+    >>> late = Sentence("late", text, remedy=remedy, n=2)
+    >>> str(late), late.code, late.arguments
+    ('2 results were late; tell them.', 'late', {'n': 2})
+    >>> str(Sentence("sigma", "{name} = {value!r} must be positive", name="sigma", value=-1))
+    'sigma = -1 must be positive.'
+    """
+
+    def __init__(self, code: str, text: str, /, *, remedy: str = "", **arguments: object) -> None:
+        self.code, self.text, self.advice = code, text, remedy
+        self.arguments = {name: _plain(value) for name, value in arguments.items()}
+
+    def said(self, surface: Surface = PYTHON) -> str:
+        """The whole sentence, with its remedy, as a surface says it."""
+        whole, advice = self._filled(self.text, surface), self.remedy(surface)
+        if advice:
+            whole += (". " if advice[:1].isupper() else "; ") + advice
+        return whole if not whole or whole[-1] in ".!?:" else whole + "."
+
+    def remedy(self, surface: Surface = PYTHON) -> str:
+        """What to do about it, as a surface says it; nothing where nothing is to be done."""
+        return self._filled(self.advice, surface)
+
+    def _filled(self, text: str, surface: Surface) -> str:
+        if not self.arguments:
+            return text
+        spelt = {
+            name: value.spelt(surface) if isinstance(value, Term) else value
+            for name, value in self.arguments.items()
+        }
+        return _WORDS.vformat(text, (), spelt)
+
+    def to_data(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data, which JSON can carry."""
+        arguments = {
+            name: value.spelt(surface) if isinstance(value, Term) else value
+            for name, value in self.arguments.items()
+        }
+        said = {"text": self.said(surface), "remedy": self.remedy(surface)}
+        return {"code": self.code, "arguments": arguments, **said}
+
+    def __str__(self) -> str:
+        return self.said()
+
+    def __repr__(self) -> str:
+        return f"<{self.code}: {self.said()}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sentence):
+            return NotImplemented
+        return (self.code, self.said()) == (other.code, other.said())
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.said()))
+
+
+def several(parts: list[str], most: int = 10, between: str = ", ") -> str:
+    """A list in a sentence, cut where it is long.
+
+    >>> several(["a", "b", "c"], most=2)
+    'a, b, ...'
+    """
+    return between.join(parts[:most]) + f"{between}..." * (len(parts) > most)
+
+
+class _Words(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith("count "):
+            return f"{value:,} {format_spec[6:]}{'s' * (value != 1)}"
+        if "|" in format_spec:
+            one, many = format_spec.split("|")
+            return one if value == 1 else many
+        return str(super().format_field(value, format_spec))
+
+
+_WORDS = _Words()
+
+
+def _plain(value: object) -> Any:
+    """As data that can be sent: a NumPy number as a number, another object as it looks."""
+    if isinstance(value, (*PLAIN, Call, Option, Phrase)):
+        return value
+    if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= 100:
+        if isinstance(value, dict):
+            return {_plain(name): _plain(one) for name, one in value.items()}
+        if isinstance(value, set | frozenset):
+            return Shown(repr(value))
+        return type(value)(map(_plain, value)) if type(value) in (list, tuple) else Shown(value)
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        return value.item()
+    return Shown(repr(value))
+
+
+def _shown(value: object) -> str:
+    return "..." if value is ... else repr(value)
