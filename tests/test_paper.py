@@ -31,6 +31,8 @@ from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
 
+from .said import refused
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -429,17 +431,23 @@ def test_the_bounds_are_the_papers_formulas():
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("settings", "words"),
     [
-        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rule="uniform"), "has no learner"),
-        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rounds=3, rule="lloo"), "rounds = 3"),
-        (lambda p: cg.CombGame(record=True, per_answer=True), "keeps the regret of one learner"),
-        (lambda p: cg.CombGame(record=1), "record = 1 must be True or False"),
+        ({"record": True, "per_answer": True}, "keeps the regret of one learner"),
+        ({"record": 1}, "record = 1 must be True or False"),
     ],
 )
-def test_regret_says_what_it_needs(call, words):
+def test_recording_says_what_it_needs(settings, words):
     with pytest.raises(cg.CombGameError, match=words):
-        call(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)))
+        cg.CombGame(**settings)
+
+
+def test_regret_says_what_it_needs():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    with refused("no-learner", cg.InputError, rule="uniform"):
+        cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rule="uniform")
+    with refused("must-be", name="regret: rounds", value=3, least=10):
+        cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rounds=3, rule="lloo")
 
 
 # ---- tables, figures, findings

@@ -53,9 +53,9 @@ def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
     """Judge the paper's findings from the tables in the folder, and write a page beside it:
     docs/paper.md is such a page.
     """
-    from ..paper.make import judged
+    from ..paper.make import write_page
 
-    verdicts, target = judged(out)
+    verdicts, target = write_page(out)
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in verdicts], indent=1))
         return

@@ -71,7 +71,7 @@ def as_markdown(e: Experiment, report: Rows, seed: int) -> str:
     return head + show(rows, "markdown", without=("us/round", "seed"))
 
 
-def judged(out: Path) -> tuple[list[Verdict], Path]:
+def write_page(out: Path) -> tuple[list[Verdict], Path]:
     """A verdict on each of the paper's findings, and the page on them, which stands beside the
     folder: docs/paper.md is such a page.
     """
