@@ -10,6 +10,8 @@ import pytest
 import combgame as cg
 from combgame.problem import check_deltas
 
+from .said import refused
+
 GOOD = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=["w", "x", "y", "z"])
 MEANS = [0.4, 0.3, 0.2, 0.1]
 
@@ -117,7 +119,8 @@ CASES = {
     ),
     "means with a tie": (
         lambda: cg.simulate(GOOD, [0.3, 0.3, 0, 0], rule="lloo", delta=0.1, threshold="proved"),
-        r"\(w\) and \(x\) are equally good",
+        "tie",
+        {"best": "w", "rival": "x"},
     ),
     "delta 0": (
         lambda: cg.simulate(GOOD, MEANS, delta=0.0, rule="lloo", threshold="proved"),
@@ -148,23 +151,28 @@ CASES = {
     ),
     "ties": (
         lambda: cg.simulate(GOOD, MEANS, ties="ignore", rule="lloo", delta=0.1, threshold="proved"),
-        "ties = 'ignore' must be",
+        "must-be",
+        {"name": "ties", "value": "ignore"},
     ),
     "not a problem": (
         lambda: cg.simulate("p", MEANS, rule="lloo", delta=0.1, threshold="proved"),
-        "must be a Problem",
+        "must-be",
+        {"name": "problem", "value": "p"},
     ),
     "unknown rule": (
         lambda: cg.simulate(GOOD, MEANS, rule="best", delta=0.1, threshold="proved"),
-        "rule = 'best' is not known; use one of 'hedge'",
+        "unknown",
+        {"kind": "rule", "name": "best"},
     ),
     "no rule": (
         lambda: cg.simulate(GOOD, MEANS, rule=3, delta=0.1, threshold="proved"),
-        "rule = 3 is not a rule",
+        "not-a-rule",
+        {"rule": 3},
     ),
     "learner as rule": (
         lambda: cg.simulate(GOOD, MEANS, rule=cg.LLOO(), delta=0.1, threshold="proved"),
-        "is not a rule",
+        "not-a-rule",
+        {},
     ),
     "learner class": (lambda: cg.CombGame(learner="lloo"), r"such as LLOO\(\)"),
     "unknown threshold": (
@@ -185,7 +193,8 @@ CASES = {
     ),
     "rules empty": (
         lambda: cg.compare(GOOD, MEANS, delta=0.1, threshold="proved", rules=[]),
-        "must be a list of at least one rule",
+        "must-be",
+        {"name": "compare: rules", "value": []},
     ),
     "too many actions": (
         lambda: cg.simulate(
@@ -209,34 +218,47 @@ CASES = {
     ),
     "argmax nan": (lambda: cg.Subsets(3, 1).argmax([0, math.nan, 1]), "3 finite numbers"),
     "argmax shape": (lambda: cg.Subsets(3, 1).argmax([0, 1]), "one per arm"),
-    "negative count": (lambda: cg.evidence(GOOD, MEANS, [1, 1, -1, 1]), "is negative"),
+    "negative count": (
+        lambda: cg.evidence(GOOD, MEANS, [1, 1, -1, 1]),
+        "must-be",
+        {"name": "counts", "value": [1.0, 1.0, -1.0, 1.0]},
+    ),
     "negative weight": (
         lambda: cg.evidence(GOOD, MEANS, weights=[1, 1, -0.5, 1]),
-        "weights: -0.5 is negative",
+        "must-be",
+        {"name": "weights", "value": [1.0, 1.0, -0.5, 1.0]},
     ),
     "counts and estimates swapped": (
         lambda: cg.evidence(GOOD, [200] * 4, MEANS),
-        r"counts: arm \w+ has 0\.\d+, which is not a whole number of values.*they may be "
-        r"swapped.*weights=",
+        "count-not-whole",
+        {"arm": "w", "count": 0.4},
     ),
     "counts and weights": (
         lambda: cg.evidence(GOOD, MEANS, [1] * 4, weights=[1] * 4),
-        "and not both",
+        "counts-or-weights",
+        {},
     ),
-    "neither counts nor weights": (lambda: cg.evidence(GOOD, MEANS), "give counts"),
+    "neither counts nor weights": (lambda: cg.evidence(GOOD, MEANS), "counts-or-weights", {}),
     "a delta for weights": (
         lambda: cg.evidence(GOOD, MEANS, delta=0.1, weights=[0.5] * 4, threshold="proved"),
-        "a delta needs counts",
+        "delta-without-counts",
+        {},
     ),
     "several deltas for one answer": (
         lambda: cg.evidence(GOOD, MEANS, [200] * 4, delta=[0.05, 1e-9], threshold="proved"),
-        r"delta = \[0.05, 1e-09\] must be one number, such as 0.05; ask once for each",
+        "must-be",
+        {"name": "evidence: delta", "value": [0.05, 1e-9]},
     ),
     "estimate out of range": (
         lambda: cg.evidence(problem(rewards=cg.Bernoulli()), [1.2, 0, 0, 0], [1] * 4),
-        r"lie in \[0.0, 1.0\]",
+        "must-be",
+        {"name": "estimates", "low": 0.0, "high": 1.0},
     ),
-    "complexity of a tie": (lambda: cg.complexity(GOOD, [0.3, 0.3, 0.1, 0.1]), "equally good"),
+    "complexity of a tie": (
+        lambda: cg.complexity(GOOD, [0.3, 0.3, 0.1, 0.1]),
+        "tie",
+        {"best": "w", "rival": "x"},
+    ),
     "unknown arm name": (
         lambda: GOOD.arm("q"),
         "the arm 'q' is not known; the arms are w, x, y, z",
@@ -248,11 +270,19 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_gets_its_own_sentence(case):
-    call, words = CASES[case]
-    with pytest.raises(cg.CombGameError, match=words) as caught:
+    call, *said = CASES[case]
+    coded = len(said) == 2
+    check = refused(said[0], **said[1]) if coded else pytest.raises(cg.CombGameError, match=said[0])
+    with check as caught:
         call()
     sentence = str(caught.value)
     assert sentence.endswith((".", ")")) and "\n" not in sentence and len(sentence) < 400
+
+
+def test_counts_that_are_no_counts_may_be_swapped_or_meant_as_weights():
+    with refused("count-not-whole") as caught:
+        cg.evidence(GOOD, [200] * 4, MEANS)
+    assert "swapped" in caught.value.remedy and "weights" in caught.value.remedy
 
 
 def test_every_error_is_also_the_fitting_built_in():

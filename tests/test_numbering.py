@@ -17,6 +17,8 @@ from combgame.presets import PRESETS
 from combgame.simulate import numbering
 from combgame.simulate.bench import make_bench
 
+from .said import refused
+
 EDGES = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t"), ("a", "t")]
 LINKS = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4)]
 SETS = [(0, 1), (2, 3, 4), (1, 2, 5), (0, 6), (3, 5, 6), (4, 6)]
@@ -391,11 +393,12 @@ def test_what_cannot_be_numbered_keeps_its_numbers_and_is_not_relabelled():
     problem = cg.Problem(Own(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     bench = make_bench(problem, [0.5, 0.3, 0.2, 0.1], "ofw", 0.1, "stylised", 0, 100, "python")
     assert bench.numbers(3).order.tolist() == [0, 1, 2, 3]
-    with pytest.raises(InputError, match="numbered"):
+    with refused("not-numbered", InputError) as caught:
         cg.simulate(
             problem, [0.5, 0.3, 0.2, 0.1], rule="ofw", relabel=True, delta=0.1, threshold="proved"
         )
-    with pytest.raises(InputError, match="relabel = 'yes'"):
+    assert "`numbered`" in caught.value.remedy and "Own" in caught.value.arguments["part"]
+    with refused("must-be", InputError, name="relabel", value="yes"):
         cg.simulate(
             cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)),
             [0.5, 0.3, 0.2, 0.1],

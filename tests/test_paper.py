@@ -20,16 +20,18 @@ from combgame.paper import TITLES, tables, timing
 from combgame.paper import experiments as the_experiments
 from combgame.paper import instances as the
 from combgame.paper.experiments import PUBLISHED, SCALE, Experiment, experiments
-from combgame.paper.findings import JUDGES, judge
+from combgame.paper.findings import FINDINGS, verdicts
 from combgame.paper.gcb_pe import enumerated_beta, implied_scale
-from combgame.paper.page import page
-from combgame.paper.results import digitised, read, write
+from combgame.paper.page import page, wrapped
+from combgame.paper.results import Tables, digitised, read, write
 from combgame.rules.gcb_pe import beta_sigma
 from combgame.rules.ledger import TAKEN
 from combgame.simulate.bench import Bench, make_bench
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 from combgame.structures import StructureBase
+
+from .said import refused
 
 ROOT = Path(__file__).parent.parent
 
@@ -429,17 +431,23 @@ def test_the_bounds_are_the_papers_formulas():
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("settings", "words"),
     [
-        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rule="uniform"), "has no learner"),
-        (lambda p: cg.regret(p, [0.5, 0.3, 0.2, 0.1], rounds=3, rule="lloo"), "rounds = 3"),
-        (lambda p: cg.CombGame(record=True, per_answer=True), "keeps the regret of one learner"),
-        (lambda p: cg.CombGame(record=1), "record = 1 must be True or False"),
+        ({"record": True, "per_answer": True}, "keeps the regret of one learner"),
+        ({"record": 1}, "record = 1 must be True or False"),
     ],
 )
-def test_regret_says_what_it_needs(call, words):
+def test_recording_says_what_it_needs(settings, words):
     with pytest.raises(cg.CombGameError, match=words):
-        call(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)))
+        cg.CombGame(**settings)
+
+
+def test_regret_says_what_it_needs():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    with refused("no-learner", cg.InputError, rule="uniform"):
+        cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rule="uniform")
+    with refused("must-be", name="regret: rounds", value=3, least=10):
+        cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rounds=3, rule="lloo")
 
 
 # ---- tables, figures, findings
@@ -603,7 +611,7 @@ def invented(out, change=None):
 
 def test_every_finding_can_hold(tmp_path):
     invented(tmp_path)
-    assert [f.verdict for f in judge(tmp_path)] == ["holds"] * 9
+    assert [f.verdict for f in verdicts(Tables(tmp_path))] == ["holds"] * 9
 
 
 def spoil(name, rule=None, x=None, **values):
@@ -660,38 +668,50 @@ def test_every_part_of_a_finding_can_fail_and_only_that_finding_does(
     number, change, expected, tmp_path
 ):
     invented(tmp_path, change)
-    found = {f.number: f.verdict for f in judge(tmp_path)}
-    assert found[number] == expected
+    by_number = {one.number: one.verdict for one in verdicts(Tables(tmp_path))}
+    assert by_number[number] == expected
     beside = {1: {2, 3}, 2: {3}}.get(number, set())  # they share the table of Figure 1
     assert all(
-        verdict == "holds" for n, verdict in found.items() if n != number and n not in beside
+        verdict == "holds" for n, verdict in by_number.items() if n != number and n not in beside
     )
 
 
 def test_a_difference_within_two_standard_errors_is_none(tmp_path):
     invented(tmp_path, spoil("options", "D-tracking", mean=1200.0, standard_error=100.0))
-    assert judge(tmp_path)[7].verdict == "holds"
+    assert verdicts(Tables(tmp_path))[7].verdict == "holds"
 
 
 def test_capped_runs_are_mentioned(tmp_path):
     invented(tmp_path, spoil("grid", "uniform", 16, capped=700))
-    assert "1 lines have capped runs" in judge(tmp_path)[4].evidence
+    assert "1 lines have capped runs" in verdicts(Tables(tmp_path))[4].evidence
 
 
 def test_a_page_can_be_written_from_nothing(tmp_path):
-    assert "not measured" in page(tmp_path, judge(tmp_path))
+    tables = Tables(tmp_path)
+    assert "not measured" in page(tables, verdicts(tables))
     result = CliRunner().invoke(app, ["paper", "findings", "--out", str(tmp_path / "some.where")])
     assert result.exit_code == 0 and (tmp_path / "some.where.md").exists()
 
 
 def test_what_was_not_measured_is_not_judged(tmp_path):
-    assert {f.verdict for f in judge(tmp_path)} == {"not measured"} and len(JUDGES) == 9
+    made = verdicts(Tables(tmp_path))
+    assert len(made) == len(FINDINGS) == 9
+    assert {one.verdict for one in made} == {"not measured"}
+
+
+def test_the_prose_of_the_page_is_wrapped_and_no_line_of_it_reads_as_a_list():
+    text = " ".join(["word - word = word"] * 30)
+    lines = wrapped(f"# {text}\n\n{text}\n\n- {text}\n- short").splitlines()
+    assert lines[0] == f"# {text}" and max(map(len, lines[2:])) <= 100 < len(text)
+    marked = [line for line in lines[2:] if line.lstrip().startswith(("-", "="))]
+    assert [line[:8] for line in marked] == ["- word -", "- short"]
+    assert " ".join(lines[2:7]).startswith(text[:300])
 
 
 def test_the_page_on_the_paper_is_the_one_that_its_tables_give():
     """docs/paper.md and every number in it come from the committed tables."""
-    out = ROOT / "docs" / "paper"
-    assert (ROOT / "docs" / "paper.md").read_text() == page(out, judge(out))
+    tables = Tables(ROOT / "docs" / "paper")
+    assert (ROOT / "docs" / "paper.md").read_text() == page(tables, verdicts(tables))
 
 
 def test_a_bench_is_the_same_wherever_it_runs():

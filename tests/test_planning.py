@@ -12,6 +12,8 @@ import combgame as cg
 from combgame.cli.app import app
 from combgame.stopping.names import make_threshold
 
+from .said import refused
+
 PROBLEM = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=["w", "x", "y", "z"])
 MEANS = [0.5, 0.4, 0.3, 0.1]
 FILE = """
@@ -112,16 +114,20 @@ def test_the_allocation_adds_up(found):
 
 
 def test_it_prints_a_table_and_one_sentence(found):
-    text, row = str(found), found.rows()[0]
-    assert (
-        text.splitlines()[-1]
-        == found.sentence
-        == (
-            f"Expect about {row['mean']:,.0f} rounds with ofw at delta = 0.1 and the proved "
-            "threshold (half of the runs need between "
-            f"{row['q25']:,.0f} and {row['q75']:,.0f}); no rule can do it in fewer than "
-            f"{row['bound']:,.0f} on average."
-        )
+    text, rows = str(found), found.rows()
+    assert text.splitlines()[-1] == found.sentence
+    own = [row for row in rows[:8] if (row["rule"], row["threshold"]) == ("ofw", "gaussian")]
+    assert [row["delta"] for row in own] == [0.1, 0.01]
+    runs = "half of the runs need between {q25:,.0f} and {q75:,.0f}"
+    parts = (
+        f"Expect about {{mean:,.0f}} rounds with ofw at delta = 0.1 and the proved threshold "
+        f"({runs}), ",
+        f"about {{mean:,.0f}} at delta = 0.01 ({runs}); ",
+        "no rule can do it in fewer than {bound:,.0f} on average at delta = 0.1, ",
+        "{bound:,.0f} at delta = 0.01.",
+    )
+    assert found.sentence == "".join(
+        part.format(**row) for part, row in zip(parts, own * 2, strict=True)
     )
     for words in (
         "x 0.5",
@@ -159,6 +165,18 @@ def test_coins_need_fewer_rounds_as_bounded_values_in_the_middle_of_the_range():
             for rewards in (cg.Bounded(0, 1), cg.Bernoulli())
         )
         assert bounded / coins == pytest.approx(share, abs=0.01)
+
+
+def test_the_sentence_names_the_deltas_that_were_asked_and_no_other():
+    alone = cg.plan(PROBLEM, MEANS, delta=0.1, rules="ofw", runs=3, shrink=1.0, engine="python")
+    assert alone.sentence == (
+        "Expect about {mean:,.0f} rounds with ofw at delta = 0.1 and the proved threshold (half of "
+        "the runs need between {q25:,.0f} and {q75:,.0f}); no rule can do it in fewer than "
+        "{bound:,.0f} on average."
+    ).format(**alone.rows()[0])
+    several = cg.plan(PROBLEM, MEANS, delta=[0.1, 0.5], rules=None).sentence
+    assert ", some 17 at delta = 0.5, fewer or more" in several
+    assert several.endswith("fewer than 6 on average at delta = 0.1.")  # none is known at 0.5
 
 
 def test_caps_and_heuristics_are_in_the_sentence():
@@ -297,32 +315,15 @@ BAD = {
         lambda: cg.plan(PROBLEM, MEANS, thresholds="stylised", epsilon=0.1),
         "needs the threshold 'mixture'",
     ),
-    "no problem": (lambda: cg.plan(MEANS, PROBLEM), "must be a Problem"),
-    "tie": (lambda: cg.plan(PROBLEM, [0.5, 0.5, 0.1, 0.1]), r"\(w\) and \(x\) are equally good"),
     "delta": (lambda: cg.plan(PROBLEM, MEANS, delta=1.5), "delta = 1.5 must be strictly between"),
-    "rule": (lambda: cg.plan(PROBLEM, MEANS, rules="best"), "rule = 'best' is not known"),
-    "no rules": (lambda: cg.plan(PROBLEM, MEANS, rules=[]), "rules = .* must be one or more"),
     "threshold": (
         lambda: cg.plan(PROBLEM, MEANS, thresholds="sure"),
         "threshold = 'sure' is not known",
     ),
-    "no thresholds": (
-        lambda: cg.plan(PROBLEM, MEANS, thresholds=[]),
-        "thresholds = .* must be one or more",
-    ),
-    "runs": (lambda: cg.plan(PROBLEM, MEANS, runs=-1), "runs = -1 must be"),
-    "jobs": (lambda: cg.plan(PROBLEM, MEANS, jobs=0), "jobs = 0 must be"),
-    "cap": (lambda: cg.plan(PROBLEM, MEANS, max_rounds=0), "max_rounds = 0 must be"),
-    "seed": (lambda: cg.plan(PROBLEM, MEANS, rules=None, seed=-1), "seed = -1 must be"),
     "engine": (
         lambda: cg.plan(PROBLEM, MEANS, engine="gpu", runs=1),
         "engine = 'gpu' is not known",
     ),
-    "shrink 0": (
-        lambda: cg.plan(PROBLEM, MEANS, shrink=0.0),
-        "shrink = 0.0 must be one or more positive numbers",
-    ),
-    "shrink as text": (lambda: cg.plan(PROBLEM, MEANS, shrink="half"), "shrink = 'half' must be"),
     "shrink beyond the range": (
         lambda: cg.plan(
             cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [0.9, 0.2], rules=None, shrink=[3.0]
@@ -330,6 +331,34 @@ BAD = {
         r"means with gaps x 3: arm 0 has the mean .* outside \[0.0, 1.0\]",
     ),
 }
+
+
+MUST_BE = {
+    "rules": [],
+    "thresholds": [],
+    "runs": -1,
+    "jobs": 0,
+    "max_rounds": 0,
+    "seed": -1,
+    "shrink": 0.0,
+}
+
+
+@pytest.mark.parametrize("name", MUST_BE)
+def test_a_setting_that_cannot_be_used_is_named_with_its_value(name):
+    with refused("must-be", cg.InputError, name=f"plan: {name}", value=MUST_BE[name]):
+        cg.plan(PROBLEM, MEANS, **{name: MUST_BE[name]})
+
+
+def test_slips_are_told_apart_by_their_codes():
+    with refused("must-be", name="plan: problem"):
+        cg.plan(MEANS, PROBLEM)
+    with refused("must-be", name="plan: shrink", value="half"):
+        cg.plan(PROBLEM, MEANS, shrink="half")
+    with refused("tie", cg.TieError, best="w", rival="x"):
+        cg.plan(PROBLEM, [0.5, 0.5, 0.1, 0.1])
+    with refused("unknown", cg.UnknownNameError, kind="rule", name="best"):
+        cg.plan(PROBLEM, MEANS, rules="best")
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -11,6 +11,7 @@ from combgame.stopping.names import make_stopping
 from combgame.theory.limit import root
 
 from . import test_planning
+from .said import refused
 
 PROBLEM = cg.Problem(
     cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.2), names=["a", "b", "c", "d", "e"]
@@ -45,14 +46,10 @@ def test_several_deltas_come_from_the_same_runs():
         PROBLEM, MEANS, rule="lloo", delta=[0.2, 0.001, 0.05], runs=20, threshold="proved"
     )
     assert together.stops.shape == (20, 3)
-    with pytest.raises(
-        cg.InputError, match=r"there are 3 deltas; choose one with at\(\), such as at\(0.2\)"
-    ):
+    with refused("several-deltas", cg.InputError, n=3) as caught:
         together.rounds
-    with pytest.raises(
-        cg.UnknownNameError,
-        match=r"delta = 0\.3 was not simulated; the deltas are 0\.2, 0\.001, 0\.05",
-    ):
+    assert "such as at(0.2)" in caught.value.remedy
+    with refused("unknown", kind="delta", name=0.3, known="0.2, 0.001, 0.05"):
         together.at(0.3)
     for delta in [0.2, 0.001, 0.05]:
         alone = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=delta, runs=20, threshold="proved")
@@ -116,10 +113,11 @@ def test_caps_are_visible():
 
 
 def test_a_tie_is_said_before_a_run_or_runs_to_the_cap():
-    with pytest.raises(cg.TieError, match=r"\(a\) and \(b\) are equally good"):
+    with refused("tie", cg.TieError, best="a", rival="b") as caught:
         cg.simulate(
             PROBLEM, [0.5, 0.5, 0.1, 0.1, 0.1], runs=1, rule="lloo", delta=0.1, threshold="proved"
         )
+    assert caught.value.remedy == "change the means, or pass ties='run' to run to max_rounds"
     sim = cg.simulate(
         PROBLEM,
         [0.5, 0.5, 0.1, 0.1, 0.1],
@@ -298,5 +296,6 @@ def test_the_command_line_does_not_advise_what_it_lacks(tmp_path):
     file = tmp_path / "p.toml"
     file.write_text(test_planning.FILE + "[truth]\nmeans = [0.5, 0.5, 0.3, 0.1]\n")
     for verb in ("simulate", "compare"):
-        with pytest.raises(cg.TieError, match=r"change the means\.$"):
+        with refused("tie", cg.TieError) as caught:
             raise command(verb, file).exception
+        assert caught.value.remedy == "change the means"

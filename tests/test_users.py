@@ -11,8 +11,12 @@ import pytest
 import combgame as cg
 from combgame.game.marks import jitable
 from combgame.learners import LearnerBase
+from combgame.report.figures import plot
+from combgame.report.tables import rendered
 from combgame.stopping.theorem2 import c_gaussian
 from combgame.testing import check_learner
+
+from .said import refused
 
 NAMES = ["a", "b", "c", "d"]
 PROBLEM = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.2), names=NAMES)
@@ -54,27 +58,9 @@ def test_values_that_cannot_be_placed_are_refused(values, words):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: cg.evidence(None, MEANS, [1] * 4), "must be a Problem"),
-        (lambda: cg.complexity(MEANS, PROBLEM), "must be a Problem"),
-        (lambda: cg.complexity(PROBLEM, MEANS, tolerance=0.0), "tolerance = 0.0"),
-        (lambda: cg.complexity(PROBLEM, MEANS, steps=0), "steps = 0"),
         (
             lambda: cg.compare(PROBLEM, None, delta=0.1, threshold="proved", rules=["ofw"]),
             "one per arm",
-        ),
-        (
-            lambda: cg.compare(PROBLEM, MEANS, delta=0.1, threshold="proved", rules=cg.CombGame()),
-            "must be a list of at least one rule",
-        ),
-        (
-            lambda: cg.compare(
-                PROBLEM, MEANS, delta=0.1, threshold="proved", rules=["ofw", "bogus"]
-            ),
-            "rule = 'bogus'",
-        ),
-        (
-            lambda: cg.simulate(PROBLEM, MEANS, rule=cg.CombGame, delta=0.1, threshold="proved"),
-            r"such as CombGame\(learner=LLOO\(\)\)",
         ),
         (lambda: cg.CombGame(cg.LLOO), r"such as LLOO\(\) \(with the brackets\)"),
         (lambda: cg.CombGame(bonus=3), "verb explore"),
@@ -105,6 +91,58 @@ def test_slips_get_a_sentence(call, words):
         call()
 
 
+@pytest.mark.parametrize(
+    ("call", "code", "arguments"),
+    [
+        (
+            lambda: cg.evidence(None, MEANS, [1] * 4),
+            "must-be",
+            {"name": "evidence: problem", "value": None},
+        ),
+        (lambda: cg.complexity(MEANS, PROBLEM), "must-be", {"name": "complexity: problem"}),
+        (
+            lambda: cg.complexity(PROBLEM, MEANS, tolerance=0.0),
+            "must-be",
+            {"name": "complexity: tolerance", "value": 0.0},
+        ),
+        (
+            lambda: cg.complexity(PROBLEM, MEANS, steps=0),
+            "must-be",
+            {"name": "complexity: steps", "value": 0, "least": 1},
+        ),
+        (
+            lambda: cg.compare(PROBLEM, MEANS, rules=cg.CombGame()),
+            "must-be",
+            {"name": "compare: rules"},
+        ),
+        (
+            lambda: cg.compare(PROBLEM, MEANS, rules=["ofw", "bogus"]),
+            "unknown",
+            {"kind": "rule", "name": "bogus"},
+        ),
+        (lambda: cg.simulate(PROBLEM, MEANS, rule=cg.CombGame), "not-a-rule", {}),
+        (lambda: cg.simulate(PROBLEM, MEANS, rule=cg.LLOO()), "not-a-rule", {}),
+        (lambda: cg.regret(PROBLEM, MEANS, rule="uniform"), "no-learner", {"rule": "uniform"}),
+        (
+            lambda: cg.evidence(PROBLEM, MEANS, [9] * 4, spreads=[1.0] * 4),
+            "spreads-if-unknown",
+            {},
+        ),
+        (lambda: plot([], "mine"), "nothing-to-plot", {"title": "mine"}),
+        (lambda: rendered([], "excel", {}), "unknown", {"kind": "format", "name": "excel"}),
+    ],
+)
+def test_what_is_wrong_has_a_code_and_arguments(call, code, arguments):
+    with refused(code, **arguments):
+        call()
+
+
+def test_a_class_in_place_of_a_rule_is_answered_with_how_a_rule_is_made():
+    with refused("not-a-rule", cg.UnknownNameError) as caught:
+        cg.simulate(PROBLEM, MEANS, rule=cg.CombGame)
+    assert "CombGame(learner=LLOO())" in caught.value.remedy
+
+
 def test_evidence_says_whether_it_is_enough():
     counts = np.array([60, 60, 60, 60])
     little, much = (
@@ -131,7 +169,7 @@ def test_comparisons_can_be_labelled_indexed_and_counted():
         len(both) == 2 and [s.rule for s in both] == ["mine", "theirs"] and both[0] is both["mine"]
     )
     assert "mine" in str(both) and "mine" in repr(both) and "2 runs of mine" in repr(both[0])
-    with pytest.raises(cg.UnknownNameError, match="'x' was not compared"):
+    with refused("unknown", cg.UnknownNameError, kind="rule", name="x", known="mine, theirs"):
         both["x"]
     assert PROBLEM.label(None) == "none"
     wide = cg.simulate(

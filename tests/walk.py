@@ -64,8 +64,9 @@ def a_campaign(folder):
 
 def a_figure(folder):
     from combgame.paper.experiments import experiments
-    from combgame.paper.figures import draw
-    from combgame.paper.results import write
+    from combgame.paper.figures import drawn
+    from combgame.paper.results import Tables, write
+    from combgame.report.figures import save
 
     rows = [
         {
@@ -83,7 +84,7 @@ def a_figure(folder):
     ]
     assert "line2" in experiments()
     write(Path(folder), "line2", rows)
-    draw("line2", Path(folder))
+    save(drawn("line2", Tables(Path(folder))), Path(folder) / "line2")
 
 
 WALKS = {"simulate": a_simulation, "study": a_study, "campaign": a_campaign, "figure": a_figure}

@@ -8,7 +8,7 @@ frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Prout
 gcb-pe                       a covering over and over, its own stopping rule: Chen, Du, Kuroki 2020
 """
 
-from .errors import UnknownNameError
+from .errors import UnknownNameError, unknown
 from .learners import LLOO, OFW, AdaHedge, Hedge
 from .rules import GCBPE, CombGame, FrankWolfe, ProductAdaHedge, RuleBase, Uniform
 
@@ -32,15 +32,13 @@ def make_rule(rule: "str | RuleBase") -> RuleBase:
     """
     if isinstance(rule, str):
         if rule not in PRESETS:
-            known = ", ".join(map(repr, PRESETS))
-            raise UnknownNameError(
-                f"rule = {rule!r} is not known; use one of {known}, or an object such as "
-                "CombGame()."
-            )
+            raise unknown("rule", rule, PRESETS)
         return PRESETS[rule]
     if isinstance(rule, type) or not hasattr(rule, "setup"):
         raise UnknownNameError(
-            f"rule = {rule!r} is not a rule; use a name such as 'lloo' or an object such as "
-            "CombGame(learner=LLOO())."
+            "not-a-rule",
+            "rule = {rule!r} is not a rule",
+            remedy="use a name such as 'lloo' or an object such as CombGame(learner=LLOO())",
+            rule=rule,
         )
     return rule

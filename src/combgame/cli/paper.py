@@ -53,18 +53,14 @@ def findings(out: Folder = OUT, as_json: AsJson = False) -> None:
     """Judge the paper's findings from the tables in the folder, and write a page beside it:
     docs/paper.md is such a page.
     """
-    from ..paper.findings import judge
-    from ..paper.page import page
+    from ..paper.make import write_page
 
-    found = judge(out)
-    target = out.with_name(out.name + ".md")
-    out.mkdir(parents=True, exist_ok=True)
-    target.write_text(page(out, found))
+    verdicts, target = write_page(out)
     if as_json:
-        typer.echo(json.dumps([f._asdict() for f in found], indent=1))
+        typer.echo(json.dumps([one._asdict() for one in verdicts], indent=1))
         return
-    for f in found:
-        typer.echo(f"{f.number}. {f.claim}\n   -> {f.verdict.upper()}: {f.evidence}")
+    for one in verdicts:
+        typer.echo(f"{one.number}. {one.claim}\n   -> {one.verdict.upper()}: {one.evidence}")
     say(f"wrote {target}.")
 
 

@@ -35,12 +35,12 @@ class Experiment:
     name: str
     title: str
     x_label: str
-    plan: Callable[["Experiment", int, int], Campaign]
+    design: Callable[["Experiment", int, int], Campaign]  # of so many runs, from a seed
     instances: tuple[Instance, ...]
     timed: tuple[str, ...] = ()
 
     def campaign(self, runs: int = RUNS, seed: int = 0) -> Campaign:
-        return self.plan(self, runs, seed)
+        return self.design(self, runs, seed)
 
 
 def part(
@@ -66,10 +66,10 @@ def part(
 
 
 def cross(rules: Rules) -> Callable[[Experiment, int, int], Campaign]:
-    def plan(e: Experiment, runs: int, seed: int) -> Campaign:
+    def design(e: Experiment, runs: int, seed: int) -> Campaign:
         return part(e, e.instances, rules, runs, seed)
 
-    return plan
+    return design
 
 
 def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
@@ -92,7 +92,7 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
     rounds on the largest, so at most 200.
     """
 
-    def plan(e: Experiment, runs: int, seed: int) -> Campaign:
+    def design(e: Experiment, runs: int, seed: int) -> Campaign:
         few = e.instances[-large:]
         return (
             part(e, e.instances[:-large], THREE, runs, seed)
@@ -100,7 +100,7 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
             + part(e, few, THREE[:1], min(runs, 200), seed)
         )
 
-    return plan
+    return design
 
 
 def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
@@ -152,7 +152,7 @@ def every(make: Callable[[int], Instance], sizes: Sequence[int]) -> tuple[Instan
 @cache
 def experiments() -> dict[str, Experiment]:
     """Every experiment that is a campaign, by its name on the command line."""
-    found = [
+    campaigns = [
         Experiment(
             "figure1",
             TITLES["figure1"],
@@ -216,4 +216,4 @@ def experiments() -> dict[str, Experiment]:
             every(the.matroid, (5, 10, 20)),
         ),
     ]
-    return {e.name: e for e in found}
+    return {e.name: e for e in campaigns}

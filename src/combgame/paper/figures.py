@@ -1,29 +1,31 @@
-"""The figures, drawn from the tables in a folder, so that they can be drawn again without a run."""
+"""The figures, drawn from rows of the tables, so that they can be drawn again without a run."""
 
-from pathlib import Path
 from typing import Any
 
-from ..report.figures import figure, log_scale, save, stopping_times, style
-from .experiments import DELTA, PUBLISHED, experiments
+from ..report.figures import figure, log_scale, stopping_times, style
+from .experiments import DELTA, PUBLISHED, Experiment, experiments
+from .results import Rows, Tables
 
 
-def draw(name: str, out: Path) -> list[Path]:
-    """The figure of an experiment; nothing if it has none or its tables are missing."""
-    from .results import read
-
+def drawn(name: str, tables: Tables) -> Any:
+    """The figure of an experiment; None if it has none or its tables are missing."""
     if name == "learners":
-        return _learners(read(out, "learners"), read(out, "regret"), out)
-    if name not in experiments() or not (report := read(out, name)):
-        return []
-    e, times = experiments()[name], read(out, f"{name}-time")
+        both = tables["learners"], tables["regret"]
+        return _learners(*both) if all(both) else None
+    if name not in experiments() or not tables[name]:
+        return None
     if name == "options":
-        return save(_options(report), out / name)
+        return _options(tables[name])
+    return _rounds(experiments()[name], tables[name], tables[f"{name}-time"])
+
+
+def _rounds(e: Experiment, report: Rows, times: Rows) -> Any:
+    """(a) stopping times and, where they were measured, (b) times per round."""
     made, axes = figure(1, 2 if times else 1)
     first = axes[0] if times else axes
-    stopping_times(
-        first, report, e.x_label, f"{'(a) ' if times else ''}{e.title}, delta = {DELTA:g}"
-    )
-    if name == "gcb-pe":
+    title = f"{'(a) ' if times else ''}{e.title}, delta = {DELTA:g}"
+    stopping_times(first, report, e.x_label, title)
+    if e.name == "gcb-pe":
         first.plot(
             list(PUBLISHED),
             list(PUBLISHED.values()),
@@ -34,10 +36,10 @@ def draw(name: str, out: Path) -> list[Path]:
         first.legend(fontsize=8, frameon=False)
     if times:
         time_plot(axes[1], times, e.x_label, "(b) time per round, compiled, one core")
-    return save(made, out / name)
+    return made
 
 
-def time_plot(axis: Any, times: list[dict[str, Any]], x_label: str, title: str) -> None:
+def time_plot(axis: Any, times: Rows, x_label: str, title: str) -> None:
     for place, rule in enumerate(dict.fromkeys(row["rule"] for row in times)):
         rows = [row for row in times if row["rule"] == rule]
         colour, mark = style(rule, place)
@@ -51,7 +53,7 @@ def time_plot(axis: Any, times: list[dict[str, Any]], x_label: str, title: str) 
     axis.legend(fontsize=8, frameon=False)
 
 
-def _options(report: list[dict[str, Any]]) -> Any:
+def _options(report: Rows) -> Any:
     """Mean stopping time with an option changed, as a ratio to the learner as usual."""
     made, axis = figure(1, 1, width=8.0, height=5.6)
     usual = {(row["x"], row["rule"]): row["mean"] for row in report}
@@ -79,9 +81,8 @@ def _options(report: list[dict[str, Any]]) -> Any:
     return made
 
 
-def _learners(costs: list[dict[str, Any]], regrets: list[dict[str, Any]], out: Path) -> list[Path]:
-    if not costs or not regrets:
-        return []
+def _learners(costs: Rows, regrets: Rows) -> Any:
+    """Regret and its bound, support, and cost per round of the learners."""
     made, axes = figure(1, 3, width=5.4)
     for place, rule in enumerate(dict.fromkeys(row["rule"] for row in regrets)):
         colour, mark = style(rule, place)
@@ -136,4 +137,4 @@ def _learners(costs: list[dict[str, Any]], regrets: list[dict[str, Any]], out: P
         axis.set_xlabel(x)
         axis.set_ylabel(y)
         axis.legend(fontsize=8, frameon=False)
-    return save(made, out / "learners")
+    return made

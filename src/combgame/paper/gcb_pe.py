@@ -7,11 +7,10 @@ not given.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from .experiments import DELTA, PUBLISHED
+from .experiments import DELTA
 
 GAP, K = 0.01, 3  # between the two best arms of the k = 3 instances
 
@@ -20,6 +19,7 @@ def implied_scale(d: int, mean: float) -> float:
     """The scale with which 2 L_p rad_n = GAP after n = mean / ceil(d/k) passes: L_p = 1,
     beta_sigma^2 = d.
 
+    >>> from combgame.paper.experiments import PUBLISHED
     >>> [round(implied_scale(d, mean), 4) for d, mean in PUBLISHED.items()]
     [0.0321, 0.0323, 0.0323, 0.0323]
     """
@@ -41,10 +41,3 @@ def enumerated_beta(covering: list[tuple[int, ...]], d: int) -> float:
         seen = times > 0
         best = max(best, float(((total[seen] / times[seen]) ** 2).sum()))
     return best
-
-
-def rows() -> list[dict[str, Any]]:
-    return [
-        {"d": d, "published_mean": mean, "implied_scale": implied_scale(d, mean)}
-        for d, mean in PUBLISHED.items()
-    ]

@@ -66,10 +66,10 @@ def matroid_means(d: int) -> tuple[float, ...]:
     """
     if d == 5:
         return FIRST + FIVE
-    found: tuple[float, ...] = FIRST + TEN
+    means: tuple[float, ...] = FIRST + TEN
     for added in ADDED[: (d - 10) // 5]:
-        found += added
-    return found[:d]
+        means += added
+    return means[:d]
 
 
 def network_means(kind: str, size: int) -> tuple[float, ...]:
@@ -79,8 +79,8 @@ def network_means(kind: str, size: int) -> tuple[float, ...]:
 
 @functools.cache
 def _stored() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(__package__).joinpath("means.json").read_text())
-    return found
+    means: dict[str, Any] = json.loads(files(__package__).joinpath("means.json").read_text())
+    return means
 
 
 def drawn_means(kind: str, size: int, d: int) -> list[float]:

@@ -1,18 +1,26 @@
-"""Making an experiment of the paper: its runs, its tables (CSV, Markdown) and its figures, in a
-folder.
+"""Making the paper's experiments: runs, then tables (CSV, Markdown), figures and the page, all
+written here, in a folder.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ..campaign.report import show
+from ..report.figures import save
 from . import figures, tables
 from .experiments import RUNS, Experiment, experiments
-from .results import write
-from .timing import time_per_round
+from .findings import Verdict, verdicts
+from .page import page
+from .results import Rows, Tables, write
+from .timing import times
 
-Told = Callable[[str], None]
+Say = Callable[[str], None]
+PAGE = """# {title}
+
+Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in \
+each line.
+
+"""
 
 
 def make(
@@ -22,48 +30,53 @@ def make(
     seed: int = 0,
     jobs: int = 1,
     cluster: str | None = None,
-    told: Told = lambda text: None,
+    say: Say = lambda text: None,
 ) -> None:
     """Runs (resumed from the folder's campaign file), tables and figures of one experiment."""
     out.mkdir(parents=True, exist_ok=True)
     if name == "learners":
-        write(out, "learners", tables.learners(told))
-        write(out, "regret", tables.regret_rows(told, runs, seed))
+        made = {"learners": tables.learners(say), "regret": tables.regret_rows(say, runs, seed)}
     elif name == "quantities":
-        write(out, "quantities", tables.quantities(told))
+        made = {"quantities": tables.quantities(say)}
     else:
-        run(experiments()[name], out, runs, seed, jobs, cluster, told)
-    figures.draw(name, out)
+        e = experiments()[name]
+        made = {name: campaign_rows(e, out, runs, seed, jobs, cluster, say)}
+        if e.timed:
+            made[f"{name}-time"] = times(e.instances, e.timed, seed, say)
+    for table, rows in made.items():
+        write(out, table, rows)
+    if name in experiments():
+        (out / f"{name}.md").write_text(as_markdown(experiments()[name], made[name], seed))
+    picture = figures.drawn(name, Tables(out))
+    if picture is not None:
+        save(picture, out / name)
 
 
-def run(
-    e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str | None, told: Told
-) -> None:
-    report = e.campaign(runs, seed).run(out / f"{e.name}.db", jobs, cluster, say=told)
-    for row in report:
-        del row["key"], row["planned"]
-    write(out, e.name, report)
-    title = f"# {e.title}\n\n" + note(e.name, report, seed)
-    (out / f"{e.name}.md").write_text(
-        title
-        + show(
-            [{**row, "planned": row["runs"]} for row in report],
-            "markdown",
-            without=("us/round", "seed"),
-        )
-    )
-    if e.timed:
-        rows = []
-        for instance in e.instances:
-            for rule in e.timed:
-                told(f"time per round of {rule}, {instance.name}")
-                rows.append(time_per_round(instance, rule, seed))
-        write(out, f"{e.name}-time", rows)
+def campaign_rows(
+    e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str | None, say: Say
+) -> Rows:
+    """One row for every configuration; the runs are kept in the folder's campaign file."""
+    report = e.campaign(runs, seed).run(out / f"{e.name}.db", jobs, cluster, say=say)
+    return [
+        {name: value for name, value in row.items() if name not in ("key", "planned")}
+        for row in report
+    ]
 
 
-def note(name: str, report: Sequence[dict[str, Any]], seed: int) -> str:
+def as_markdown(e: Experiment, report: Rows, seed: int) -> str:
+    """The table of an experiment as a page of its own."""
     most = max(row["runs"] for row in report)
-    return (
-        f"Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the "
-        "number of runs is in each line.\n\n"
-    )
+    rows = [{**row, "planned": row["runs"]} for row in report]
+    head = PAGE.format(title=e.title, name=e.name, most=most, seed=seed)
+    return head + show(rows, "markdown", without=("us/round", "seed"))
+
+
+def write_page(out: Path) -> tuple[list[Verdict], Path]:
+    """A verdict on each of the paper's findings, and the page on them, which stands beside the
+    folder: docs/paper.md is such a page.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    known, target = Tables(out), out.with_name(out.name + ".md")
+    made = verdicts(known)
+    target.write_text(page(known, made))
+    return made, target

@@ -9,6 +9,22 @@ from typing import Any
 
 from ..campaign.report import show
 
+Rows = list[dict[str, Any]]
+
+
+class Tables(dict[str, Rows]):
+    """The rows of every table by its name, read from the folder when they are first asked for; none
+    where there is no such file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, name: str) -> Rows:
+        self[name] = read(self.folder, name)
+        return self[name]
+
 
 def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
     """Rows as CSV, numbers to six digits: small, and readable in a difference."""
@@ -19,7 +35,7 @@ def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
     (out / f"{name}.csv").write_text(show(shown, "csv"))
 
 
-def read(out: Path, name: str) -> list[dict[str, Any]]:
+def read(out: Path, name: str) -> Rows:
     """Rows of a table that `write` made; an empty list if it is not there."""
     path = out / f"{name}.csv"
     if not path.exists():
@@ -37,7 +53,7 @@ def _value(text: str) -> Any:
         return text or None
 
 
-def digitised() -> list[dict[str, Any]]:
+def digitised() -> Rows:
     """Figure 1 read off the authors' talk: 1a in rounds (within 150), 1b in milliseconds per
     round.
     """

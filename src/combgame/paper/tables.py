@@ -1,8 +1,9 @@
-"""The tables of the paper: central quantities of the instances, and the comparison of the learners,
-from measurement.
+"""The rows of the paper's tables: central quantities of the instances, and the comparison of the
+learners, from measurement.
 """
 
 from collections.abc import Callable, Iterator
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,21 @@ from ..simulate.regret import Regret, regret
 from ..theory.complexity import complexity
 from . import instances as the
 from .experiments import LEARNERS, experiments
-from .timing import time_per_round
+from .results import Rows
+from .timing import times
 
 SIZES = (5, 10, 20, 30, 40, 50)  # arms of the k = 3 instances on which costs are compared
 REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10
 
 
-def quantities(told: Callable[[str], None]) -> list[dict[str, Any]]:
+def quantities(say: Callable[[str], None]) -> Rows:
     """The paper's table of central quantities, computed, beside its formulas; and the
     characteristic time of each instance.
     """
     rows = []
     for name, formula in FORMULAS.items():
         for instance in experiments()[name].instances:
-            told(f"{name}, {instance.name}")
+            say(f"{name}, {instance.name}")
             actions = instance.problem.actions
             number = actions.size() or 0
             solved = complexity(instance.problem, instance.means)
@@ -57,25 +59,21 @@ def _informative(instance: Instance) -> int:
 
 
 def _matroid(i: Instance) -> tuple[int, int, int, int]:
-    from math import comb
-
     d, k = i.problem.d, i.problem.actions.largest()
     return d, comb(d, k), comb(d - 1, k - 1), -(-d // k)
 
 
 def _grid(i: Instance) -> tuple[int, int, int, int]:
-    from math import comb
-
     n = int(i.x or 0)
     return n * (n // 2 + 1), comb(n, n // 2), 1, n
 
 
 def _line(width: int) -> Callable[[Instance], tuple[int, int, int, int]]:
-    def quantities(i: Instance) -> tuple[int, int, int, int]:
+    def formula(i: Instance) -> tuple[int, int, int, int]:
         n = int(i.x or 0)
         return 2 * width + (n - 1) * width**2, width**n, width ** (n - 2), width**2
 
-    return quantities
+    return formula
 
 
 def _needle(i: Instance) -> tuple[int, int, int, int]:
@@ -93,25 +91,18 @@ FORMULAS: dict[str, Callable[[Instance], tuple[int, int, int, int]]] = {
 }
 
 
-def learners(told: Callable[[str], None]) -> list[dict[str, Any]]:
+def learners(say: Callable[[str], None]) -> Rows:
     """Cost per round and support of each learner at several d, after thousands of rounds of one
     run.
     """
-    rows = []
-    for d in SIZES:
-        for name in LEARNERS:
-            told(f"cost of {name}, d = {d}")
-            rows.append(time_per_round(the.matroid(d), name))
-    return rows
+    return times([the.matroid(d) for d in SIZES], list(LEARNERS), 0, say)
 
 
-def regrets(
-    told: Callable[[str], None], runs: int, seed: int
-) -> Iterator[tuple[str, list[Regret]]]:
+def regrets(say: Callable[[str], None], runs: int, seed: int) -> Iterator[tuple[str, list[Regret]]]:
     """The regret of each learner over several runs of the k = 3 instance."""
     instance = the.matroid(REGRET_ARMS)
     for name in LEARNERS:
-        told(f"regret of {name}")
+        say(f"regret of {name}")
         yield (
             name,
             [
@@ -129,26 +120,24 @@ def regrets(
         )
 
 
-def regret_rows(
-    told: Callable[[str], None], runs: int = REGRET_RUNS, seed: int = 0
-) -> list[dict[str, Any]]:
+def regret_rows(say: Callable[[str], None], runs: int = REGRET_RUNS, seed: int = 0) -> Rows:
     """Means over the runs, at each recorded round; in how many runs the bound was exceeded
     there.
     """
     rows = []
-    for name, found in regrets(told, min(runs, REGRET_RUNS), seed):
-        for k, t in enumerate(found[0].rounds):
+    for name, recorded in regrets(say, min(runs, REGRET_RUNS), seed):
+        for k, t in enumerate(recorded[0].rounds):
             rows.append(
                 {
                     "rule": name,
                     "arms": REGRET_ARMS,
-                    "runs": len(found),
+                    "runs": len(recorded),
                     "t": int(t),
-                    "regret": float(np.mean([one.regret[k] for one in found])),
-                    "exceeded": sum(bool(one.regret[k] > one.bound[k]) for one in found),
-                    "bound": float(np.mean([one.bound[k] for one in found])),
-                    "support": float(np.mean([one.support[k] for one in found])),
-                    "met": float(np.mean([one.met[k] for one in found])),
+                    "regret": float(np.mean([one.regret[k] for one in recorded])),
+                    "exceeded": sum(bool(one.regret[k] > one.bound[k]) for one in recorded),
+                    "bound": float(np.mean([one.bound[k] for one in recorded])),
+                    "support": float(np.mean([one.support[k] for one in recorded])),
+                    "met": float(np.mean([one.met[k] for one in recorded])),
                 }
             )
     return rows

@@ -3,6 +3,7 @@ action".
 """
 
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..campaign import Instance
@@ -12,8 +13,21 @@ from ..rules.base import describe
 from ..simulate.numbering import own_numbers
 from ..simulate.run import Run
 from ..stopping.base import NEVER
+from .results import Rows
 
 WARM, SECONDS, REPEATS = 200, 0.1, 5
+
+
+def times(
+    instances: Sequence[Instance], rules: Sequence[str], seed: int, say: Callable[[str], None]
+) -> Rows:
+    """One row for every rule on every instance."""
+    rows = []
+    for instance in instances:
+        for rule in rules:
+            say(f"time per round of {rule}, {instance.name}")
+            rows.append(time_per_round(instance, rule, seed))
+    return rows
 
 
 def time_per_round(instance: Instance, rule: str | RuleBase, seed: int = 0) -> dict[str, Any]:

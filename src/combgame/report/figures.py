@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, StoreError
+from ..errors import CombGameError, InputError, StoreError
 
 STYLES = {  # a rule looks the same in every plot
     "uniform": ("#7f7f7f", "s"),
@@ -34,7 +34,8 @@ def figure(
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise InputError("plots need matplotlib: pip install matplotlib.") from None
+        remedy = "install it with pip install matplotlib"
+        raise CombGameError("needs-matplotlib", "plots need matplotlib", remedy=remedy) from None
     made = Figure(figsize=(width * columns, height * rows), layout="constrained")
     axes = made.subplots(rows, columns)
     for one in axes.flat if rows * columns > 1 else [axes]:
@@ -93,7 +94,7 @@ def stopping_times(
             for row in report
             if row["limit"] and row["threshold"] == threshold
         }
-        told = "limit $t=\\beta(t,\\delta)/D_\\nu$" + (
+        label = "limit $t=\\beta(t,\\delta)/D_\\nu$" + (
             f", {threshold}" if len(thresholds) > 1 else ""
         )
         ends = ([x - 0.32 * step for x in limits], [x + 0.32 * step for x in limits])
@@ -103,7 +104,7 @@ def stopping_times(
             color="black",
             linestyle=(":", "--", "-.")[place % 3],
             linewidth=1.3,
-            label=told,
+            label=label,
         )
     log_scale(axis)
     axis.set_xticks(xs)
@@ -130,7 +131,10 @@ def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
     """The stopping times of a campaign. Without x the problems stand in their order."""
     if not report:
         raise InputError(
-            f"{title}: there are no runs yet, so there is nothing to plot; run the campaign first."
+            "nothing-to-plot",
+            "{title}: there are no runs yet, so there is nothing to plot",
+            remedy="run the campaign first",
+            title=title,
         )
     names = list(dict.fromkeys(row["instance"] for row in report))
     placed = all(row["x"] is not None for row in report)
@@ -173,6 +177,10 @@ def save(made: Any, path: str | Path) -> list[Path]:
                 written.append(target)
     except OSError as error:
         raise StoreError(
-            f"{base}: the pictures cannot be written ({error.strerror}); choose another place."
+            "pictures-not-written",
+            "{path}: the pictures cannot be written ({reason})",
+            remedy="choose another place",
+            path=str(base),
+            reason=error.strerror,
         ) from error
     return written

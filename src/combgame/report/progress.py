@@ -6,7 +6,7 @@ from typing import Any
 
 
 def shows_bar(progress: bool | None) -> bool:
-    """Whether to show a progress bar: as told, and if nothing is told, on a terminal."""
+    """Whether to show a progress bar: as asked, and on a terminal if nothing is."""
     return sys.stderr.isatty() if progress is None else progress
 
 

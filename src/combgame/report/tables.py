@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import UnknownNameError
+from ..errors import unknown
 
 
 def aligned(head: list[str], cells: list[list[str]], left: int = 1) -> str:
@@ -44,7 +44,7 @@ def rendered(
         return markdown(list(columns), cells, left) + "\n\n" + " ".join(notes) + "\n"
     if form == "text":
         return aligned(list(columns), cells, left) + "\n\n" + "\n".join(notes)
-    raise UnknownNameError(f"format = {form!r} is not known; use one of {', '.join(FORMATS)}.")
+    raise unknown("format", form, FORMATS)
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, TieError, whole
+from ..errors import must_be, whole
 from ..game.records import Floats, Ints
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Setup, Stopping
 from ..rules.base import stopping_of
+from ..theory.complexity import tied
 from ..theory.evidence import first_two
 from .numbering import RELABELLED, Numbering, drawn, own_numbers
 from .result import Simulation
@@ -140,7 +141,7 @@ def make_bench(
     chosen = make_rule(rule)
     stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
     if not isinstance(relabel, bool):
-        raise InputError(f"relabel = {relabel!r} must be True or False.")
+        raise must_be("relabel", relabel, "True or False")
     bench = Bench(
         problem,
         truth,
@@ -159,21 +160,16 @@ def make_bench(
 
 def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:
     if not isinstance(problem, Problem):
-        raise InputError(f"problem = {problem!r} must be a Problem; see combgame.Problem.")
+        raise must_be("problem", problem, "a Problem", remedy="it comes first")
     truth = problem.means(means)
     if not problem.rewards.known:
         problem.rewards.spread(problem.d)  # to draw with, or a sentence
     if ties not in (None, "error", "run"):
-        raise InputError(f"ties = {ties!r} must be 'error' or 'run'.")
+        raise must_be("ties", ties, "'error' or 'run'")
     best, rival = first_two(problem, truth)
     gap = truth[list(best)].sum() - truth[list(rival)].sum()
     if ties != "run" and not epsilon and gap <= 1e-12 * np.abs(truth).max():
-        choice = ", or pass ties='run' to run to max_rounds" if ties == "error" else ""
-        raise TieError(
-            f"means: the answers ({problem.label(best)}) and ({problem.label(rival)}) are "
-            "equally good, so no "
-            f"number of plays can tell them apart; change the means{choice}."
-        )
+        raise tied(problem.label(best), problem.label(rival), may_run=ties == "error")
     return truth
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import InputError, UnknownNameError, whole
+from ..errors import must_be, unknown, whole
 from ..presets import make_rule
 from ..problem import Problem
 from ..report.progress import bar
@@ -82,7 +82,7 @@ class Comparison:
         if isinstance(rule, int) and -len(names) <= rule < len(names):
             return self.simulations[rule]
         if rule not in names:
-            raise UnknownNameError(f"{rule!r} was not compared; the rules are {names}.")
+            raise unknown("rule", rule, names)
         return self.simulations[names.index(str(rule))]
 
     def __iter__(self) -> Iterator[Simulation]:
@@ -132,14 +132,12 @@ def compare(
     named = rules if isinstance(rules, Mapping) else {}
     several = list(rules) if isinstance(rules, list | tuple | Mapping) else []
     if not several:
-        raise InputError(
-            f"compare: rules = {rules!r} must be a list of at least one rule, such as ['lloo', "
-            "'uniform']."
-        )
+        what = "a list of at least one rule, such as ['lloo', 'uniform']"
+        raise must_be("compare: rules", rules, what)
     chosen = [(None, rule) for rule in several] if not named else list(named.items())
     for _, rule in chosen:
         make_rule(rule)  # before anything runs
-    found = [(name, simulate(problem, means, rule=rule, **settings)) for name, rule in chosen]
+    made = [(name, simulate(problem, means, rule=rule, **settings)) for name, rule in chosen]
     return Comparison(
-        tuple(sim if name is None else replace(sim, rule=str(name)) for name, sim in found)
+        tuple(sim if name is None else replace(sim, rule=str(name)) for name, sim in made)
     )

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..game.records import Floats, Ints
 from ..problem import Problem
 from ..rules import RuleBase
+from ..sentences import Option
 
 OWN, RELABELLED = 1, 2  # what is drawn, beside the run's noise, which is spawn key (run,)
 
@@ -59,8 +60,10 @@ def own_numbers(
         return Numbering(mine, alike, order)
     if relabel:
         raise InputError(
-            f"relabel=True: {rule if mine is not None or other is None else problem} does not "
-            "say how its arms are numbered anew; "
-            "give it the method `numbered` (docs/new-structure.md), or leave relabel out."
+            "not-numbered",
+            "{part} does not say how its arms are numbered anew, so they cannot be relabelled",
+            remedy="give it the method `numbered` (docs/new-structure.md), or leave {relabel} out",
+            part=str(rule if mine is not None or other is None else problem),
+            relabel=Option("relabel"),
         )
     return Numbering(problem, rule, np.arange(problem.d))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, whole
+from ..errors import InputError, must_be, whole
 from ..game.records import Floats, Ints, vector
 from ..learners.base import Record
 from ..presets import make_rule
@@ -100,17 +100,19 @@ def regret(
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     >>> means = [0.5, 0.3, 0.2, 0.1]
-    >>> found = cg.regret(problem, means, rule="adahedge", rounds=300, points=5, engine="python")
-    >>> bool((found.regret <= found.bound).all())
+    >>> kept = cg.regret(problem, means, rule="adahedge", rounds=300, points=5, engine="python")
+    >>> bool((kept.regret <= kept.bound).all())
     True
     """
     if not isinstance(problem, Problem):
-        raise InputError(f"regret: problem = {problem!r} must be a Problem; it comes first.")
+        raise must_be("regret: problem", problem, "a Problem", remedy="it comes first")
     chosen, means = make_rule(rule), problem.means(means)
     if not isinstance(chosen, CombGame):
         raise InputError(
-            f"regret: rule = {rule!r} has no learner; use 'hedge', 'adahedge', 'ofw', 'lloo' or "
-            "a CombGame."
+            "no-learner",
+            "regret: rule = {rule!r} has no learner",
+            remedy="use 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame",
+            rule=rule,
         )
     rounds, points = whole("regret: rounds", rounds, 10), whole("regret: points", points, 1)
     seed, run = whole("regret: seed", seed, 0), whole("regret: run", run, 0)
@@ -122,7 +124,7 @@ def regret(
         _geometry(chosen, problem),
         problem.actions.size() or float("nan"),
     )
-    found = []
+    recorded = []
     for t in np.unique(np.geomspace(10, rounds, points).round().astype(int)):
         played.advance(began + int(t))
         part: Any = played.rule
@@ -141,18 +143,18 @@ def regret(
             figures[SQUARES],
             loss,
         )
-        told = setup.figures(part)
-        found.append(
+        own = setup.figures(part)
+        recorded.append(
             (
                 t,
                 best - figures[TAKEN],
                 chosen.learner.regret_bound(record),
-                told["support"],
-                told["met"],
+                own["support"],
+                own["met"],
             )
         )
     label = rule if isinstance(rule, str) else describe(rule)
-    t, regrets, bounds, support, met = (np.array(column) for column in zip(*found, strict=True))
+    t, regrets, bounds, support, met = (np.array(column) for column in zip(*recorded, strict=True))
     return Regret(label, t, regrets, bounds, support, met)
 
 

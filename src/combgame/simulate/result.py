@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError, TieError, UnknownNameError
+from ..errors import InputError, TieError, needs_extra, unknown
 from ..game.records import Floats, Ints, arms_of
 from ..problem import Problem
 from ..report.tables import aligned
@@ -53,10 +53,7 @@ class Simulation:
         `error_rate` are about a single one.
         """
         if delta not in self.delta:
-            raise UnknownNameError(
-                f"delta = {delta!r} was not simulated; the deltas are "
-                f"{', '.join(f'{d:g}' for d in self.delta)}."
-            )
+            raise unknown("delta", delta, self.delta)
         k = self.delta.index(delta)
         return replace(
             self,
@@ -73,22 +70,25 @@ class Simulation:
         """The column of the only delta."""
         if len(self.delta) > 1:
             raise InputError(
-                f"there are {len(self.delta)} deltas; choose one with at(), such as "
-                f"at({self.delta[0]:g}), or see report()."
+                "several-deltas",
+                "there are {n} deltas",
+                remedy="choose one with at(), such as at({first:g}), or see report()",
+                n=len(self.delta),
+                first=self.delta[0],
             )
         return values[:, 0]
 
     @property
     def capped(self) -> Bools:
         """bool[runs]: whether a run reached max_rounds without stopping."""
-        found: Bools = self._one(self.stops < 0)
-        return found
+        capped: Bools = self._one(self.stops < 0)
+        return capped
 
     @property
     def rounds(self) -> Ints:
         """int64[runs]: the stopping round; max_rounds where a run was capped."""
-        found: Ints = self._one(np.where(self.stops < 0, self.max_rounds, self.stops))
-        return found
+        rounds: Ints = self._one(np.where(self.stops < 0, self.max_rounds, self.stops))
+        return rounds
 
     @cached_property
     def best(self) -> tuple[int, ...]:
@@ -106,8 +106,8 @@ class Simulation:
         """bool[runs]: whether a run stopped with the correct answer, or with one that is as good,
         or within epsilon of it.
         """
-        found: Bools = self._one(self._right)
-        return found
+        correct: Bools = self._one(self._right)
+        return correct
 
     @cached_property
     def _right(self) -> Bools:
@@ -118,8 +118,8 @@ class Simulation:
         right = (self.winners == truth).all(axis=2) | (
             short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max()
         )
-        found: Bools = (self.stops >= 0) & right
-        return found
+        stopped_right: Bools = (self.stops >= 0) & right
+        return stopped_right
 
     @property
     def error_rate(self) -> float:
@@ -172,21 +172,19 @@ class Simulation:
         try:
             import pandas
         except ImportError:
-            raise InputError(
-                "to_frame needs pandas: pip install 'combgame[frames]' (or use rows())."
-            ) from None
+            raise needs_extra("to_frame()", "frames") from None
         return pandas.DataFrame(self.rows())
 
     def report(self) -> list[dict[str, Any]]:
         """Per delta: rounds, errors and caps, beside the lower bound and the limit of the
         threshold.
         """
-        found = []
+        rows = []
         for k, delta in enumerate(self.delta):
             root, time = self.limit(k), self.complexity.time
             row = summary(self.stops[:, k], self._right[:, k], self.max_rounds)
             bound = lower_bound(self.problem, self.complexity, delta)
-            found.append(
+            rows.append(
                 {
                     "rule": self.rule,
                     "threshold": self.threshold,
@@ -198,7 +196,7 @@ class Simulation:
                     "ratio": row["mean"] / root if root > 0.0 else math.nan,
                 }
             )
-        return found
+        return rows
 
     def __str__(self) -> str:
         return table([self])

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CombGameError, InputError, TieError, whole
+from ..errors import CombGameError, TieError, must_be, whole
 from ..game.callback import own_errors
 from ..game.records import Floats, Ints, arms_of
 from ..problem import Problem
 from ..rewards import License
+from ..sentences import Option
 
 
 class Complexity(NamedTuple):
@@ -40,11 +41,9 @@ def complexity(
     400.0
     """
     if not isinstance(problem, Problem):
-        raise InputError(f"complexity: problem = {problem!r} must be a Problem; it comes first.")
+        raise must_be("complexity: problem", problem, "a Problem", remedy="it comes first")
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
-        raise InputError(
-            f"complexity: tolerance = {tolerance!r} must be between 0 and 1, such as 1e-4."
-        )
+        raise must_be("complexity: tolerance", tolerance, "between 0 and 1, such as 1e-4")
     steps = whole("complexity: steps", steps, 1)
     mu, order = problem.means(means), np.arange(problem.d)
     sigma = problem.noise()  # or a sentence
@@ -52,7 +51,7 @@ def complexity(
     mine = problem.numbered(best)
     if mine is not None:  # in an order of the values, so that the given numbers change nothing
         order = best
-    found = _solved(
+    solved = _solved(
         mine or problem,
         mu[order],
         tolerance,
@@ -60,12 +59,12 @@ def complexity(
         lambda arms: problem.label(sorted(order[list(arms)].tolist())),
     )
     allocation = np.empty_like(mu)
-    allocation[order] = found.allocation
-    return found._replace(
+    allocation[order] = solved.allocation
+    return solved._replace(
         allocation=allocation,
         support=[
             (tuple(sorted(order[list(chosen)].tolist())), weight)
-            for chosen, weight in found.support
+            for chosen, weight in solved.support
         ],
     )
 
@@ -109,12 +108,7 @@ def _solved(
             ):  # no means within the bounds make another answer best: there is nothing to learn
                 return Complexity(0.0, arms, _support(actions, weights), 0.0)
             if mu @ best - mu @ rival <= 1e-12 * np.abs(mu).max():
-                raise TieError(
-                    f"means: the answers ({label(arms_of(best))}) and ({label(arms_of(rival))}) "
-                    "are equally good, so "
-                    "the characteristic time is infinite, and no number of plays can tell them "
-                    "apart; change the means."
-                )
+                raise tied(label(arms_of(best)), label(arms_of(rival)))
             stalled = 0 if value > lower * (1.0 + 1e-9) else stalled + 1
             if value > lower:
                 lower, kept = value, (weights, list(actions))
@@ -150,8 +144,10 @@ def _solved(
                 if lower > 0.0 and upper < np.inf:
                     break  # what is known so far is certain: the gap says how far it is
                 raise CombGameError(
-                    f"complexity: the linear programme failed ({solved.message}); scale the "
-                    "means and sigma."
+                    "linear-programme-failed",
+                    "complexity: the linear programme failed ({reason})",
+                    remedy="scale the means and sigma",
+                    reason=solved.message,
                 )
             weights, mixed = (
                 np.maximum(solved.x[:n], 0.0),
@@ -174,15 +170,17 @@ def _solved(
             weights = weights / weights.sum()
     if lower == 0.0:
         raise CombGameError(
-            f"complexity: the nearest alternative among {problem.answers} is known by a bound "
-            "only, and that is 0 here; "
-            "make the answers with exact=True, or list them with Listed."
+            "bound-is-zero",
+            "complexity: the nearest alternative among {answers} is known by a bound only, and "
+            "that is 0 here",
+            remedy="make the answers with exact=True, or list them with Listed",
+            answers=str(problem.answers),
         )
-    weights, found = kept
+    weights, actions = kept
     return Complexity(
         1.0 / lower,
-        _marginals(found, weights, d),
-        _support(found, weights),
+        _marginals(actions, weights, d),
+        _support(actions, weights),
         max(float(upper / lower - 1.0), 0.0),
     )
 
@@ -191,10 +189,26 @@ def order_of(problem: Problem, *values: Floats) -> Ints:
     """The arms in the order of these values, the largest first: numbers decide only between arms
     that are alike in all of them.
     """
-    found: Ints = np.lexsort(
+    order: Ints = np.lexsort(
         [-np.array(problem.high), -np.array(problem.low), *(-each for each in reversed(values))]
     )
-    return found
+    return order
+
+
+def tied(best: str, rival: str, may_run: bool = False) -> TieError:
+    """Two answers, by their labels, that are equally good. may_run: whether the caller has the
+    option `ties`.
+    """
+    run = {"ties": Option("ties", "run"), "cap": Option("max_rounds")} if may_run else {}
+    return TieError(
+        "tie",
+        "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "
+        "can tell them apart",
+        remedy="change the means" + (", or pass {ties} to run to {cap}" if may_run else ""),
+        best=best,
+        rival=rival,
+        **run,
+    )
 
 
 def _support(
@@ -218,7 +232,7 @@ def _marginals(actions: list[tuple[int, ...]], weights: Floats, d: int) -> Float
     return arms
 
 
-def lower_bound(problem: Problem, found: Complexity, delta: float) -> float:
+def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:
     """ln(1/(2.4 delta)) / D_nu, below which no delta-correct rule can go on average: the end of the
     certified interval that is certain.
 
@@ -227,4 +241,4 @@ def lower_bound(problem: Problem, found: Complexity, delta: float) -> float:
     """
     if License.SURROGATE in problem.rewards.licenses():
         return float("nan")
-    return float(max(np.log(1.0 / (2.4 * delta)), 0.0) * found.time / (1.0 + found.gap))
+    return float(max(np.log(1.0 / (2.4 * delta)), 0.0) * solved.time / (1.0 + solved.gap))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.callback import own_errors
 from ..game.records import Floats, arms_of
 from ..problem import Problem, check_deltas
@@ -59,35 +59,40 @@ def evidence(
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
-    >>> found = cg.evidence(problem, [0.5, 0.1, 0.0], [100, 100, 100])
-    >>> found.answer, found.rival, round(found.value, 12)
+    >>> seen = cg.evidence(problem, [0.5, 0.1, 0.0], [100, 100, 100])
+    >>> seen.answer, seen.rival, round(seen.value, 12)
     ((0,), (1,), 4.0)
     >>> cg.evidence(problem, [0.9, 0.1, 0.0], [200, 200, 200], delta=0.05).certified
     True
     """
     if not isinstance(problem, Problem):
-        raise InputError(f"evidence: problem = {problem!r} must be a Problem; it comes first.")
+        raise must_be("evidence: problem", problem, "a Problem", remedy="it comes first")
     mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
-        raise InputError(
-            f"estimates must lie in [{low}, {high}] for {problem.rewards}; got {mean.tolist()}."
-        )
+        what, rewards = "between {low} and {high} for {rewards}", str(problem.rewards)
+        raise must_be("estimates", mean.tolist(), what, low=low, high=high, rewards=rewards)
     if delta is not None:
         for a, (x, n) in enumerate(zip(mean, weight, strict=True)):
             if n > 0.0 and (why := problem.coarse(a, x, n)) is not None:
-                raise InputError(f"estimates: arm {problem.label([a])}: {why}")
+                raise InputError(
+                    "too-coarse",
+                    "estimates: arm {arm}: {why}",
+                    arm=problem.label([a]),
+                    why=str(why).removesuffix("."),
+                )
     known = problem.rewards.known
     if known != (spreads is None):
         raise InputError(
-            "spreads, the sample standard deviations per arm, are for Gaussian(known=False), and "
-            "needed there."
+            "spreads-if-unknown",
+            "spreads, the sample standard deviations per arm, are for rewards whose sigma is not "
+            "known, Gaussian(known=False), and needed there",
+            remedy="leave them out" if known else "give one per arm",
+            rewards=str(problem.rewards),
         )
     scatter = problem.noise() if known else problem.vector(spreads, "spreads")
     if (scatter < 0.0).any():
-        raise InputError(
-            f"spreads: {scatter.min()} is negative; a sample standard deviation is 0 or more."
-        )
+        raise must_be("spreads", scatter.tolist(), "sample standard deviations, 0 or more")
     order = order_of(
         problem, mean, weight, scatter
     )  # an order of the values, so that the given numbers change nothing
@@ -114,7 +119,7 @@ def evidence(
         if stopping.watch is not None:  # the fees are part of what the value must exceed
             less = judge(stopping, mine, mean, weight, scatter, best)
             level += value - less if less < math.inf else 0.0
-    answer, other = (tuple(sorted(order[list(arms_of(found))].tolist())) for found in (best, rival))
+    answer, other = (tuple(sorted(order[list(arms_of(one))].tolist())) for one in (best, rival))
     return Evidence(answer, other, float(value), level)
 
 
@@ -122,41 +127,43 @@ def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) ->
     """How many values each arm has, or what stands for that."""
     if (counts is None) == (weights is None):
         raise InputError(
-            "evidence: give counts, the number of values per arm, or weights=..., and not both."
+            "counts-or-weights",
+            "evidence takes either counts, the number of values per arm, or weights",
+            remedy="give one of the two",
         )
     if weights is not None:
         if delta is not None:
             raise InputError(
-                "evidence: a delta needs counts: whether it is enough is a question about values "
-                "that were seen."
+                "delta-without-counts",
+                "evidence: whether it is enough for a delta is a question about values that were "
+                "seen, and weights are none",
+                remedy="give counts, or leave delta out",
             )
-        found = problem.vector(weights, "weights")
-        if (found < 0).any():
-            raise InputError(f"weights: {found.min()} is negative; a weight is 0 or more.")
-        return found
-    found = problem.vector(counts, "counts")
-    if (found < 0).any():
-        raise InputError(
-            f"counts: {found.min()} is negative; a count is the number of values seen, 0 or more."
-        )
-    broken = np.flatnonzero(found != np.floor(found))
+        shares = problem.vector(weights, "weights")
+        if (shares < 0).any():
+            raise must_be("weights", shares.tolist(), "0 or more")
+        return shares
+    numbers = problem.vector(counts, "counts")
+    if (numbers < 0).any():
+        raise must_be("counts", numbers.tolist(), "numbers of values seen, 0 or more")
+    broken = np.flatnonzero(numbers != np.floor(numbers))
     if broken.size:
         raise InputError(
-            f"counts: arm {problem.label(broken[:1])} has {found[broken[0]]:g}, which is not a "
-            "whole number of values; estimates come "
-            "first, then counts: they may be swapped. Weights that are no counts, such as an "
-            "allocation, are given as weights=...."
+            "count-not-whole",
+            "counts: arm {arm} has {count:g}, which is not a whole number of values",
+            remedy="estimates come first, then counts: they may be swapped. Weights that are no "
+            "counts, such as an allocation, are given as weights",
+            arm=problem.label(broken[:1]),
+            count=numbers[broken[0]],
         )
-    return found
+    return numbers
 
 
 def _one(delta: Any) -> list[float]:
     deltas = check_deltas(delta)
     if len(deltas) > 1:
-        raise InputError(
-            f"evidence: delta = {delta!r} must be one number, such as 0.05; ask once for each of "
-            "several."
-        )
+        what = "one number, such as 0.05"
+        raise must_be("evidence: delta", delta, what, remedy="ask once for each of several")
     return deltas
 
 
@@ -165,8 +172,8 @@ def first_two(problem: Problem, means: Any) -> tuple[tuple[int, ...], tuple[int,
     each arm.
     """
     one = np.ones(problem.d)
-    found = evidence(problem, means, one, spreads=None if problem.rewards.known else one)
-    return found.answer, found.rival
+    seen = evidence(problem, means, one, spreads=None if problem.rewards.known else one)
+    return seen.answer, seen.rival
 
 
 def best_answer(problem: Problem, means: Any) -> tuple[int, ...]:

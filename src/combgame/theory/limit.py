@@ -50,7 +50,7 @@ def judge(
 
 
 def limit(
-    stopping: Stopping, problem: Problem, means: Floats, found: Complexity, which: int = 0
+    stopping: Stopping, problem: Problem, means: Floats, solved: Complexity, which: int = 0
 ) -> float:
     """Where a run stops that knows the means and plays the optimal allocation: t = beta(t,
     delta)/D_nu; NaN if the test is another.
@@ -60,10 +60,10 @@ def limit(
     """
     if not stopping.likelihood:
         return math.nan
-    if found.time in (0.0, math.inf):
-        return found.time
+    if solved.time in (0.0, math.inf):
+        return solved.time
     if stopping.watch is None:
-        return root(lambda t: t >= stopping.threshold.level(int(t), which) * found.time)
+        return root(lambda t: t >= stopping.threshold.level(int(t), which) * solved.time)
     best, spread, aside = np.zeros(problem.d), problem.noise(), np.zeros(problem.d)
     problem.game().answers.argmax(means, best)
     rows = problem.actions.covering()
@@ -71,7 +71,7 @@ def limit(
         aside[list(chosen)] += 1.0 / len(rows)
 
     def ends(share: float) -> float:
-        played = (1.0 - share) * found.allocation + share * aside
+        played = (1.0 - share) * solved.allocation + share * aside
 
         def passed(t: float) -> bool:
             return judge(

@@ -1,0 +1,201 @@
+"""A plan as people see it: its table, one concluding sentence, and rounds against delta."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .figures import figure, style
+from .tables import aligned
+
+Row = dict[str, Any]
+SHOWN = 10  # arms and actions in the printed plan
+BEST = "some {limit:,.0f}"
+ABOUT = "about {mean:,.0f}"
+ABOVE = "more than {mean:,.0f}"
+HALF = "half of the runs need between {q25:,.0f} and {q75:,.0f}"
+CUT = "{capped} of {runs} runs were stopped at max_rounds = {max_rounds:,}"
+COLUMNS = (
+    "bound: no rule needs fewer rounds on average (-: not known for bounded rewards, or with "
+    "epsilon); limit: where the optimal proportions stop without noise (runs may need fewer or "
+    "more); gaps: how the supposed ones are scaled."
+)
+BETWEEN = (
+    "1/D_nu, the characteristic time, lies between {low:,.1f} and {high:,.1f}; limits are for the "
+    "latter."
+)
+ANOTHER = (
+    "With gaps x {shrink:g} another answer is best: {answer} instead of {first}, because answers "
+    "have different sizes."
+)
+SPENT = (
+    "The optimal proportions spend the limit's {limit:,.0f} rounds ({threshold}, delta = "
+    "{delta:g}) so:"
+)
+
+
+def expectation(rows: Sequence[Row], max_rounds: int) -> str:
+    """What to expect, in one sentence. rows: one rule with one threshold, at every delta."""
+    first, *others = rows
+    kind = "proved" if first["label"] == "proved" else "{threshold} ({label})".format(**first)
+    within = f", epsilon = {first['epsilon']:g}" if first["epsilon"] else ""
+    where = f"at delta = {first['delta']:g}{within} and the {kind} threshold"
+    if first["rule"] is None:
+        more = [f", {BEST} at delta = {{delta:g}}".format(**row) for row in others]
+        text = (
+            f"Expect {BEST.format(**first)} rounds {where}{''.join(more)}, fewer or more: so many "
+            "take the optimal proportions without noise"
+        )
+    else:
+        about, runs = _simulated(first, max_rounds)
+        text = f"Expect {about} rounds with {first['rule']} {where} ({runs})"
+        for row in others:
+            about, runs = _simulated(row, max_rounds)
+            text += f", {about} at delta = {row['delta']:g} ({runs})"
+    bounds = [row for row in rows if row["bound"] is not None and row["bound"] >= 1.0]
+    if not bounds:
+        return text + "."
+    text += f"; no rule can do it in fewer than {bounds[0]['bound']:,.0f} on average"
+    if others:
+        text += f" at delta = {bounds[0]['delta']:g}"
+        text += "".join(", {bound:,.0f} at delta = {delta:g}".format(**row) for row in bounds[1:])
+    return text + "."
+
+
+def _simulated(row: Row, max_rounds: int) -> tuple[str, str]:
+    """The mean of some runs, and how they are spread around it."""
+    about, runs = (ABOVE, CUT) if row["capped"] else (ABOUT, HALF)
+    return about.format(**row), runs.format(**row, max_rounds=max_rounds)
+
+
+def text(plan: Row, limits: Sequence[Row]) -> str:
+    """The printed plan. plan: as `Plan.to_dict` gives it; limits: one row per threshold and
+    delta.
+    """
+    rows, first = plan["rows"], limits[0]
+    simulated = rows[0]["rule"] is not None
+    head = ["gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"]
+    more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
+    lines = [aligned(head + more, [_cells(row) for row in rows], left=3 if simulated else 2)]
+    if plan["gap"] > 1e-3:
+        lines.append(BETWEEN.format(low=plan["time"] / (1.0 + plan["gap"]), high=plan["time"]))
+    lines.append(COLUMNS)
+    lines += [f"{name} is {validity}." for name, validity in plan["validity"].items()]
+    lines += [
+        ANOTHER.format(shrink=shrink, answer=answer, first=plan["answer"])
+        for shrink, answer in {row["shrink"]: row["answer"] for row in rows}.items()
+        if answer != plan["answer"]
+    ]
+    lines += ["", SPENT.format(**first)]
+    arms = sorted(_of(plan["arms"], first), key=lambda row: -row["values"])
+    cells = [
+        [row["arm"], f"{row['mean']:g}", f"{row['per_round']:.3f}", f"{row['values']:,.0f}"]
+        for row in arms
+    ]
+    lines.append(_shown(["arm", "mean", "per round", "values"], cells, "arms: plan.arms()"))
+    cells = [
+        [row["action"], f"{row['share']:.3f}", f"{row['plays']:,.0f}"]
+        for row in _of(plan["support"], first)
+    ]
+    lines.append(_shown(["action", "share", "plays"], cells, "actions: plan.support()"))
+    return "\n".join([*lines, "", plan["sentence"]])
+
+
+def _of(rows: Sequence[Row], limit: Row) -> list[Row]:
+    """Those of a threshold and a delta."""
+    return [
+        row
+        for row in rows
+        if (row["threshold"], row["delta"]) == (limit["threshold"], limit["delta"])
+    ]
+
+
+def _shown(head: list[str], cells: list[list[str]], rest: str) -> str:
+    """The first lines of a table, and where the rest of it is."""
+    left = len(cells) - SHOWN
+    return aligned(head, cells[:SHOWN]) + (f"\n... and {left} more {rest}" if left > 0 else "")
+
+
+def _cells(row: Row) -> list[str]:
+    cells = [
+        f"x {row['shrink']:g}",
+        f"{row['threshold']} ({row['label']})",
+        *([] if row["rule"] is None else [row["rule"]]),
+        f"{row['delta']:g}",
+        "-" if row["bound"] is None else f"{row['bound']:,.0f}",
+        "-" if row["limit"] is None else f"{row['limit']:,.0f}",
+    ]
+    if row["rule"] is None:
+        return cells
+    return [
+        *cells,
+        str(row["runs"]),
+        (">= " if row["capped"] else "") + f"{row['mean']:,.0f}",
+        *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75", "q90")),
+        str(row["errors"]),
+        str(row["capped"]),
+    ]
+
+
+def plot(rows: Sequence[Row], limits: Sequence[Row]) -> Any:
+    """Rounds against delta, one line per rule and threshold (heuristic ones dashed), with the
+    limits and the bound.
+    """
+    made, axis = figure(width=8.4)
+    rows = sorted(rows, key=lambda row: row["delta"])
+    runs = [row for row in rows if row["rule"] is not None]
+    rules = list(dict.fromkeys(row["rule"] for row in runs))
+    for rule, threshold in dict.fromkeys((row["rule"], row["threshold"]) for row in runs):
+        own = [row for row in runs if (row["rule"], row["threshold"]) == (rule, threshold)]
+        colour, mark = style(rule, rules.index(rule))
+        x, label = [row["delta"] for row in own], own[0]["label"]
+        axis.vlines(
+            x,
+            [row["q25"] for row in own],
+            [row["q75"] for row in own],
+            color=colour,
+            linewidth=1.6,
+            alpha=0.55,
+        )
+        axis.plot(
+            x,
+            [row["mean"] for row in own],
+            "-" if _proved(label) else "--",
+            color=colour,
+            marker=mark,
+            markersize=5,
+            linewidth=1.2,
+            label=f"{rule}, {threshold} ({label})",
+        )
+    for threshold, label in dict.fromkeys((row["threshold"], row["label"]) for row in limits):
+        ends = sorted(
+            (row["delta"], row["limit"]) for row in limits if row["threshold"] == threshold
+        )
+        axis.plot(
+            *zip(*ends, strict=True),
+            color="black",
+            linewidth=1.2,
+            marker=".",
+            linestyle=":" if _proved(label) else (0, (1, 4)),
+            label=f"limit, {threshold} ({label})",
+        )
+    bounds = [(row["delta"], row["bound"]) for row in rows if row["bound"]]
+    if bounds:
+        axis.plot(
+            *zip(*bounds, strict=True),
+            color="black",
+            linestyle="-.",
+            linewidth=1.2,
+            marker=".",
+            label="bound $\\ln(1/2.4\\delta)/D_\\nu$",
+        )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.invert_xaxis()  # more certainty to the right
+    axis.set_xlabel("delta")
+    axis.set_ylabel("rounds: mean, quartiles")
+    made.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return made
+
+
+def _proved(label: str) -> bool:
+    """Whether a validity is proved, on a condition or without."""
+    return label.startswith("proved")
