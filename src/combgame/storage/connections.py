@@ -93,8 +93,8 @@ def sqlite_engine(url: URL, timeout: float) -> Engine:
 
     @event.listens_for(made, "begin")
     def begins(connection: Connection) -> None:
-        driver: Any = connection.connection.driver_connection
-        begin(driver, bool(connection.get_execution_options().get("write")))
+        write = bool(connection.get_execution_options().get("write"))
+        begin(connection.exec_driver_sql, write)
 
     return made
 

@@ -27,12 +27,13 @@ def set_up(connection: sqlite3.Connection, synchronous: str, journal: str | None
     connection.execute(f"PRAGMA synchronous = {synchronous}")
 
 
-def begin(connection: sqlite3.Connection, write: bool) -> None:
+def begin(execute: Callable[[str], object], write: bool) -> None:
     """Pages that SQLite remembers may be of another file, if somebody has copied one over it. Only
-    one writes at a time, from the beginning of its transaction on.
+    one writes at a time, from the beginning of its transaction on. execute: as the driver does,
+    with its own errors.
     """
-    connection.execute("PRAGMA shrink_memory")
-    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    execute("PRAGMA shrink_memory")
+    execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
 @contextmanager
@@ -91,7 +92,7 @@ class SqliteFile:
     @contextmanager
     def _begun(self, write: bool) -> Iterator[None]:
         try:
-            begin(self.db, write)
+            begin(self.db.execute, write)
             yield
             self.db.execute("COMMIT")
         except BaseException:
