@@ -99,8 +99,8 @@ class Campaign(Specification):
 
         path: the campaign file, made if it is not there. jobs: processes on this machine; cluster:
         a dask scheduler's address, or "local". The same call again goes on where the last one
-        ended, however it ended. say: is told of a damaged file that was mended, and of runs that
-        other sources have made.
+        ended, however it ended. say: called with a sentence on a damaged file that was mended,
+        or on runs that other sources have made.
         """
         return run_campaign(
             self,

@@ -135,7 +135,7 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-NOTES = (
+EXPLANATION = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: "
     "share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, "
@@ -151,10 +151,10 @@ def show(
     rows: list[dict[str, Any]],
     form: str = "text",
     without: Sequence[str] = (),
-    notes: Sequence[str] = (),
+    below: Sequence[str] = (),
 ) -> str:
-    """A report in one of the formats; a table for people without some columns, and with notes under
-    it.
+    """A report in one of the formats; a table for people without some columns, and with more
+    sentences below it.
     """
     columns = {name: column for name, column in COLUMNS.items() if name not in without}
-    return rendered(rows, form, columns, 3, (NOTES, *notes))
+    return rendered(rows, form, columns, 3, (EXPLANATION, *below))

@@ -155,7 +155,7 @@ def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJs
             show(
                 lines(file),
                 "json" if as_json else form,
-                notes=[str(s) for s in remarks([c for c in file.configurations() if c["stored"]])],
+                below=[str(s) for s in remarks([c for c in file.configurations() if c["stored"]])],
             ),
             out,
         )

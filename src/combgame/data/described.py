@@ -23,7 +23,7 @@ def to_data(value: Any) -> Any:
     """Plain data from which `from_data` makes an equal description: its kind, and its arguments
     that are not as usual.
 
-    A class that is not of this package is told with the module it comes from, and with all
+    A class that is not of this package is written with the module it comes from, and with all
     arguments, whose defaults may change.
 
     >>> from combgame import Arms, Bernoulli, CombGame, Problem, Subsets

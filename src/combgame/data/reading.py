@@ -1,5 +1,5 @@
-"""Data -> problem, through tables: a kind -> what it makes and the keys it takes; a key -> how its
-value is read.
+"""Data -> problem: each kind says what it makes and which keys it takes, each key how its value is
+read.
 """
 
 import math

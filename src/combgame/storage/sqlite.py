@@ -41,7 +41,7 @@ def transaction(
     begun: AbstractContextManager[object], check: Callable[[bool], None], write: bool
 ) -> Iterator[None]:
     """A transaction in a file that must stay where it is: what went into one that is gone is not
-    acknowledged. check: raises if it is gone, and is told whether the transaction has ended.
+    acknowledged. check: raises if it is gone; its argument says whether the transaction has ended.
     """
     with begun:
         check(False)
