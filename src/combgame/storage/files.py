@@ -34,7 +34,7 @@ def check_place(path: Path) -> None:
         )
     folder = path.parent
     if not folder.is_dir():
-        text = "{path} cannot be read or written, because there is no folder {folder}"
+        text = "{path} cannot be read or written, because the folder {folder} does not exist"
         remedy = "check the path, or make the folder"
         raise StoreError("no-folder", text, remedy=remedy, path=str(path), folder=str(folder))
 
