@@ -66,7 +66,7 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"\bretract\((\d+), reason\)", r"`combgame study retract \1 --reason ...`"),
     (r"\breplay\(head=\.\.\.\)", "`combgame study replay --head ...`"),
     (r"\bhead = '(.*?)'", r"--head \1"),
-    (r" Until then, copy\(\) saves what this process still has\.", ""),
+    (r" Until then, copy\(path\) saves what this process still has\.", ""),
     (r"\bexport\(path\)", "`combgame study export`"),
     (r"\bobserve\(\)", "`combgame study observe`"),
     (
