@@ -5,11 +5,13 @@ recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .sentences import PYTHON, Sentence, Surface
+
+Kind = TypeVar("Kind", bound="CombGameError")
 
 
 class CombGameError(Exception):
@@ -50,7 +52,7 @@ class CombGameError(Exception):
         return said_by, (type(self), self.sentence)
 
 
-def said_by(kind: type[CombGameError], sentence: Sentence) -> CombGameError:
+def said_by(kind: type[Kind], sentence: Sentence) -> Kind:
     """An error of a kind that says this sentence."""
     error = kind.__new__(kind)
     Exception.__init__(error, sentence.said())

@@ -135,6 +135,20 @@ class Sentence:
         }
         return _WORDS.vformat(text, (), spelt)
 
+    def within(self, **places: object) -> "Sentence":
+        """The same, said of what stands in a place; the places are arguments of it.
+
+        >>> print(Sentence("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
+        a.toml: runs: 2 is late.
+        """
+        text, advice = self.text, self.advice
+        if not self.arguments:  # then braces are braces
+            text, advice = (one.replace("{", "{{").replace("}", "}}") for one in (text, advice))
+        taken = self.arguments  # an inner place keeps its name
+        outer = {f"outer_{name}" if name in taken else name: one for name, one in places.items()}
+        text = "".join(f"{{{name}}}: " for name in outer) + text
+        return Sentence(self.code, text, remedy=advice, **{**self.arguments, **outer})
+
     def to_data(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
         arguments = {

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..data import problem_from, read_toml, rule_from
-from ..errors import InputError, whole
+from ..data.places import Place
+from ..errors import CombGameError, InputError, must_be, said_by, whole
 from ..presets import make_rule
 from ..problem import check_deltas
 from ..rules import RuleBase
@@ -50,14 +51,9 @@ class Campaign(Specification):
         if not isinstance(problems, list | tuple) or not all(
             isinstance(one, Instance) for one in problems
         ):
-            raise InputError(
-                f"campaign {name!r}: problems = {problems!r} must be a list of instances, such "
-                "as [cg.Instance(...)]."
-            )
+            raise must_be("problems", problems, "a list of instances, such as [cg.Instance(...)]")
         if not isinstance(rules, list | tuple | Mapping):
-            raise InputError(
-                f"campaign {name!r}: rules = {rules!r} must be a list of rules, or labels -> rules."
-            )
+            raise must_be("rules", rules, "a list of rules, or labels -> rules")
         named = (
             dict(rules) if isinstance(rules, Mapping) else {label_of(rule): rule for rule in rules}
         )
@@ -65,34 +61,30 @@ class Campaign(Specification):
             list(threshold) if isinstance(threshold, list | tuple) else [threshold]
         )
         if not thresholds or not all(isinstance(word, str) for word in thresholds):
-            raise InputError(
-                f"threshold = {threshold!r} must be a name, such as 'proved', or a list of names."
-            )
+            raise must_be("threshold", threshold, "a name, such as 'proved', or a list of names")
         deltas, runs, seed = (
             tuple(check_deltas(delta)),
             whole("runs", runs, 1),
             whole("seed", seed, 0),
         )
         max_rounds = whole("max_rounds", max_rounds, 1)
-        found = []
+        configurations = []
         for instance in problems:
             for word in thresholds:
                 for label, rule in named.items():
                     shown = label if len(thresholds) == 1 else f"{label}, {word}"
                     if getattr(chosen := make_rule(rule), "record", False):
-                        raise InputError(
-                            f"{label}: record=True is for cg.regret, a campaign stores no "
-                            "regret; leave it out."
-                        )
+                        text = "{label}: record=True is for cg.regret, a campaign stores no regret"
+                        raise InputError("record", text, remedy="leave it out", label=label)
                     own = chosen.stopping(instance.problem, deltas)
                     if own is not None and word not in ("proved", own.name):
                         shown += f", stopped by {word}"
-                    found.append(
+                    configurations.append(
                         Configuration(
                             instance, shown, chosen, word, deltas, max_rounds, seed, runs, relabel
                         )
                     )
-        return Campaign(name, tuple(found))
+        return Campaign(name, tuple(configurations))
 
     def run(
         self,
@@ -107,8 +99,8 @@ class Campaign(Specification):
 
         path: the campaign file, made if it is not there. jobs: processes on this machine; cluster:
         a dask scheduler's address, or "local". The same call again goes on where the last one
-        ended, however it ended. say: is told of a damaged file that was mended, and of runs that
-        other sources have made.
+        ended, however it ended. say: called with a sentence on a damaged file that was mended,
+        or on runs that other sources have made.
         """
         return run_campaign(
             self,
@@ -135,77 +127,78 @@ def read_campaign(path: str | Path) -> Campaign:
     docs/campaigns.md.
     """
     path = Path(path)
-    data = read_toml(path)
-    unknown = sorted(set(data) - set(KEYS))
-    if unknown:
-        raise InputError(
-            f"{path}: {unknown[0]!r} is not known; a campaign file has {', '.join(KEYS)}."
+    root, data = Place(str(path)), read_toml(path)
+    unread = sorted(set(data) - set(KEYS))
+    if unread:
+        raise root.unknown_key(unread[0], KEYS)
+    instances = list(_instances(data.get("problems"), path))
+    rules = dict(_rules(data.get("rules"), path))
+    try:
+        return Campaign.cross(
+            str(data.get("name", path.stem)),
+            instances,
+            rules,
+            delta=data.get("delta", 0.05),
+            threshold=data.get("threshold", "mixture"),
+            runs=data.get("runs", 100),
+            seed=data.get("seed", 0),
+            max_rounds=data.get("max_rounds", 10**6),
+            relabel=data.get("relabel", False),
         )
-    return Campaign.cross(
-        str(data.get("name", path.stem)),
-        list(_instances(data.get("problems"), path)),
-        dict(_rules(data.get("rules"), path)),
-        delta=data.get("delta", 0.05),
-        threshold=data.get("threshold", "mixture"),
-        runs=data.get("runs", 100),
-        seed=data.get("seed", 0),
-        max_rounds=data.get("max_rounds", 10**6),
-        relabel=data.get("relabel", False),
-    )
+    except CombGameError as error:
+        raise said_by(type(error), error.sentence.within(where=str(path))) from None
 
 
 def _instances(given: Any, path: Path) -> Iterable[Instance]:
+    root = Place(str(path)).at("problems")
     if not isinstance(given, list) or not given or not all(isinstance(p, dict) for p in given):
-        raise InputError(
-            f"{path}: problems must be one or more [[problems]] tables, inline or with file = "
-            "'problem.toml'."
-        )
+        what = "one or more [[problems]] tables, inline or with file = 'problem.toml'"
+        raise root.must_be(given, what)
     names = set()
     for number, table in enumerate(given):
-        table, where = dict(table), f"{path}: problems[{number}]"
+        table, at = dict(table), root.at(number)
         name, x, file = table.pop("name", None), table.pop("x", None), table.pop("file", None)
-        if file is not None:
-            if table:
-                raise InputError(
-                    f"{where}: {next(iter(table))!r} cannot stand beside file; put it into "
-                    f"{file!r}."
-                )
-            where = str(path.parent / str(file))
-            table = read_toml(where)
-        problem, means = problem_from(table, where)
-        if means is None:
-            raise InputError(
-                f"{where}: a campaign simulates, so it needs the true means: add [truth] means = "
-                "[...]."
-            )
         if x is not None and (
             isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x)
         ):
-            raise InputError(
-                f"{where}: x = {x!r} must be a number: where the problem stands in a plot."
-            )
+            raise at.at("x").must_be(x, "a number: where the problem stands in a plot")
+        if file is not None:
+            if table:
+                text, remedy = "{other} cannot stand beside file", "put it into {file!r}"
+                other = next(iter(table))
+                twice = InputError("beside-file", text, remedy=remedy, other=other, file=file)
+                raise at.within(twice)
+            at = Place(str(path.parent / str(file)))
+            table = read_toml(at.where)
+        problem, means = problem_from(table, at)
+        if means is None:
+            text = "a campaign simulates, so it needs the true means"
+            remedy = "add [truth] means = [...]"
+            raise at.within(InputError("no-truth", text, remedy=remedy))
         name = str(
             name if name is not None else Path(str(file)).stem if file else f"problem {number + 1}"
         )
         if name in names:
-            raise InputError(f"{path}: two problems are called {name!r}; names must differ.")
+            raise root.within(twin(name, "another name"))
         names.add(name)
         yield Instance(name, problem, tuple(means), x)
 
 
 def _rules(given: Any, path: Path) -> Iterable[tuple[str, RuleBase]]:
+    root = Place(str(path)).at("rules")
     if not isinstance(given, list) or not given:
-        raise InputError(
-            f"{path}: rules must be a list of at least one rule, such as rules = ['lloo', "
-            "'uniform']."
-        )
+        what = "a list of at least one rule, such as rules = ['lloo', 'uniform']"
+        raise root.must_be(given, what)
     labels = set()
     for number, entry in enumerate(given):
-        rule = rule_from(entry, f"{path}: rules[{number}]")
+        rule = rule_from(entry, root.at(number))
         label = entry if isinstance(entry, str) else str(entry.get("label", describe(rule)))
         if label in labels:
-            raise InputError(
-                f"{path}: two rules are called {label!r}; give one of them another label."
-            )
+            raise root.within(twin(label, "another label"))
         labels.add(label)
         yield label, rule
+
+
+def twin(name: str, other: str) -> InputError:
+    text, remedy = "two are called {name!r}", "give one of them {other}"
+    return InputError("same-name", text, remedy=remedy, name=name, other=other)

@@ -25,6 +25,7 @@ from ..game.records import arms_of
 from ..game.sources import digest
 from ..problem import Problem
 from ..report.progress import shows_bar
+from ..sentences import Sentence
 from ..simulate.bench import Bench
 from ..simulate.run import Outcome
 from ..storage.lock import Lock
@@ -37,7 +38,7 @@ from .pools import Here, Pool, open_pool
 from .report import report
 from .spec import Configuration, Specification
 from .store import Chunk, Row, Store
-from .twins import notes
+from .twins import remarks
 
 CHUNK, LEAST = 3.0, 0.3  # seconds of work in a chunk, and towards the end of a configuration
 TRIES = 3  # a chunk that has cost so many workers their lives is not tried again
@@ -46,10 +47,9 @@ TRIES = 3  # a chunk that has cost so many workers their lives is not tried agai
 def work(configuration: Configuration, first: int, number: int, engine: str, sources: str) -> Chunk:
     """Runs first .. first + number - 1, in whichever process this is."""
     if sources != here():
-        raise InputError(
-            f"worker {worker()} has combgame {here()}, but the campaign was started with "
-            f"{sources}; install the same one everywhere."
-        )
+        text = "worker {worker} has combgame {theirs}, but the campaign was started with {ours}"
+        remedy, about = "install the same one everywhere", {"theirs": here(), "ours": sources}
+        raise InputError("other-sources", text, remedy=remedy, worker=worker(), **about)
     began = time.perf_counter()
     bench = _bench(configuration, engine)
     best = best_answer(bench.problem, bench.means)
@@ -129,7 +129,7 @@ class Driver:
     pool: Pool
     shares: list[Share]
     engine: str
-    told: Callable[[Chunk, float | None], None]  # a chunk is stored; about so many seconds are left
+    stored: Callable[[Chunk, float | None], None]  # it is; about so many seconds are left
     tries: dict[tuple[str, int], int] = field(default_factory=dict)
     suspects: list[tuple[Share, int, int]] = field(
         default_factory=list
@@ -201,11 +201,9 @@ class Driver:
         except CombGameError:
             raise
         except CancelledError as error:
-            raise StoreError(
-                "the cluster is gone: its scheduler does not answer any more. Start it, then run "
-                "the same command again: what was "
-                "finished is stored."
-            ) from error
+            text = "the cluster is gone: its scheduler does not answer any more"
+            remedy = "start it, then run the same command again: what was finished is stored"
+            raise StoreError("cluster-gone", text, remedy=remedy) from error
         except Exception as error:
             if not _died(error):
                 raise
@@ -213,13 +211,7 @@ class Driver:
                 self.tries.get((share.configuration.key, first), 0) + 1
             )
             if tries >= TRIES:
-                runs = f"run {first}" if number == 1 else f"runs {first} to {first + number - 1}"
-                raise StoreError(
-                    f"{share.configuration.label} on {share.configuration.instance.name}: the "
-                    f"worker died {TRIES} times at {runs} "
-                    "(out of memory?); use fewer jobs or a smaller problem. What was finished is "
-                    "stored."
-                ) from error
+                raise _deadly(share.configuration, first, number) from error
             self.suspects.append(task)
             return False
         self.store.add(chunk)
@@ -228,7 +220,7 @@ class Driver:
         share.seconds = (
             mean if share.seconds is None or number > 1 else 0.5 * (mean + share.seconds)
         )
-        self.told(chunk, self._left())
+        self.stored(chunk, self._left())
         return True
 
     def _left(self) -> float | None:
@@ -240,6 +232,19 @@ class Driver:
             sum((len(s.missing) + s.out) * (s.seconds or 0.0) for s in open_ones)
             / self.pool.workers
         )
+
+
+def _deadly(configuration: Configuration, first: int, number: int) -> StoreError:
+    text = (
+        "{label} on {instance}: the worker died {tries} times at {number:run|runs} {runs} (out of "
+        "memory?)"
+    )
+    remedy = "use fewer jobs or a smaller problem: what was finished is stored"
+    names = {"label": configuration.label, "instance": configuration.instance.name}
+    runs = str(first) if number == 1 else f"{first} to {first + number - 1}"
+    return StoreError(
+        "worker-dies", text, remedy=remedy, tries=TRIES, number=number, runs=runs, **names
+    )
 
 
 def _died(error: Exception) -> bool:
@@ -264,22 +269,20 @@ def run_campaign(
     with Lock(path):
         store, mended = open_store(path, campaign.name)
         if mended:
-            say(mended)
+            say(str(mended))
         with store:
             others = [made for made in store.sources() if made != here()]
             if others:
-                say(
-                    f"{path} has runs that were made by {' and by '.join(others)}; this is "
-                    f"{here()}. They are kept: if what was changed in "
-                    "between changes runs, use a new file."
+                text = "{path} has runs that were made by {others}, and this is {here}"
+                remedy = (
+                    "They are kept: if what was changed in between changes runs, use a new file"
                 )
+                about = {"path": str(path), "others": " and by ".join(others), "here": here()}
+                say(str(Sentence("made-by-others", text, remedy=remedy, **about)))
             store.register(campaign, references(campaign.configurations, store))
             mine = {c.instance.name for c in campaign.configurations}
-            for text in notes([c for c in store.configurations() if c["instance"] in mine]):
-                say(
-                    f"{path}: {text} All are kept, and marked in reports; a new file keeps them "
-                    "apart."
-                )
+            for said in remarks([c for c in store.configurations() if c["instance"] in mine]):
+                say(str(said.within(where=str(path))))
             shares = [
                 Share(c, sorted(set(range(c.runs)) - store.stored(c.key)))
                 for c in campaign.configurations
@@ -288,9 +291,9 @@ def run_campaign(
             if total > 0:
                 with (
                     open_pool(jobs, cluster) as pool,
-                    _bar(campaign.runs, campaign.runs - total, campaign.name, progress) as told,
+                    _bar(campaign.runs, campaign.runs - total, campaign.name, progress) as shown,
                 ):
-                    Driver(store, pool, shares, engine, told).run()
+                    Driver(store, pool, shares, engine, shown).run()
             return report(store, {c.key: c.runs for c in campaign.configurations})
 
 
@@ -308,7 +311,7 @@ def _bar(
         began, made = time.perf_counter(), 0
         bar.set_postfix_str("compiling and trying each configuration")
 
-        def told(chunk: Chunk, left: float | None) -> None:
+        def stored(chunk: Chunk, left: float | None) -> None:
             nonlocal made
             made += len(chunk.rows)
             rate = made / (time.perf_counter() - began)
@@ -320,7 +323,7 @@ def _bar(
             bar.set_postfix_str(f"{rate:,.1f} runs/s, {rest}", refresh=False)
             bar.update(len(chunk.rows))
 
-        yield told
+        yield stored
 
 
 def duration(seconds: float) -> str:
@@ -342,10 +345,10 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
     """
     known = {row["key"]: row["reference"] for row in store.configurations()}
     times: dict[tuple[Problem, tuple[float, ...]], Complexity] = {}
-    found = []
+    compared = []
     for c in configurations:
         if c.key in known:
-            found.append(known[c.key])
+            compared.append(known[c.key])
             continue
         place = (c.instance.problem, c.instance.means)
         if place not in times:
@@ -357,7 +360,7 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
         ends = [
             limit(stopping, bench.problem, bench.means, solved, k) for k in range(len(c.deltas))
         ]
-        found.append(
+        compared.append(
             {
                 "best": list(best),
                 "answer": bench.problem.label(best),
@@ -369,4 +372,4 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
                 "proved": stopping.validity.proved,
             }
         )
-    return found
+    return compared

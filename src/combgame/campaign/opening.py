@@ -1,34 +1,24 @@
 """Opening a campaign file: look at all of it, and if it is damaged keep what is still good."""
 
 import json
-import os
-import shutil
 import sqlite3
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..data import identity
 from ..errors import StoreError
-from ..storage.lock import check_place
-from .store import (
-    ELSEWHERE,
-    MARK,
-    SCHEMA,
-    Chunk,
-    Row,
-    Store,
-    checksum,
-    opened,
-    read_head,
-    seal,
-    sentence,
-)
+from ..sentences import Sentence
+from ..storage.damage import replace, salvage
+from ..storage.failures import foreign, other_version
+from ..storage.files import check_place
+from ..storage.lock import unusable
+from ..storage.same_file import read_head
+from ..storage.sqlite import damages
+from .store import MARK, SCHEMA, Chunk, Row, Store, checksum, opened, seal, sentence
 
 
-def open_store(path: str | Path, name: str | None = None) -> tuple[Store, str | None]:
+def open_store(path: str | Path, name: str | None = None) -> tuple[Store, Sentence | None]:
     """Open a campaign file; with a name, make it if it is not there, and mend it if it is damaged
     (then the second says so).
     """
@@ -39,52 +29,44 @@ def open_store(path: str | Path, name: str | None = None) -> tuple[Store, str | 
     except FileNotFoundError:
         head = b""
     except OSError as error:
-        raise StoreError(
-            f"{path} cannot be read ({error.strerror}); change the permissions, or choose "
-            "another --store."
-        ) from error
+        raise unusable(path, error) from error
     try:
         if head:
             _check_head(path, head)
         store = None if head == b"" else _sound(path)
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in ELSEWHERE:
+        if name is None or not damages(error):
             raise sentence(path, error) from error
-        if name is None:
-            raise StoreError(
-                f"{path} is damaged ({error}); run its campaign again: what is good is kept, the "
-                "rest is computed anew."
-            ) from error
         return mend(path, name, str(error))
     if store is not None:
         return store, None
-    emptied = f"{path} was empty: all of its runs are made anew." if path.exists() else None
+    emptied = None
+    if path.exists():
+        text = "{path} was empty: all of its runs are made anew"
+        emptied = Sentence("emptied", text, path=str(path))
     return _new(path, name), emptied
 
 
 def _check_head(path: Path, head: bytes) -> None:
     """Whether it is a campaign at all, even a damaged one."""
-    if (
-        not any(head) and Path(f"{path}-journal").exists()
-    ):  # killed while it was being made: SQLite takes it back
-        return
+    if not any(head) and Path(f"{path}-journal").exists():
+        return  # killed while it was being made: SQLite takes it back
     if head[:16] != b"SQLite format 3\0"[: len(head)]:
-        raise StoreError(f"{path} is not a campaign's file of runs (.db); choose another one.")
+        text, remedy = "{path} is not a campaign's file of runs (.db)", "name another file"
+        raise StoreError("not-a-campaign", text, remedy=remedy, path=str(path))
     if len(head) == 100 and int.from_bytes(head[68:72]) != MARK:
-        raise StoreError(
-            f"{path} is another program's SQLite file, not a campaign; choose another --store."
-        )
-    if len(head) == 100 and head[18:20] not in (
-        b"\1\1",
-        b"\2\2",
-    ):  # it would be opened, but not for writing
+        raise foreign(str(path))
+    if len(head) == 100 and head[18:20] not in (b"\1\1", b"\2\2"):
+        # it would be opened, but not for writing
         raise sqlite3.DatabaseError("the version in its head is not one of SQLite's")
 
 
 def _new(path: Path, name: str | None) -> Store:
     if name is None:
-        why = "it is empty" if path.exists() else "there is no such campaign file"
-        raise StoreError(f"{path}: {why}; make one with `combgame campaign run campaign.toml`.")
+        text = "there is no campaign in {path}, which {state}"
+        remedy = "make one with `combgame campaign run campaign.toml`"
+        state = "is empty" if path.exists() else "does not exist"
+        raise StoreError("no-campaign", text, remedy=remedy, path=str(path), state=state)
     try:
         store = Store(path)
     except sqlite3.Error as error:
@@ -99,41 +81,41 @@ def _sound(path: Path) -> Store | None:
     """
     store = Store(path)
     try:
-        store.db.execute("BEGIN")  # whatever is stored meanwhile is not looked at in parts
-        pages, schema = (
-            store.db.execute(f"PRAGMA {word}").fetchone()[0]
-            for word in ("page_count", "user_version")
-        )
-        if pages == 0:
-            store.close()
-            return None
-        if schema != SCHEMA:
-            raise StoreError(
-                f"{path} was made by another version of combgame (schema {schema}, here "
-                f"{SCHEMA}); use that one, or a new --store."
-            )
-        problem = store.db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if problem != "ok":
-            raise sqlite3.DatabaseError(problem.replace("\n", " "))
-        if (
-            store.db.execute("SELECT COUNT(*) FROM campaign WHERE name IS NOT NULL").fetchone()[0]
-            == 0
-        ):
-            raise sqlite3.DatabaseError("its name is missing")
-        if not all(
-            _intact(key, *texts)
-            for key, *texts in store.db.execute(
-                "SELECT key, description, reference FROM configurations"
-            )
-        ):
-            raise sqlite3.DatabaseError("the description of a configuration does not match")
-        if not all(_checked(store.db)):
-            raise sqlite3.DatabaseError("the checksum of a chunk does not match")
-        store.db.execute("COMMIT")
+        with store.transaction(write=False):  # what is stored meanwhile is not looked at in parts
+            begun = _check_all(store)
     except BaseException:
         store.close()
         raise
+    if not begun:
+        store.close()
+        return None
     return store
+
+
+def _check_all(store: Store) -> bool:
+    """False: there is nothing in it."""
+    pages, mark, schema = (
+        store.db.execute(f"PRAGMA {word}").fetchone()[0]
+        for word in ("page_count", "application_id", "user_version")
+    )
+    if pages == 0:
+        return False
+    if mark != MARK:
+        raise foreign(str(store.path))
+    if schema != SCHEMA:
+        raise other_version(str(store.path), schema, SCHEMA)
+    problem = store.db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise sqlite3.DatabaseError(problem.replace("\n", " "))
+    named = store.db.execute("SELECT COUNT(*) FROM campaign WHERE name IS NOT NULL").fetchone()
+    if named[0] == 0:
+        raise sqlite3.DatabaseError("its name is missing")
+    described = store.db.execute("SELECT key, description, reference FROM configurations")
+    if not all(_intact(*columns) for columns in described):
+        raise sqlite3.DatabaseError("the description of a configuration does not match")
+    if not all(_checked(store.db)):
+        raise sqlite3.DatabaseError("the checksum of a chunk does not match")
+    return True
 
 
 def _checked(db: sqlite3.Connection) -> Iterator[bool]:
@@ -146,8 +128,8 @@ def _checked(db: sqlite3.Connection) -> Iterator[bool]:
     for chunk, key, number, noted in db.execute(
         "SELECT id, configuration, number, checksum FROM chunks"
     ):
-        found = rows.pop(chunk, [])
-        yield len(found) == number and checksum(key, found) == noted
+        stored = rows.pop(chunk, [])
+        yield len(stored) == number and checksum(key, stored) == noted
     yield not rows  # of no chunk at all
 
 
@@ -165,80 +147,44 @@ def _intact(key: Any, description: Any, reference: Any) -> bool:
         return False
 
 
-def mend(path: Path, name: str, why: str) -> tuple[Store, str]:
+def mend(path: Path, name: str, why: str) -> tuple[Store, Sentence]:
     """Put what is still good of a damaged file into a new one, and keep the damaged one beside it.
 
     Chunks are read row by row; one counts only if all its rows are there and its checksum matches.
     """
-    aside = base = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
-    for number in range(2, 1000):
-        if not aside.exists():
-            break
-        aside = base.with_name(f"{base.name}-{number}")
     fresh = path.with_name(path.name + ".mending")
     fresh.unlink(missing_ok=True)
-    configurations, chunks, rows = _salvage(path)
+    configurations, chunks, rows = salvage(path, ("configurations", "chunks", "runs"))
     by_chunk: dict[int, list[tuple[Any, ...]]] = {}
     for row in rows:
         if _whole(row, RUN):
             by_chunk.setdefault(row[8], []).append(row)
     store, kept = Store(fresh), 0
-    store.db.execute("PRAGMA synchronous = OFF")  # all at once, below
+    store.db.execute("PRAGMA synchronous = OFF")  # all at once, when it takes its place
     store.create(name)
-    store._register(
-        [
-            row
-            for row in configurations
-            if _whole(row, CONFIGURATION) and _intact(row[0], row[6], row[7])
-        ]
-    )
+    good = [row for row in configurations if _whole(row, CONFIGURATION)]
+    store.register_rows([row for row in good if _intact(row[0], row[6], row[7])])
     for chunk in chunks:
         if not _whole(chunk, CHUNK):
             continue
-        found = sorted(by_chunk.get(chunk[0], []), key=lambda row: row[1])
-        if len(found) == chunk[3] and checksum(chunk[1], [row[1:7] for row in found]) == chunk[8]:
-            store.add(
-                Chunk(
-                    chunk[1],
-                    chunk[2],
-                    [Row.read(*row[1:8]) for row in found],
-                    chunk[4],
-                    chunk[5],
-                    chunk[7],
-                )
-            )
-            kept += len(found)
+        _, key, first, number, sources, worker, _, busy, noted = chunk
+        runs = sorted(by_chunk.get(chunk[0], []), key=lambda row: row[1])
+        if len(runs) == number and checksum(key, [row[1:7] for row in runs]) == noted:
+            made = [Row.read(*row[1:8]) for row in runs]
+            store.add(Chunk(key, first, made, sources, worker, busy))
+            kept += len(runs)
     store.close()
-    with fresh.open("rb+") as file:
-        os.fsync(file.fileno())
-    try:
-        aside.hardlink_to(path)
-    except OSError:  # a file system without them
-        shutil.copy2(path, aside)
-    for tail in ("-journal", "-wal", "-shm"):
-        Path(str(path) + tail).unlink(missing_ok=True)
-    fresh.replace(path)  # in one step: a kill leaves the damaged file or the mended one
-    with suppress(OSError):  # systems that cannot sync a folder
-        folder = os.open(path.parent, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
+    aside = replace(path, fresh)
     text = (
-        f"{path} was damaged ({why}): {kept} runs are still good and kept; the file as it was "
-        f"is {aside.name}."
+        "{path} was damaged ({why}): {kept} runs are still good and kept, and the file as it was "
+        "is {aside}"
     )
-    return Store(path), text
+    said = Sentence("mended", text, path=str(path), why=why, kept=kept, aside=aside.name)
+    return Store(path), said
 
 
-CONFIGURATION = (
-    str,
-    int,
-    str,
-    float | int | None,
-    str,
-    int,
-    str,
-    str,
-)  # what stands in the columns
+# what stands in the columns
+CONFIGURATION = (str, int, str, float | int | None, str, int, str, str)
 CHUNK = (int, str, int, int, str, str, float, float, str)
 RUN = (str, int, str, str, str, int, str, float, int)
 
@@ -247,35 +193,3 @@ def _whole(row: tuple[Any, ...], kinds: tuple[Any, ...]) -> bool:
     return len(row) == len(kinds) and all(
         isinstance(value, kind) for value, kind in zip(row, kinds, strict=True)
     )
-
-
-def _salvage(
-    path: Path,
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Every row of a damaged file that can be read."""
-    bound = path.stat().st_size // 16 + 2  # no row is shorter, and rows are never deleted
-    db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
-    try:
-        db.execute(
-            "PRAGMA writable_schema = ON"
-        )  # a file that is shorter than its header says is refused otherwise
-        return tuple(
-            list(_legible(db, table, bound)) for table in ("configurations", "chunks", "runs")
-        )  # type: ignore[return-value]
-    finally:
-        db.close()
-
-
-def _legible(db: sqlite3.Connection, table: str, bound: int) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table that can be read: all at once, and from the first failure on one by
-    one.
-    """
-    last = 0
-    try:
-        for found in db.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid"):
-            last = found[0]
-            yield found[1:]
-    except sqlite3.Error:
-        for number in range(last + 1, bound):
-            with suppress(sqlite3.Error):
-                yield from db.execute(f"SELECT * FROM {table} WHERE rowid = ?", (number,))

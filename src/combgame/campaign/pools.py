@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, must_be, needs_extra
+from ..sentences import Option, Shown
 
 ANSWER = 20.0  # seconds in which a scheduler must answer; its workers may take a little longer
 
@@ -81,16 +82,12 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise InputError(
-            "a cluster needs dask.distributed: pip install 'combgame[cluster]'."
-        ) from None
+        raise needs_extra("a cluster (dask.distributed)", "cluster") from None
     secret = "@" in cluster or "?" in cluster  # perhaps: then it is not shown
     if cluster != "local" and (secret or "://" not in cluster):
-        shown = "" if secret else f" = {cluster!r}"
-        raise InputError(
-            f"cluster{shown} must be a scheduler's address, such as tcp://host:8786, without a "
-            "user or options, or 'local'."
-        )
+        shown = Shown("<not shown>") if secret else cluster
+        what = "a scheduler's address, such as tcp://host:8786, without a user or options"
+        raise must_be("cluster", shown, what, "give 'local' for one on this machine")
     local = None
     try:
         if (
@@ -108,20 +105,18 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
     except Exception as error:  # of many kinds
         why = " ".join(str(error).split()) or type(error).__name__
         if cluster == "local":
-            raise InputError(
-                f"cluster = 'local' cannot be started ({why}); use jobs = {jobs} without a cluster."
-            ) from error
-        raise InputError(
-            f"cluster = {cluster!r}: no scheduler answers there ({why}); start one with `dask "
-            "scheduler`."
-        ) from error
+            text, remedy = "cluster = 'local' cannot be started ({why})", "use {jobs} without it"
+            how = Option("jobs", jobs)
+            raise InputError("no-local-cluster", text, remedy=remedy, why=why, jobs=how) from error
+        text = "cluster = {cluster!r}: no scheduler answers there ({why})"
+        remedy = "start one with `dask scheduler`"
+        raise InputError("no-scheduler", text, remedy=remedy, cluster=cluster, why=why) from error
     try:
         try:
             client.wait_for_workers(1, timeout=1.5 * ANSWER)
         except TimeoutError as error:
-            raise InputError(
-                f"cluster = {cluster!r}: it has no workers; start one with `dask worker {cluster}`."
-            ) from error
+            text, remedy = "cluster = {cluster!r} has no workers", "start `dask worker {cluster}`"
+            raise InputError("no-workers", text, remedy=remedy, cluster=cluster) from error
         yield Pool(sum(client.nthreads().values()), client.get_executor(pure=False))
     finally:
         client.close()

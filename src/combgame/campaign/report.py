@@ -1,4 +1,4 @@
-"""What a campaign has found so far: one line per configuration and delta, as a table for a
+"""What a campaign has shown so far: one line per configuration and delta, as a table for a
 terminal, CSV, Markdown or JSON.
 """
 
@@ -12,7 +12,7 @@ from ..report.tables import Column, rendered
 from ..simulate.numbering import RELABELLED, drawn
 from ..simulate.result import summary
 from .store import Row, Store
-from .twins import told_apart
+from .twins import marked
 
 
 def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def report(store: Store, wanted: Mapping[str, int] | None = None) -> list[dict[s
         c["key"]: [row for row in store.rows(c["key"]) if row.run < c["runs"]]
         for c in configurations
     }
-    shown = told_apart([c for c in configurations if rows[c["key"]]])
+    shown = marked([c for c in configurations if rows[c["key"]]])
     return [
         line(c, rows[c["key"]], k) for c in shown for k in range(len(c["description"]["deltas"]))
     ]
@@ -74,8 +74,8 @@ def rows(store: Store) -> list[dict[str, Any]]:
     """One line per run and delta. All but `seconds` is the same whatever engine, workers or order
     made them.
     """
-    found = []
-    for c in told_apart(store.configurations()):
+    lines = []
+    for c in marked(store.configurations()):
         described = c["description"]
         for row in store.rows(c["key"]):
             labels = None  # a function of the seed and the run, so not stored
@@ -88,7 +88,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
                 labels = drawn(len(means), described["seed"], row.run, RELABELLED)
             for k, delta in enumerate(described["deltas"]):
                 stop = row.stops[k]
-                found.append(
+                lines.append(
                     {
                         "identity": f"{c['key']}-{row.run}",
                         "instance": c["instance"],
@@ -108,7 +108,7 @@ def rows(store: Store) -> list[dict[str, Any]]:
                         "seconds": row.seconds,
                     }
                 )
-    return found
+    return lines
 
 
 COLUMNS: dict[str, Column] = {
@@ -135,7 +135,7 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-NOTES = (
+EXPLANATION = (
     "rounds: mean and quartiles of the stopping time; capped runs count with their cap. errors: "
     "share of runs that stopped with a wrong "
     "answer, with the exact 95 % interval (Clopper-Pearson). bound: ln(1/(2.4 delta))/D_nu, "
@@ -151,10 +151,10 @@ def show(
     rows: list[dict[str, Any]],
     form: str = "text",
     without: Sequence[str] = (),
-    notes: Sequence[str] = (),
+    below: Sequence[str] = (),
 ) -> str:
-    """A report in one of the formats; a table for people without some columns, and with notes under
-    it.
+    """A report in one of the formats; a table for people without some columns, and with more
+    sentences below it.
     """
     columns = {name: column for name, column in COLUMNS.items() if name not in without}
-    return rendered(rows, form, columns, 3, (NOTES, *notes))
+    return rendered(rows, form, columns, 3, (EXPLANATION, *below))

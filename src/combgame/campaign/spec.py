@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ..data import alike, identity, to_data
-from ..errors import InputError, TieError
+from ..errors import InputError, TieError, must_be, said_by
 from ..problem import Problem
 from ..rules import RuleBase
 from ..rules.base import describe
@@ -28,9 +28,8 @@ class Instance:
 
     def __post_init__(self) -> None:
         if not isinstance(self.problem, Problem):
-            raise InputError(
-                f"Instance {self.name!r}: problem = {self.problem!r} must be a Problem."
-            )
+            wrong = must_be("problem", self.problem, "a Problem")
+            raise said_by(InputError, wrong.sentence.within(instance=self.name))
         object.__setattr__(self, "means", tuple(float(m) for m in self.problem.means(self.means)))
 
 
@@ -66,8 +65,8 @@ class Configuration:
             "relabel": self.relabel,
             "version": __version__,
         }
-        found: dict[str, Any] = alike(to_data(determines))
-        return found
+        data: dict[str, Any] = alike(to_data(determines))
+        return data
 
     def __hash__(self) -> int:
         return hash(self.key)  # the options of a user's rule may have none, such as a list
@@ -91,7 +90,7 @@ class Configuration:
                 relabel=self.relabel,
             )
         except TieError as error:
-            raise TieError(f"{i.name}: {error}") from None
+            raise said_by(TieError, error.sentence.within(instance=i.name)) from None
 
 
 def label_of(rule: str | RuleBase) -> str:
@@ -107,19 +106,16 @@ class Specification:
 
     def __post_init__(self) -> None:
         if not self.configurations:
-            raise InputError(
-                f"campaign {self.name!r} has nothing to run; give at least one problem and one "
-                "rule."
-            )
+            text, remedy = "campaign {name!r} has nothing to run", "give a problem and a rule"
+            raise InputError("no-configurations", text, remedy=remedy, name=self.name)
         met: dict[str, Configuration] = {}
         for c in self.configurations:
             twin = met.setdefault(c.key, c)
             if twin is not c:
-                raise InputError(
-                    f"campaign {self.name!r}: {c.label!r} on {c.instance.name!r} is the same as "
-                    f"{twin.label!r} on "
-                    f"{twin.instance.name!r}; leave one out."
-                )
+                text = "{one!r} on {instance!r} is the same as {other!r} on {place!r}"
+                one = {"one": c.label, "instance": c.instance.name}
+                other = {"other": twin.label, "place": twin.instance.name}
+                raise InputError("same-run", text, remedy="leave one out", **one, **other)
 
     @property
     def runs(self) -> int:

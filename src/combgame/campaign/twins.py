@@ -6,17 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ..sentences import Sentence
+
 SHORT = 6  # characters of a key
 
 
-def told_apart(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def marked(configurations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same, but where two lines of a report would look alike the label says which is which: by
     the first characters of its key.
 
     >>> how = {"threshold": "t", "seed": 0, "deltas": [0.1]}
     >>> one = {"key": "1a2b3c4d", "instance": "five", "label": "lloo", "description": how}
     >>> others = [{**one, "key": "5e6f7a8b"}, {**one, "key": "9c0d1e2f", "label": "ofw"}]
-    >>> [c["label"] for c in told_apart([one, *others])]
+    >>> [c["label"] for c in marked([one, *others])]
     ['lloo [1a2b3c]', 'lloo [5e6f7a]', 'ofw']
     """
     alike = {one["key"] for group in groups(configurations) for one in group}
@@ -32,36 +34,41 @@ def mark(c: Mapping[str, Any]) -> str:
 
 def groups(configurations: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Those that would share a line: the same names, threshold, seed and one of the deltas."""
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    lines: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for c in configurations:
         described = c["description"]
         for delta in described["deltas"]:
-            found.setdefault(
+            lines.setdefault(
                 (c["instance"], c["label"], described["threshold"], described["seed"], delta), []
             ).append(c)
     several = {
-        tuple(one["key"] for one in group): group for group in found.values() if len(group) > 1
+        tuple(one["key"] for one in group): group for group in lines.values() if len(group) > 1
     }
     return list(several.values())
 
 
-def notes(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[str]:
+def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Sentence]:
     """A sentence for each group: in what they differ, and when the last run of each was stored; of
     many groups, the first.
     """
-    said, found = [], groups(configurations)
-    for group in found[:most]:
+    said, alike = [], groups(configurations)
+    for group in alike[:most]:
         first, *others = (one["description"] for one in group)
         places = sorted({place for other in others for place in differing(first, other)}) or [
             "nothing that is known"
         ]
         when = "; ".join(f"{mark(one)} {stored(one.get('last'))}" for one in group)
-        said.append(
-            f"{group[0]['label']} on {group[0]['instance']} stands there {len(group)} times, "
-            "because the campaign was changed between "
-            f"runs: {', '.join(places)} ({when})."
+        text = (
+            "{label} on {instance} stands there {times} times, because the campaign was changed "
+            "between runs: {places} ({when})"
         )
-    return [*said, f"The same holds for {len(found) - most:,} more."] if len(found) > most else said
+        remedy = "All are kept, and marked in reports; a new file keeps them apart"
+        names = {"label": group[0]["label"], "instance": group[0]["instance"], "when": when}
+        about = {**names, "places": ", ".join(places), "times": len(group)}
+        said.append(Sentence("same-names", text, remedy=remedy, **about))
+    if len(alike) > most:
+        said.append(Sentence("more-alike", "the same holds for {n:,} more", n=len(alike) - most))
+    return said
 
 
 def stored(at: float | None) -> str:

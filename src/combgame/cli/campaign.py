@@ -61,16 +61,16 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
     """How far a campaign is, and who is working on it."""
     from ..campaign.execute import duration
     from ..campaign.opening import open_store
-    from ..campaign.twins import notes, told_apart
+    from ..campaign.twins import marked, remarks
     from ..storage.lock import Lock, lock_path
 
     with open_store(store)[0] as file:
         configurations, sources, busy = (
-            told_apart(file.configurations()),
+            marked(file.configurations()),
             file.sources(),
             file.busy(),
         )
-        twins = notes(file.configurations())
+        twins = [str(one) for one in remarks(file.configurations())]
         done, planned = (
             sum(c["stored"] for c in configurations),
             sum(c["runs"] for c in configurations),
@@ -148,14 +148,14 @@ def report(store: StoreFile, form: Form = "text", out: Out = None, as_json: AsJs
     from ..campaign.opening import open_store
     from ..campaign.report import report as lines
     from ..campaign.report import show
-    from ..campaign.twins import notes
+    from ..campaign.twins import remarks
 
     with open_store(store)[0] as file:
         put(
             show(
                 lines(file),
                 "json" if as_json else form,
-                notes=notes([c for c in file.configurations() if c["stored"]]),
+                below=[str(s) for s in remarks([c for c in file.configurations() if c["stored"]])],
             ),
             out,
         )

@@ -65,8 +65,8 @@ SHELL = (  # what Python calls so, and how it is called here
     (r"`decision` says", "`combgame study status` says"),
     (r"\bretract\((\d+), reason\)", r"`combgame study retract \1 --reason ...`"),
     (r"\breplay\(head=\.\.\.\)", "`combgame study replay --head ...`"),
-    (r"\breplay: head = '(.*?)'", r"--head \1"),
-    (r" Until then, copy\(\) saves what this process still has\.", ""),
+    (r"\bhead = '(.*?)'", r"--head \1"),
+    (r" Until then, copy\(path\) saves what this process still has\.", ""),
     (r"\bexport\(path\)", "`combgame study export`"),
     (r"\bobserve\(\)", "`combgame study observe`"),
     (

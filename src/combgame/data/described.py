@@ -14,7 +14,7 @@ from ..errors import CombGameError, InputError
 from ..game.descriptions import Description, arguments, is_value, short, telling
 from ..rules.bonuses import StylisedBonus, TheoryBonus
 from ..structures import Geometry
-from .values import Place
+from .places import Place
 
 CLASS = ("kind", "module", "qualname")  # what a table says of a class
 
@@ -23,7 +23,7 @@ def to_data(value: Any) -> Any:
     """Plain data from which `from_data` makes an equal description: its kind, and its arguments
     that are not as usual.
 
-    A class that is not of this package is told with the module it comes from, and with all
+    A class that is not of this package is written with the module it comes from, and with all
     arguments, whose defaults may change.
 
     >>> from combgame import Arms, Bernoulli, CombGame, Problem, Subsets
@@ -36,10 +36,8 @@ def to_data(value: Any) -> Any:
         return to_data(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         if math.isnan(value):
-            raise InputError(
-                "NaN cannot be part of a description, because it does not even equal itself; "
-                "give a number, or leave it out."
-            )
+            text = "NaN cannot be part of a description, because it does not even equal itself"
+            raise InputError("nan-described", text, remedy="give a number, or leave it out")
         return {"kind": "float", "value": str(value)}  # JSON has no infinity
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -55,19 +53,19 @@ def _table(described: Any) -> dict[str, Any]:
     ours = kind.__module__.split(".")[0] == "combgame"
     said = {one.name: one.value for one in telling(described)} if ours else arguments(described)
     if set(CLASS) & set(said):
-        raise InputError(
-            f"{short(described)} has an argument of the name kind, module or qualname, which "
-            "describe its class; rename it."
-        )
+        text = "{what} has an argument of the name kind, module or qualname, which name its class"
+        raise InputError("reserved-name", text, remedy="rename it", what=short(described))
     function = next(
         (name for name, one in said.items() if callable(one) and not is_value(one)), None
     )
     if function is not None:
-        raise InputError(
-            f"{short(described)} cannot be written as data, because its {function} is a "
-            "function, which no file can hold; "
-            "list its sets with Listed, or use it from Python only."
+        text = (
+            "{what} cannot be written as data, because its {argument} is a function, which no file "
+            "can hold"
         )
+        remedy = "list its sets with Listed, or use it from Python only"
+        about = {"what": short(described), "argument": function}
+        raise InputError("function-described", text, remedy=remedy, **about)
     where = {} if ours else {"module": kind.__module__, "qualname": kind.__qualname__}
     return {"kind": kind.__name__, **where, **{name: to_data(one) for name, one in said.items()}}
 
@@ -96,9 +94,7 @@ def _made(data: Any, at: Place) -> Any:
         try:
             return float(data["value"])
         except (KeyError, TypeError, ValueError):
-            raise at.wrong(
-                data, "is no number; write it as JSON does, or as inf or -inf."
-            ) from None
+            raise at.must_be(data, "a number", "write it as JSON does, or as inf or -inf") from None
     kind = _foreign(data, at) if "module" in data else _ours(data["kind"], at)
     given = {key: _made(one, at.at(key)) for key, one in data.items() if key not in CLASS}
     try:
@@ -106,10 +102,10 @@ def _made(data: Any, at: Place) -> Any:
     except CombGameError as error:
         raise at.within(error) from None
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{at.path} cannot be made with these arguments ({error}); it was changed, or "
-            f"written by another version of {data['kind']}."
-        ) from error
+        text = "{kind} cannot be made with these arguments ({why})"
+        remedy = "they were changed, or written by another version of {kind}"
+        about = {"kind": data["kind"], "why": str(error)}
+        raise at.within(InputError("bad-arguments", text, remedy=remedy, **about)) from error
 
 
 def _ours(name: Any, at: Place) -> type:
@@ -117,7 +113,7 @@ def _ours(name: Any, at: Place) -> type:
         kind.__name__: kind for kind in (*below(Description), Geometry, StylisedBonus, TheoryBonus)
     }
     if not isinstance(name, str) or name not in known:
-        raise at.at("kind").wrong(name, f"is not known; use one of {', '.join(sorted(known))}.")
+        raise at.at("kind").unknown(name, sorted(known))
     return known[name]
 
 
@@ -139,19 +135,21 @@ def _foreign(data: Mapping[str, Any], at: Place) -> Any:
     """
     module, name = data["module"], str(data.get("qualname", data["kind"]))
     try:
-        found: Any = reduce(getattr, name.split("."), sys.modules[module])
+        kind: Any = reduce(getattr, name.split("."), sys.modules[module])
     except (KeyError, TypeError, AttributeError):
-        raise InputError(
-            f"{at.path} is of the class {name} of {module}, which is not here; import it in "
-            "Python first, and open it there."
-        ) from None
-    plain = isinstance(found, type) and (
-        "__dataclass_fields__" in vars(found)
-        or (issubclass(found, tuple) and hasattr(found, "_fields"))
+        text = "it is of the class {name} of {module}, which is not here"
+        remedy = "import it in Python first, and open it there"
+        absent = InputError("class-absent", text, remedy=remedy, name=name, module=str(module))
+        raise at.within(absent) from None
+    plain = isinstance(kind, type) and (
+        "__dataclass_fields__" in vars(kind)
+        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
     )
-    if not plain and not (isinstance(found, type) and issubclass(found, Description)):
-        raise at.wrong(name, f"of {module} describes nothing; it must be a frozen dataclass.")
-    return found
+    if not plain and not (isinstance(kind, type) and issubclass(kind, Description)):
+        text, remedy = "{name} of {module} describes nothing", "it must be a frozen dataclass"
+        about = {"name": name, "module": str(module)}
+        raise at.within(InputError("not-a-description", text, remedy=remedy, **about))
+    return kind
 
 
 def alike(data: Any) -> Any:

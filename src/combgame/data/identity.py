@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from .described import to_data
@@ -14,5 +15,9 @@ def identity(data: Any) -> str:
     >>> identity({"rule": "lloo", "delta": 0.1}) == identity({"delta": 0.1, "rule": "lloo"})
     True
     """
-    text = json.dumps(to_data(data), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(canonical(to_data(data)).encode()).hexdigest()[:16]
+
+
+def canonical(data: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Data as JSON that is the same for the same data; default: for what JSON does not know."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=default)

@@ -1,5 +1,5 @@
-"""Data -> problem, through tables: a kind -> what it makes and the keys it takes; a key -> how its
-value is read.
+"""Data -> problem: each kind says what it makes and which keys it takes, each key how its value is
+read.
 """
 
 import math
@@ -25,9 +25,9 @@ from ..structures import (
     grid_network,
     line_network,
 )
+from .places import Place
 from .values import (
     Kind,
-    Place,
     arm,
     arms,
     box,
@@ -57,26 +57,28 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         raw = Path(path).read_bytes()
         return tomllib.loads(raw.decode("utf-8-sig"))
     except FileNotFoundError:
-        raise InputError(
-            f"{path} does not exist; check the name of the file and the folder it is in."
-        ) from None
+        text, remedy = "{where} does not exist", "check the name of the file and its folder"
+        raise InputError("no-file-there", text, remedy=remedy, where=str(path)) from None
     except IsADirectoryError:
-        raise InputError(f"{path} is a folder; give the TOML file in it.") from None
+        text, remedy = "{where} is a folder", "give the TOML file in it"
+        raise InputError("folder-given", text, remedy=remedy, where=str(path)) from None
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror}); check its permissions."
-        ) from None
+        text, remedy = "{where} cannot be read ({why})", "check its permissions"
+        about = {"where": str(path), "why": error.strerror}
+        raise InputError("unreadable", text, remedy=remedy, **about) from None
     except UnicodeDecodeError as error:
         line, byte = raw.count(b"\n", 0, error.start) + 1, raw[error.start]
+        text = "{where} is not UTF-8: line {line} has the byte {byte:#04x}"
+        remedy = "save it with the encoding UTF-8"
+        where = str(path)
         raise InputError(
-            f"{path} is not UTF-8: line {line} has the byte {byte:#04x}; save it with the "
-            "encoding UTF-8."
+            "not-utf-8", text, remedy=remedy, where=where, line=line, byte=byte
         ) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not TOML: {error}; write key = value, with texts in quotes, and each key "
-            "once."
-        ) from None
+        text = "{where} is not TOML: {why}"
+        remedy = "write key = value, with texts in quotes, and each key once"
+        about = {"where": str(path), "why": str(error)}
+        raise InputError("not-toml", text, remedy=remedy, **about) from None
 
 
 def read_problem(path: str | os.PathLike[str]) -> tuple[Problem, Floats | None]:
@@ -138,14 +140,14 @@ REWARDS: dict[str, Kind] = {
 
 def _made(value: Any, at: Place, kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> Any:
     """What a table with a kind describes; `given` stands for keys that are not there."""
-    names = ", ".join(map(repr, kinds))
+    known = ", ".join(map(repr, kinds))
     if not isinstance(value, Mapping):
-        raise at.wrong(value, f"must be a table with a kind, one of {names}.")
+        raise at.must_be(value, "a table with a kind, one of {known}", known=known)
     if "kind" not in value:
-        raise InputError(f"{at.at('kind').path} is missing; use one of {names}.")
+        raise at.missing("kind", "use one of {known}", known=known)
     kind = kinds.get(value["kind"]) if isinstance(value["kind"], str) else None
     if kind is None:
-        raise at.at("kind").wrong(value["kind"], f"is not known; use one of {names}.")
+        raise at.at("kind").unknown(value["kind"], kinds)
     needless = {**given, **kind.defaults}
     required = ["kind", *(key for key in kind.keys if key not in needless)]
     table = keyed(value, at, required, [key for key in kind.keys if key in needless])
@@ -159,7 +161,9 @@ def _made(value: Any, at: Place, kinds: Mapping[str, Kind], given: Mapping[str, 
         raise at.within(error) from None
 
 
-def problem_from(data: Mapping[str, Any], where: str = "problem") -> tuple[Problem, Floats | None]:
+def problem_from(
+    data: Mapping[str, Any], where: str | Place = "problem"
+) -> tuple[Problem, Floats | None]:
     """The problem that plain data describe, and the true means if they have them; `where` begins
     every error.
 
@@ -173,7 +177,7 @@ def problem_from(data: Mapping[str, Any], where: str = "problem") -> tuple[Probl
     >>> problem.actions, problem.answers, means
     (Subsets(3, 2), Arms(3), array([2., 3., 1.]))
     """
-    root = Place(f"{where}:")
+    root = where if isinstance(where, Place) else Place(where)
     data = keyed(data, root, ["actions", "rewards"], ["answers", "names", "bounds", "truth"])
     names = None
     if "names" in data:
@@ -201,7 +205,7 @@ def problem_from(data: Mapping[str, Any], where: str = "problem") -> tuple[Probl
 
 def _name(value: Any, at: Place) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise at.wrong(value, "must be a text that is not empty: the name of an arm.")
+        raise at.must_be(value, "a text that is not empty: the name of an arm")
     return value
 
 
@@ -209,7 +213,6 @@ def _means(value: Any, at: Place) -> Any:
     if isinstance(value, Mapping):
         return {name: number(mean, at.at(name)) for name, mean in value.items()}
     if not isinstance(value, list | tuple):
-        raise at.wrong(
-            value, "must be a list of numbers, one per arm, or a table of names and numbers."
-        )
+        what = "a list of numbers, one per arm, or a table of names and numbers"
+        raise at.must_be(value, what)
     return numbers(value, at)

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from ..errors import CombGameError, InputError, whole
+from ..errors import CombGameError, InputError
 from ..presets import PRESETS
 from ..rules import CombGame, RuleBase
 from ..rules.bonuses import theory_bonus
 from ..structures import Geometry
-from .values import Place, keyed, number, truth
+from .places import Place
+from .values import at_least, keyed, number, truth
 
 
-def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
+def rule_from(data: str | Mapping[str, Any], where: str | Place = "rule") -> RuleBase:
     """The rule of a preset's name, or of a table: a rule or a learner by name, with other values
     for their options.
 
@@ -23,31 +24,26 @@ def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
     >>> rule_from({"rule": "uniform", "start": "full"})
     Uniform(start='full')
     """
-    at = Place(where)
+    at = where if isinstance(where, Place) else Place(where)
     made: RuleBase
     if isinstance(data, str):
         made = _preset(data, at, PRESETS)
         return made
     if not isinstance(data, Mapping):
-        names = ", ".join(map(repr, PRESETS))
-        raise at.wrong(
-            data,
-            f"must be one of {names}, or a table such as {{learner = 'lloo', tracking = 'D'}}.",
-        )
+        what = "one of {known}, or a table such as {{learner = 'lloo', tracking = 'D'}}"
+        raise at.must_be(data, what, known=", ".join(map(repr, PRESETS)))
     learners = {name: rule.learner for name, rule in PRESETS.items() if isinstance(rule, CombGame)}
     if not {"rule", "learner"} & set(data):
-        names = ", ".join(map(repr, learners))
-        raise InputError(
-            f"{at.at('learner').path} is missing; name a learner, one of {names}, or a rule, "
-            "such as rule = 'uniform'."
-        )
+        remedy = "name a learner, one of {known}, or a rule, such as rule = 'uniform'"
+        known = ", ".join(map(repr, learners))
+        raise at.missing("learner", remedy, known=known)
     rule: Any = _preset(data["rule"], at.at("rule"), PRESETS) if "rule" in data else CombGame()
     learner: Any = getattr(rule, "learner", None)
     if learner is not None and "learner" in data:
         learner = _preset(data["learner"], at.at("learner"), learners)
     own, its = _options(rule), _options(learner)
     own.pop("learner", None)
-    known = [
+    keys = [
         "label",
         "rule",
         *(["learner"] if learner is not None else []),
@@ -55,10 +51,8 @@ def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
         *(key for key in its if key not in own),
     ]
     for key in data:
-        if key not in known:
-            raise at.at(str(key)).wrong(
-                data[key], f"is not known; the keys are {', '.join(known)}."
-            )
+        if key not in keys:
+            raise at.unknown_key(key, keys)
     changed = {
         key: _option(key, data[key], usual, at.at(key))
         for key, usual in (its | own).items()
@@ -76,9 +70,10 @@ def rule_from(data: str | Mapping[str, Any], where: str = "rule") -> RuleBase:
     except CombGameError as error:
         raise at.within(error) from None
     except TypeError as error:
-        raise InputError(
-            f"{where}: a value has the wrong type ({error}); check {', '.join(changed)}."
-        ) from None
+        text, remedy = "a value has the wrong type ({why})", "check {keys}"
+        given = ", ".join(changed)
+        wrong = InputError("wrong-type", text, remedy=remedy, why=str(error), keys=given)
+        raise at.within(wrong) from None
     return made
 
 
@@ -93,7 +88,7 @@ def _options(described: Any) -> dict[str, Any]:
 
 def _preset(name: Any, at: Place, known: Mapping[str, Any]) -> Any:
     if not isinstance(name, str) or name not in known:
-        raise at.wrong(name, f"is not known; use one of {', '.join(map(repr, known))}.")
+        raise at.unknown(name, known)
     return known[name]
 
 
@@ -115,9 +110,9 @@ def _option(key: str, value: Any, usual: Any, at: Place) -> Any:
     if isinstance(usual, bool):
         return truth(value, at)
     if isinstance(usual, int):
-        return whole(at.path, value, 0)
+        return at_least(0)(value, at)
     if isinstance(usual, float):
         return float(number(value, at))
     if isinstance(usual, str) and not isinstance(value, str):
-        raise at.wrong(value, f"must be a text, such as {usual!r}.")
+        raise at.must_be(value, "a text, such as {usual!r}", usual=usual)
     return tuple(value) if isinstance(value, list) else value

@@ -1,1 +1,1 @@
-"""Durable logs of events."""
+"""Durable storage: logs of events for studies, and what any file of data needs."""

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, StoreError
+from .files import beside, give_name, sync_folder
+
+HAS_STUDIES = "SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'"
 
 
 def path_of(destination: Any) -> Path:
@@ -19,7 +22,7 @@ def path_of(destination: Any) -> Path:
     """
     text = str(destination).removeprefix("sqlite:///")
     if "://" in text or not text:
-        raise InputError("copy: the destination must be a file, such as copy.db.")
+        raise InputError("not-a-file", "copy: the destination must be a file, such as copy.db")
     return Path(text)
 
 
@@ -27,54 +30,29 @@ def copy_file(source: sqlite3.Connection, destination: Path) -> None:
     """All of it as it is at one moment, or nothing: it is written beside the destination, and gets
     its name when it is whole.
     """
-    for taken in (
-        destination,
-        *(destination.with_name(destination.name + tail) for tail in ("-wal", "-shm", "-journal")),
-    ):
+    for taken in (destination, *beside(destination)):
         if taken.exists() or taken.is_symlink():
-            raise StoreError(
-                f"{taken} is there already, and nothing is overwritten; name another destination."
-            )
-    beside = destination.with_name(f".{destination.name}.{os.getpid()}.part")
+            text = "{path} is there already, and nothing is overwritten"
+            remedy = "name another destination"
+            raise StoreError("already-there", text, remedy=remedy, path=str(taken))
+    part = destination.with_name(f".{destination.name}.{os.getpid()}.part")
     try:
-        with closing(sqlite3.connect(beside)) as target:
+        with closing(sqlite3.connect(part)) as target:
             source.backup(target)
-            if not target.execute(
-                "SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'"
-            ).fetchone():
-                raise StoreError(
-                    "there are no studies in it (any more), so there is nothing to copy; go back "
-                    "to an earlier copy."
-                )
-        give_name(beside, destination)
-        sync_folder(destination.parent)
+            whole = target.execute(HAS_STUDIES).fetchone() is not None
+        if whole:
+            give_name(part, destination)
+            sync_folder(destination.parent)
     except (OSError, sqlite3.Error) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
+        text = "{path} cannot be written ({why})"
+        remedy = "check the folder and the room on the disk, or name another destination"
         raise StoreError(
-            f"{destination} cannot be written ({why}); check the folder and the room on the "
-            "disk, or name another destination."
+            "copy-failed", text, remedy=remedy, path=str(destination), why=why
         ) from error
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
-
-
-def give_name(made: Path, destination: Path) -> None:
-    """A link fails where somebody else has just made a file of that name; renaming would overwrite
-    it.
-    """
-    try:
-        os.link(made, destination)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        made.rename(destination)
-
-
-def sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # systems that cannot sync one
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+            part.unlink(missing_ok=True)
+    if not whole:
+        text = "there are no studies in it (any more), so there is nothing to copy"
+        raise StoreError("nothing-to-copy", text, remedy="go back to an earlier copy")

@@ -2,13 +2,14 @@
 from them.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..errors import InputError, StoreError
+from ..errors import StoreError, must_be
+from ..sentences import Call
+from .checksums import checksum
 
 
 class Event(NamedTuple):
@@ -39,10 +40,11 @@ def seal(before: str, event: Event) -> str:
     >>> seal("", Event(1, "closed", 0.0)) == seal("", Event(1, "closed", 1.0))
     False
     """
-    return hashlib.sha256((before + compact(event)).encode()).hexdigest()[:16]
+    return checksum(before, compact(event), digits=16)
 
 
 Sealed = tuple[Event, str]
+HEAD = re.compile(r"([1-9]\d{0,17}):([0-9a-f]{16})")
 
 
 def head_of(events: Iterable[Event]) -> str:
@@ -57,29 +59,24 @@ def head_of(events: Iterable[Event]) -> str:
 
 def check_head(events: list[Event], head: str, name: str) -> None:
     """Whether the history still goes through the head that somebody noted."""
-    found = (
-        re.fullmatch(r"([1-9]\d{0,17}):([0-9a-f]{16})", head.strip())
-        if isinstance(head, str)
-        else None
-    )
-    if found is None:
-        raise InputError(
-            f"replay: head = {head!r} must be a number and a seal as `status` shows them, such "
-            "as '17:8d969eef6ecad3c2'."
-        )
-    number = int(found[1])
+    parts = HEAD.fullmatch(head.strip()) if isinstance(head, str) else None
+    if parts is None:
+        what = "a number and a seal as `status` shows them, such as '17:8d969eef6ecad3c2'"
+        raise must_be("head", head, what)
+    number, remedy = int(parts[1]), "find the file that has them"
     if number > len(events):
-        raise StoreError(
-            f"study {name!r} has {len(events):,} events, but when its head was noted there were "
-            f"{number:,}: the last ones were removed, or "
-            "an older copy was put back; find the file that has them."
+        text = (
+            "study {name!r} has {events:count event}, but when its head was noted there were "
+            "{number:,}: the last ones were removed, or an older copy was put back"
         )
+        about = {"name": name, "events": len(events), "number": number}
+        raise StoreError("events-missing", text, remedy=remedy, **about)
     if head_of(events[:number]) != head.strip():
-        raise StoreError(
-            f"study {name!r}: its first {number:,} events are not those of the head that was "
-            "noted, so its history was changed, or this is "
-            "another study; find the file that has them."
+        text = (
+            "study {name!r}: its first {number:,} events are not those of the head that was noted, "
+            "so its history was changed, or this is another study"
         )
+        raise StoreError("other-history", text, remedy=remedy, name=name, number=number)
 
 
 def checked(stored: list[Sealed], name: str) -> list[Event]:
@@ -93,8 +90,13 @@ def checked(stored: list[Sealed], name: str) -> list[Event]:
 
 def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
     if seal(before, event) != sealed:
-        raise StoreError(
-            f"study {name!r}: event {event.seq} is not what was stored, because the file is "
-            "damaged or was changed; go back to a copy, or "
-            "begin a new study and give it the data that are good with observe()."
+        text = (
+            "study {name!r}: event {event} is not what was stored, because the file is damaged or "
+            "was changed"
         )
+        remedy = (
+            "go back to a copy, or begin a new study and give it the data that are good with "
+            "{observe}"
+        )
+        about = {"name": name, "event": event.seq, "observe": Call("observe")}
+        raise StoreError("event-changed", text, remedy=remedy, **about)

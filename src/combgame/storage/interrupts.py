@@ -45,8 +45,8 @@ class Deferral:
     current: "Deferral | None" = None
 
     def __init__(self) -> None:
-        found: dict[int, Any] = {number: signal.getsignal(number) for number in DEFERRED}
-        self.handlers = {number: handler for number, handler in found.items() if callable(handler)}
+        now: dict[int, Any] = {number: signal.getsignal(number) for number in DEFERRED}
+        self.handlers = {number: handler for number, handler in now.items() if callable(handler)}
         self.waiting: dict[int, FrameType | None] = {}
         self.since: dict[int, float] = {}
 

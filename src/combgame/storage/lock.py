@@ -1,4 +1,4 @@
-"""One writer per campaign file."""
+"""One writer per file."""
 
 import os
 import platform
@@ -7,10 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import StoreError
+from .files import check_place
 
 
 class Lock:
-    """One writer per campaign file; the kernel frees it when its process dies, however it dies."""
+    """One writer per file; the kernel frees it when its process dies, however it dies."""
 
     def __init__(self, path: Path) -> None:
         self.store, self.path = path, lock_path(path)
@@ -25,10 +26,7 @@ class Lock:
         try:
             self.file = self.path.open("ab+", buffering=0)
         except OSError as error:
-            raise StoreError(
-                f"{self.store}: its folder cannot be written ({error.strerror}); change the "
-                "permissions, or choose another --store."
-            ) from error
+            raise unusable(self.store, error) from error
         for attempt in range(10):
             try:
                 fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -36,10 +34,10 @@ class Lock:
             except OSError:  # perhaps only somebody who looks
                 if attempt == 9:
                     self.file.close()
-                    raise StoreError(
-                        f"{self.store} is being written by {Lock.holder(self.path)}; wait until it "
-                        "has finished, or look with `combgame campaign status`."
-                    ) from None
+                    text = "{path} is being written by {holder}"
+                    about = {"path": str(self.store), "holder": Lock.holder(self.path)}
+                    remedy = "wait until it has finished"
+                    raise StoreError("being-written", text, remedy=remedy, **about) from None
                 time.sleep(0.05)
         with suppress(OSError):  # who it is matters less than that it is held
             self.file.truncate(0)
@@ -72,10 +70,7 @@ def lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
-def check_place(path: Path) -> None:
-    if path.is_dir():
-        raise StoreError(f"{path} is a folder; name a file in it, such as {path / 'campaign.db'}.")
-    if not path.parent.is_dir():
-        raise StoreError(
-            f"{path}: there is no folder {path.parent}; make it, or choose another --store."
-        )
+def unusable(path: Path, error: OSError) -> StoreError:
+    """A file that the system does not let us read or write."""
+    text, remedy = "{path} cannot be used ({why})", "change the permissions, or name another file"
+    return StoreError("no-access", text, remedy=remedy, path=str(path), why=error.strerror)

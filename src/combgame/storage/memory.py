@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..errors import InputError
+from ..sentences import Call
 from .events import Event, Sealed
 
 
@@ -79,7 +80,8 @@ class Memory:
         pass
 
     def copy(self, destination: Path) -> None:
-        raise InputError("copy: a study in memory has no file; export(path) writes all of it.")
+        text, remedy = "copy: a study in memory has no file", "{export} writes all of it"
+        raise InputError("no-file", text, remedy=remedy, export=Call("export", "path"))
 
     def begin(self, created: Sealed, if_exists: str) -> Event:
         self._events = [created]
@@ -91,12 +93,10 @@ class Memory:
     def events(
         self, after: int = 0, before: int | None = None, round: int | None = None
     ) -> list[Sealed]:
-        found = self._events[after : None if before is None else before - 1]
-        return (
-            found
-            if round is None
-            else [(e, s) for e, s in found if e.round == round or e.round is None]
-        )
+        between = self._events[after : None if before is None else before - 1]
+        if round is None:
+            return between
+        return [one for one in between if one[0].round in (round, None)]
 
     def append(self, events: Sequence[Sealed]) -> None:
         self._events += events

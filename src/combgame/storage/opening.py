@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from .memory import Memory, Storage
 
 
@@ -12,12 +12,11 @@ def open_storage(url: Any, name: str, timeout: float) -> Storage:
         return Memory()
     if not isinstance(url, str):
         kind = type(url).__name__  # and not what it is: it may hold a password
-        raise InputError(
-            f"storage, of the type {kind}, must be a URL such as 'sqlite:///lab.db', or None for "
-            "a study in memory."
-        )
+        text = "storage, of the type {kind}, must be a URL such as 'sqlite:///lab.db'"
+        remedy = "give None for a study in memory"
+        raise InputError("not-a-url", text, remedy=remedy, kind=kind)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0.0 < timeout < 1e6:
-        raise InputError(f"timeout = {timeout!r} must be a positive number of seconds.")
+        raise must_be("timeout", timeout, "a positive number of seconds")
     from .sql import Database
 
     return Database(url, name, timeout)

@@ -1,4 +1,5 @@
-"""Whether the SQLite file that is open is still the one that the path leads to.
+"""Whether the SQLite file that is open is still the one that the path leads to; and which files
+this process has open.
 
 Who deletes, moves or replaces a file that a process has open leaves that process with a file
 without a name, and what it writes there is gone when it ends. The same holds for the -wal beside it
@@ -6,10 +7,14 @@ without a name, and what it writes there is gone when it ends. The same holds fo
 """
 
 import os
+import threading
+from pathlib import Path
+from weakref import WeakSet
 
-from ..errors import StoreError
+from .files import identity
 
-Identity = tuple[int, int]
+OPENING = threading.RLock()
+OPEN: WeakSet["SameFile"] = WeakSet()  # the files that this process has open
 
 
 class SameFile:
@@ -18,45 +23,43 @@ class SameFile:
     """
 
     def __init__(self, path: str) -> None:
-        beside = os.path.realpath(path)  # SQLite follows links before it adds its endings
+        real = os.path.realpath(path)  # SQLite follows links before it adds its endings
         self.path = path
-        self._places = {"": path, "-wal": beside + "-wal", "-shm": beside + "-shm"}
+        self._places = {"": path, "-wal": real + "-wal", "-shm": real + "-shm"}
         self._known = {"": identity(path)}
+        with OPENING:
+            OPEN.add(self)
 
     def changed(self) -> str | None:
         """The ending of what is no longer there, or is another file: "" (the file itself), "-wal"
         or "-shm"; None: all is well.
         """
         for tail, place in self._places.items():
-            found = identity(place)
+            here = identity(place)
             if self._known.get(tail) is None:  # without a journal of that kind there is none
-                self._known[tail] = found
-            elif found != self._known[tail]:
+                self._known[tail] = here
+            elif here != self._known[tail]:
                 return tail
         return None
 
+    def leads_to(self, path: Path) -> bool:
+        """Whether a path leads to this file, by whatever name."""
+        return self._known[""] == identity(path)
 
-def identity(path: str) -> Identity | None:
-    try:
-        found = os.stat(path)  # noqa: PTH116  (a Path would cost more than the look)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    def close(self) -> None:
+        with OPENING:
+            OPEN.discard(self)
 
 
-def sentence(shown: str, tail: str, stored: bool) -> StoreError:
-    """stored: it was found out after the transaction had ended."""
-    what = "what was given just now counts as not stored" if stored else "nothing was stored"
-    if tail:
-        return StoreError(
-            f"{shown}{tail} was deleted or replaced while {shown} was in use, so {what}; it "
-            "belongs to the file as long as anybody has it "
-            "open. Try again: the file is opened anew, and if something is missing there, that "
-            "is said."
-        )
-    return StoreError(
-        f"{shown} is no longer the file that is open here: it was deleted, moved or replaced, so "
-        f"{what}; put it back, or open the study "
-        "again to go on with what is there now. Until then, copy() saves what this process still "
-        "has."
-    )
+def read_head(path: Path) -> bytes | None:
+    """The first 100 bytes of a file; None if this process has it open, so that it was looked at
+    before.
+
+    Whoever closes a file drops all locks that its process has on it, SQLite's too: that is what
+    POSIX says.
+    """
+    with OPENING:
+        if any(one.leads_to(path) for one in OPEN):
+            return None
+        with path.open("rb") as file:
+            return file.read(100)

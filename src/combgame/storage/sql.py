@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from sqlalchemy import Connection, Engine, Row, and_, bindparam, delete, insert,
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import InputError, StoreError, StudyError, UnknownNameError
-from . import same_file
-from .connections import check_there, connect, is_there, prepare, sentence
+from ..sentences import Option
+from .connections import check_there, connect, is_there, prepare
 from .copying import copy_file
 from .events import Event, Sealed, check_seal
+from .failures import Advice, failure, gone, kind_of
 from .interrupts import deferred
+from .sqlite import transaction
 from .tables import events, snapshots, studies
 from .transaction import COLUMNS, Transaction, as_event
 from .urls import absolute, parse, quotes_secret, shown
@@ -32,6 +35,19 @@ FIND = (
 )  # made once: composing a statement costs more than running it
 NAMES = select(studies.c.name).order_by(studies.c.id)
 LOCK = FIND.with_for_update(of=studies)
+ADVICE = Advice(
+    busy="try again, or give a longer {timeout}",
+    unwritable="change the permissions, or name another storage",
+    full="make room, then try again: what was told is kept",
+    damaged="go back to a copy, or name another storage",
+    unreachable="try again: telling the same twice is harmless, and a client gets its open rounds "
+    "back",
+    refused="try again",
+    gone="put it back, or open the study again to go on with what is there now. Until then, {copy} "
+    "saves what this process still has",
+    parted="it belongs to the file as long as anybody has it open. Try again: the file is opened "
+    "anew, and if something is missing there, that is said",
+)
 
 
 class Database:
@@ -78,29 +94,27 @@ class Database:
                 yield
             except DBAPIError as error:
                 self._drop()
-                cause = None if quotes_secret(self._parsed, error) else error
-                raise sentence(self._parsed, error, self.timeout) from cause
+                secret = quotes_secret(self._parsed, error)
+                driver = error.orig or error
+                kind = kind_of(driver, error.connection_invalidated)
+                where, cause = shown(self._parsed), None if secret else error
+                said = failure(where, kind, str(driver), ADVICE, self.timeout, secret)
+                raise said from cause
 
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[Connection]:
         with self._guard(), self._connect().connect().execution_options(write=write) as connection:
-            with connection.begin():
-                self._check_file(connection)
+            check = partial(self._check_file, connection)
+            with transaction(connection.begin(), check, write):
                 yield connection
-                if write:
-                    self._check_file(connection)
-            if write:
-                self._check_file(
-                    connection, stored=True
-                )  # what went into a file that is gone is not acknowledged
 
-    def _check_file(self, connection: Connection, stored: bool = False) -> None:
+    def _check_file(self, connection: Connection, ended: bool) -> None:
         file = connection.info.get("file")
         tail = None if file is None else file.changed()
         if tail is not None:
             if tail:
                 connection.invalidate()
-            raise same_file.sentence(shown(self._parsed), tail, stored)
+            raise gone(shown(self._parsed), tail, ended, ADVICE)
 
     @contextmanager
     def writing(self) -> Iterator["Transaction"]:
@@ -108,33 +122,35 @@ class Database:
         the lock.
         """
         with self._transaction(write=True) as connection:
-            yield self._found(connection, LOCK)
+            yield self._study_in(connection, LOCK)
 
     @contextmanager
     def reading(self) -> Iterator["Transaction"]:
         with self._transaction(write=False) as connection:
-            yield self._found(connection)
+            yield self._study_in(connection)
 
-    def _found(self, connection: Connection, query: Any = FIND) -> "Transaction":
+    def _study_in(self, connection: Connection, query: Any = FIND) -> "Transaction":
         """The study: it is looked up every time, and its first event compared, for another may be
         there under its name.
         """
-        found = connection.execute(query, {"name": self.name}).first()
-        if self._study is None and found is not None:
-            check_seal("", *as_event(found[1:]), self.name)
-            self._study = found
-        if found is not None and found == self._study:
-            return Transaction(connection, found.id, found.seal)
+        here = connection.execute(query, {"name": self.name}).first()
+        if self._study is None and here is not None:
+            check_seal("", *as_event(here[1:]), self.name)
+            self._study = here
+        if here is not None and here == self._study:
+            return Transaction(connection, here.id, here.seal)
         if self._study is not None:
-            raise StudyError(
-                f"study {self.name!r} is not the one that was opened: it was removed or "
-                "replaced, or its first event, which says what it "
-                "is, was changed; open it again to go on with what is there now."
+            text = (
+                "study {name!r} is not the one that was opened: it was removed or replaced, or its "
+                "first event, which says what it is, was changed"
             )
-        known = ", ".join(map(repr, connection.execute(NAMES).scalars())) or "none"
-        raise UnknownNameError(
-            f"there is no study {self.name!r} in {shown(self._parsed)}; it has {known}."
-        )
+            remedy = "open it again to go on with what is there now"
+            raise StudyError("other-study", text, remedy=remedy, name=self.name)
+        known = list(connection.execute(NAMES).scalars())
+        text, remedy = "there is no study {name!r} in {where}", "it has {names}"
+        names = ", ".join(map(repr, known)) or "none"
+        about = {"name": self.name, "where": shown(self._parsed), "known": known, "names": names}
+        raise UnknownNameError("no-study", text, remedy=remedy, **about)
 
     def _drop(self) -> None:
         if self._engine is not None and self._process == os.getpid():
@@ -163,9 +179,8 @@ class Database:
         moved, as long as it is open here.
         """
         if self._parsed.get_backend_name() != "sqlite":
-            raise InputError(
-                f"copy: {shown(self._parsed)} is a server, not a file; pg_dump copies it."
-            )
+            text, remedy = "copy: {where} is a server, not a file", "pg_dump copies it"
+            raise InputError("server-copy", text, remedy=remedy, where=shown(self._parsed))
         with self._guard(), closing(self._connect().raw_connection()) as connection:
             copy_file(connection.driver_connection, destination)  # type: ignore[arg-type]
 
@@ -177,16 +192,12 @@ class Database:
             self._prepare()
         try:
             with self._transaction(write=True) as connection:
-                found = connection.execute(LOCK, {"name": self.name}).first()
-                if found is not None and if_exists == "error":
-                    raise StudyError(
-                        f"there is a study {self.name!r} in {shown(self._parsed)} already; go on "
-                        "with it with if_exists='resume', or give "
-                        "another name, or if_exists='replace' to lose it."
-                    )
-                if found is None or if_exists == "replace":
-                    self._make(connection, created, None if found is None else found.id)
-                return self._found(connection).events(before=2)[0][0]
+                old = connection.execute(LOCK, {"name": self.name}).first()
+                if old is not None and if_exists == "error":
+                    raise exists(self.name, shown(self._parsed))
+                if old is None or if_exists == "replace":
+                    self._make(connection, created, None if old is None else old.id)
+                return self._study_in(connection).events(before=2)[0][0]
         except StoreError as error:
             if not isinstance(error.__context__, IntegrityError):
                 raise
@@ -225,3 +236,10 @@ class Database:
         """The studies in the database."""
         with self._transaction(write=False) as connection:
             return list(connection.execute(NAMES).scalars())
+
+
+def exists(name: str, where: str) -> StudyError:
+    text = "there is a study {name!r} in {where} already"
+    remedy = "go on with it with {resume}, or give another name, or {replace} to lose it"
+    how = {word: Option("if_exists", word) for word in ("resume", "replace")}
+    return StudyError("study-exists", text, remedy=remedy, name=name, where=where, **how)

@@ -1,6 +1,5 @@
 """A study's events in a database, inside one transaction."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, or_, select
 
 from ..errors import StoreError
+from .checksums import checksum
 from .events import Event, Sealed, compact
 from .tables import events, snapshots
 
@@ -30,8 +30,9 @@ def as_event(row: Any) -> Sealed:
     try:
         return Event._make([*row[:6], json.loads(row[6])]), row[7]
     except (TypeError, ValueError) as error:
+        text = "an event of a study cannot be read, because the file is damaged ({why})"
         raise StoreError(
-            f"an event of a study cannot be read ({error}); the file is damaged: go back to a copy."
+            "unreadable-event", text, remedy="go back to a copy", why=str(error)
         ) from error
 
 
@@ -68,24 +69,23 @@ class Transaction:
         query = select(snapshots.c.seq, snapshots.c.checksum, snapshots.c.body).where(
             snapshots.c.study == self._study
         )
-        found = self._connection.execute(
+        last = self._connection.execute(
             query.where(snapshots.c.sources == self._of(sources))
         ).first()
-        if found is None or hashlib.sha256(found.body).hexdigest() != found.checksum:
+        if last is None or checksum(last.body) != last.checksum:
             return None
-        return int(found.seq), bytes(found.body)
+        return int(last.seq), bytes(last.body)
 
     def keep(self, seq: int, sources: str, body: bytes) -> None:
         self._connection.execute(delete(snapshots).where(snapshots.c.study == self._study))
-        checksum = hashlib.sha256(body).hexdigest()
         row = {
             "study": self._study,
             "seq": seq,
             "sources": self._of(sources),
-            "checksum": checksum,
+            "checksum": checksum(body),
             "body": body,
         }
         self._connection.execute(insert(snapshots).values(row))
 
     def _of(self, sources: str) -> str:
-        return hashlib.sha256(f"{sources} {self._first}".encode()).hexdigest()
+        return checksum(f"{sources} {self._first}")

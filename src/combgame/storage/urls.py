@@ -23,6 +23,8 @@ HARMLESS = (
     "application_name",
 )  # options of a URL
 
+ESCAPED = "in a password, @ is written %40, : %3A and / %2F"
+
 
 def parse(url: str) -> URL:
     try:
@@ -35,17 +37,15 @@ def parse(url: str) -> URL:
         or backend not in ("sqlite", "postgresql")
         or (backend == "sqlite" and not parsed.database)
     ):
-        raise InputError(
-            f"storage{called(url)} must be a URL such as sqlite:///lab.db or "
-            "postgresql+psycopg://user@host/database; in a password, @ is "
-            "written %40, : %3A and / %2F."
+        text = (
+            "storage{called} must be a URL such as sqlite:///lab.db or "
+            "postgresql+psycopg://user@host/database"
         )
+        raise InputError("bad-url", text, remedy=ESCAPED, called=called(url))
     if (
         "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql"
     ):  # the rest of a password would be taken for a host
-        raise InputError(
-            "storage has more than one @; in a password, @ is written %40 (and : %3A, / %2F)."
-        )
+        raise InputError("url-ambiguous", "storage has more than one @", remedy=ESCAPED)
     return parsed
 
 

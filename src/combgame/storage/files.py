@@ -1,0 +1,61 @@
+"""Files of data: which one a path leads to, what stands beside it, when its name is on disk."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from ..errors import StoreError
+
+Identity = tuple[int, int]
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite puts beside a file
+
+
+def identity(path: str | Path) -> Identity | None:
+    """What tells a file from another of the same name; None if there is none."""
+    try:
+        here = os.stat(path)  # noqa: PTH116  (a Path would cost more than the look)
+    except OSError:
+        return None
+    return here.st_dev, here.st_ino
+
+
+def beside(path: Path) -> list[Path]:
+    """Where SQLite would put what belongs to a file."""
+    return [path.with_name(path.name + tail) for tail in BESIDE]
+
+
+def check_place(path: Path) -> None:
+    """Whether a file can be at a path: nothing makes folders."""
+    if path.is_dir():
+        example = path / "lab.db"
+        remedy = "name a file in it, such as {example}"
+        raise StoreError(
+            "is-folder", "{path} is a folder", remedy=remedy, path=str(path), example=str(example)
+        )
+    folder = path.parent
+    if not folder.is_dir():
+        text = "{path} cannot be read or written, because the folder {folder} does not exist"
+        remedy = "check the path, or make the folder"
+        raise StoreError("no-folder", text, remedy=remedy, path=str(path), folder=str(folder))
+
+
+def give_name(made: Path, destination: Path) -> None:
+    """A link fails where somebody else has just made a file of that name; renaming would overwrite
+    it.
+    """
+    try:
+        os.link(made, destination)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        made.rename(destination)
+
+
+def sync_folder(folder: Path) -> None:
+    """So that a name given just now survives a power cut."""
+    with suppress(OSError):  # systems that cannot sync one
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

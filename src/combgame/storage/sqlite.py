@@ -1,0 +1,126 @@
+"""SQLite as it is used here, by whichever driver: how a connection is set up, how a transaction
+begins, and when what was written counts as stored.
+
+Studies come through SQLAlchemy, because they may also live in PostgreSQL, and many write at a time
+(a write-ahead log). Campaigns use `SqliteFile`, on the same functions: they have one writer, and
+one file that is whole by itself whenever nobody writes (a rollback journal, synchronous = EXTRA);
+it is marked as theirs in its head, which must be read before a driver touches it; and what is
+damaged is read row by row, from a file that no driver of SQLAlchemy's would connect to.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from ..errors import StoreError
+from .failures import Advice, failure, gone, kind_of
+from .interrupts import deferred
+from .same_file import OPENING, SameFile
+
+
+def set_up(connection: sqlite3.Connection, synchronous: str, journal: str | None = None) -> None:
+    """Transactions begin as we say, and are on disk when they have ended."""
+    connection.isolation_level = None
+    if journal is not None:
+        connection.execute(f"PRAGMA journal_mode = {journal}")
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
+
+
+def begin(execute: Callable[[str], object], write: bool) -> None:
+    """Pages that SQLite remembers may be of another file, if somebody has copied one over it. Only
+    one writes at a time, from the beginning of its transaction on. execute: as the driver does,
+    with its own errors.
+    """
+    execute("PRAGMA shrink_memory")
+    execute("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+@contextmanager
+def transaction(
+    begun: AbstractContextManager[object], check: Callable[[bool], None], write: bool
+) -> Iterator[None]:
+    """A transaction in a file that must stay where it is: what went into one that is gone is not
+    acknowledged. check: raises if it is gone; its argument says whether the transaction has ended.
+    """
+    with begun:
+        check(False)
+        yield
+        if write:
+            check(False)
+    if write:
+        check(True)
+
+
+class SqliteFile:
+    """A file of SQLite's that is open. patience: how many seconds to wait for another process that
+    is writing; advice: what to do if something fails.
+    """
+
+    def __init__(self, path: Path, patience: float, synchronous: str, advice: Advice) -> None:
+        self.path, self.patience, self.advice = path, patience, advice
+        with OPENING:
+            self.db = sqlite3.connect(path, timeout=patience)
+            self.file = SameFile(str(path.absolute()))
+        try:
+            set_up(self.db, synchronous)
+        except sqlite3.Error:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self.db.close()
+        self.file.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it or nothing, on disk when it has ended. Ctrl-C waits for that."""
+        with deferred(), self._guard(), self.transaction(write=True):
+            yield self.db
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        with deferred(), self._guard(), self.transaction(write=False):
+            yield self.db
+
+    @contextmanager
+    def transaction(self, write: bool) -> Iterator[None]:
+        """The same with SQLite's own errors, for whoever looks for damage."""
+        with transaction(self._begun(write), self._check, write):
+            yield
+
+    @contextmanager
+    def _begun(self, write: bool) -> Iterator[None]:
+        try:
+            begin(self.db.execute, write)
+            yield
+            self.db.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self.db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise file_failure(self.path, error, self.advice, self.patience) from error
+
+    def _check(self, ended: bool) -> None:
+        tail = self.file.changed()
+        if tail is not None:
+            raise gone(str(self.path), tail, ended, self.advice)
+
+
+def file_failure(path: Path, error: sqlite3.Error, advice: Advice, patience: float) -> StoreError:
+    """What SQLite says, as a sentence. What stands in the file and cannot be read is damage."""
+    kind = "damaged" if damages(error) else kind_of(error)
+    return failure(str(path), kind, str(error), advice, patience)
+
+
+def damages(error: sqlite3.Error) -> bool:
+    """Whether an error says that something is wrong with what stands in the file, and not with the
+    disk, the permissions or somebody else.
+    """
+    return kind_of(error) in ("damaged", "other")
