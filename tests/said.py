@@ -11,7 +11,7 @@ from combgame.errors import CombGameError
 
 @contextmanager
 def refused(
-    code: str, kind: type[CombGameError] = CombGameError, **arguments: Any
+    code: str, kind: type[CombGameError] = CombGameError, /, **arguments: Any
 ) -> Iterator["pytest.ExceptionInfo[CombGameError]"]:
     """The block raises an error of a kind, with this code and at least these arguments."""
     with pytest.raises(kind) as caught:

@@ -122,6 +122,19 @@ class Sentence:
             whole += (". " if advice[:1].isupper() else "; ") + advice
         return whole if not whole or whole[-1] in ".!?:" else whole + "."
 
+    def spelt(self, surface: Surface) -> str:
+        """As a part of another sentence."""
+        return self.said(surface).removesuffix(".")
+
+    def within(self, place: str, **arguments: object) -> "Sentence":
+        """The same, said of a place (a file, a line, a round), which has places for arguments too.
+
+        >>> print(Sentence("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
+        line 2: a cell is empty.
+        """
+        known = {**arguments, **self.arguments}
+        return Sentence(self.code, f"{place}: {self.text}", remedy=self.advice, **known)
+
     def remedy(self, surface: Surface = PYTHON) -> str:
         """What to do about it, as a surface says it; nothing where nothing is to be done."""
         return self._filled(self.advice, surface)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.marks import jitable
 from ..game.records import Floats, Ints, Random, Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
@@ -226,19 +226,19 @@ class Gaussian(RewardsBase):
 
     def __post_init__(self) -> None:
         if not isinstance(self.known, bool):
-            raise InputError(f"Gaussian: known = {self.known!r} must be True or False.")
+            raise must_be("Gaussian: known", self.known, "True or False")
         if self.sigma is None:
             if self.known:
                 raise InputError(
-                    "Gaussian: sigma is missing; give the standard deviation, or known=False if "
-                    "it is not known."
+                    "sigma-missing",
+                    "Gaussian: sigma is missing",
+                    remedy="give the standard deviation, or known=False if it is not known",
                 )
             return
         sigmas = np.atleast_1d(np.asarray(self.sigma))
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
-            raise InputError(
-                f"Gaussian: sigma = {self.sigma!r} must be a number or a flat list of numbers, "
-                "one per arm."
+            raise must_be(
+                "Gaussian: sigma", self.sigma, "a number or a flat list of numbers, one per arm"
             )
         if (
             not np.all(np.isfinite(sigmas))
@@ -246,10 +246,11 @@ class Gaussian(RewardsBase):
             or np.any(sigmas > 1e100)
             or np.any(sigmas < 1e-100)
         ):
-            raise InputError(
-                f"Gaussian: sigma = {self.sigma} must be positive and finite (1e-100 to 1e100), "
-                "one number or one per arm; "
-                "for noiseless values give a small sigma, such as 1e-6."
+            raise must_be(
+                "Gaussian: sigma",
+                self.sigma,
+                "positive and finite (1e-100 to 1e100), one number or one per arm",
+                remedy="for noiseless values give a small sigma, such as 1e-6",
             )
         alone = isinstance(self.sigma, int | float)
         object.__setattr__(
@@ -266,8 +267,11 @@ class Gaussian(RewardsBase):
     def check(self, d: int) -> None:
         if isinstance(self.sigma, tuple) and len(self.sigma) != d:
             raise InputError(
-                f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one "
-                "per arm."
+                "one-sigma-per-arm",
+                "Gaussian: sigma has {sigmas:count value} but there {d:is|are} {d:count arm}",
+                remedy="give one per arm",
+                sigmas=len(self.sigma),
+                d=d,
             )
 
     def numbered(self, order: Ints) -> "Gaussian":
@@ -280,8 +284,9 @@ class Gaussian(RewardsBase):
     def spread(self, d: int) -> Floats:
         if self.sigma is None:
             raise InputError(
-                "Gaussian(known=False) has no sigma, which this needs: give the one that you "
-                "suppose, Gaussian(sigma, known=False)."
+                "sigma-not-supposed",
+                "Gaussian(known=False) has no sigma, which this needs",
+                remedy="give the one that you suppose, Gaussian(sigma, known=False)",
             )
         return np.broadcast_to(np.asarray(self.sigma, dtype=float), (d,)).copy()
 

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, must_be, unknown
 from ..game.catalogue import (
     Catalogue,
     Mixture,
@@ -186,27 +186,21 @@ class CombGame(RuleBase):
 
     def __post_init__(self) -> None:
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
-            raise InputError(
-                f"CombGame: learner = {self.learner!r} must be a learner, such as LLOO() (with "
-                "the brackets)."
+            raise must_be(
+                "CombGame: learner", self.learner, "a learner, such as LLOO() (with the brackets)"
             )
         if self.tracking not in TRACKERS:
-            known = ", ".join(map(repr, TRACKERS))
-            raise UnknownNameError(
-                f"CombGame: tracking = {self.tracking!r} is not known; use one of {known}."
-            )
+            raise unknown("CombGame: tracking", self.tracking, TRACKERS)
         if self.start is not None and self.start not in STARTS:
-            known = ", ".join(map(repr, STARTS))
-            raise UnknownNameError(
-                f"CombGame: start = {self.start!r} is not known; use one of {known}."
-            )
+            raise unknown("CombGame: start", self.start, STARTS)
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
             if not isinstance(value, bool):
-                raise InputError(f"CombGame: {name} = {value!r} must be True or False.")
+                raise must_be(f"CombGame: {name}", value, "True or False")
         if self.record and self.per_answer:
             raise InputError(
-                "CombGame: record=True keeps the regret of one learner; drop it, or "
-                "per_answer=True."
+                "one-learner-recorded",
+                "CombGame: record=True keeps the regret of one learner",
+                remedy="drop it, or per_answer=True",
             )
         make_bonus(self.bonus)
 

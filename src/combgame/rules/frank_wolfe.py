@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import must_be
 from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
 from ..game.marks import compilable
 from ..game.parts import copied
@@ -223,13 +223,12 @@ class FrankWolfe(RuleBase):
                 or not isinstance(value, int | float)
                 or not 0.0 < value < math.inf
             ):
-                raise InputError(f"FrankWolfe: {name} = {value!r} must be a positive number.")
+                raise must_be(f"FrankWolfe: {name}", value, "a positive number")
         if self.pool is not None and (
             isinstance(self.pool, bool) or not isinstance(self.pool, int) or self.pool < 1
         ):
-            raise InputError(
-                f"FrankWolfe: pool = {self.pool!r} must be a whole number of rivals, at least 1, "
-                "or None."
+            raise must_be(
+                "FrankWolfe: pool", self.pool, "a whole number of rivals, at least 1, or None"
             )
 
     def setup(self, problem: Question) -> FrankWolfeSetup:

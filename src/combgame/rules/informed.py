@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..stopping.base import Question
@@ -63,9 +63,10 @@ class Informed(RuleBase):
         except (TypeError, ValueError):
             pairs = ()
         if not pairs or not all(0.0 < share < math.inf for _, share in pairs):
-            raise InputError(
-                f"Informed: support = {self.support!r} must be actions with positive shares, "
-                "such as complexity(...).support."
+            raise must_be(
+                "Informed: support",
+                self.support,
+                "actions with positive shares, such as complexity(...).support",
             )
         total = sum(share for _, share in pairs)
         if abs(total - 1.0) > 1e-12:  # or they are shares already: the same rule is made from them
@@ -84,7 +85,13 @@ class Informed(RuleBase):
     def setup(self, problem: Question) -> FixedSetup:
         for chosen, _ in self.support:
             if not problem.actions.contains(chosen):
-                raise InputError(f"Informed: {chosen} is not an action of {problem.actions}.")
+                raise InputError(
+                    "not-an-action",
+                    "Informed: {arms} is not an action of {actions}",
+                    remedy="give actions only",
+                    arms=chosen,
+                    actions=str(problem.actions),
+                )
         rows, share = (
             table([chosen for chosen, _ in self.support]),
             np.array([share for _, share in self.support]),

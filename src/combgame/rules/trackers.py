@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import unknown
 from ..game.catalogue import Catalogue, Mixture
 from ..game.heaps import drop, rise
 from ..game.marks import compilable
@@ -122,6 +122,4 @@ def make_tracker(name: str, room: int) -> Tracker:
         return DTracking(one)
     if name == "sample":
         return Sampling(one)
-    raise UnknownNameError(
-        f"tracking = {name!r} is not known; use one of {', '.join(map(repr, TRACKERS))}."
-    )
+    raise unknown("tracking", name, TRACKERS)

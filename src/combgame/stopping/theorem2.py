@@ -15,7 +15,8 @@ from ..game.numerics import lambert_bar
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards.base import License, RewardsBase
-from .base import Question, Stopping, Validity, earned
+from ..sentences import Sentence
+from .base import Question, Stopping, Validity, also, earned
 from .fees import ConstantPart, charging, log_union
 
 
@@ -118,16 +119,23 @@ def _log_rivals(question: Question) -> float:
 THEOREMS = {
     "gaussian": (
         "Theorem 2 (b)",
-        {License.GAUSSIAN: "Theorem 2 (b): independent Gaussian arms with the stated sigma"},
+        {
+            License.GAUSSIAN: Sentence(
+                "theorem-2b", "Theorem 2 (b): independent Gaussian arms with the stated sigma"
+            )
+        },
     ),
     "sub-gaussian": (
         "Theorem 2 (a)",
         {
-            License.EXPONENTIAL: "Theorem 2 (a): independent arms from a one-parameter "
-            "exponential family",
-            License.SURROGATE: (
+            License.EXPONENTIAL: Sentence(
+                "theorem-2a",
+                "Theorem 2 (a): independent arms from a one-parameter exponential family",
+            ),
+            License.SURROGATE: Sentence(
+                "theorem-2a-bounded",
                 "Theorem 2 (a), carried over to bounded values as in docs/algorithms.md: "
-                "independent values in [low, high]"
+                "independent values in [low, high]",
             ),
         },
     ),
@@ -137,10 +145,11 @@ THEOREMS = {
 def validity(name: str, rewards: RewardsBase) -> Validity:
     """What a threshold that is a function of t guarantees."""
     if name == "stylised":
-        return Validity(
-            False,
+        why = Sentence(
+            "stylised",
             "ln((1 + ln t)/delta) is the paper's choice for its experiments; no theorem covers it",
         )
+        return Validity(False, why)
     what, theorems = THEOREMS[name]
     return earned(what, theorems, rewards)
 
@@ -175,5 +184,5 @@ def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     )
     fees = LoglogPart(2.0, 4.0) if normal else LoglogPart(3.0, 1.0)
     base = validity(name.removesuffix("-counts"), problem.rewards)
-    why = base._replace(reason=base.reason + "; with the counts themselves (docs/thresholds.md)")
+    why = also(base, "with the counts themselves (docs/thresholds.md)")
     return Stopping(name, constant, charging(problem, lambda game: fees), why, constant=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, whole
+from ..errors import InputError, OracleError, must_be, said_by, whole
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, arms_of
@@ -63,21 +63,19 @@ class IntegerProgram(Bracketed):
             low = np.broadcast_to(np.asarray(lower, dtype=float), (len(rows),)).copy()
             high = np.broadcast_to(np.asarray(upper, dtype=float), (len(rows),)).copy()
         except (TypeError, ValueError):
-            raise InputError(
-                f"IntegerProgram: a constraint must be (matrix, lower, upper) with {self.d} "
-                f"columns; got {one!r}."
-            ) from None
+            raise self._not_a_constraint(one) from None
         if (
             rows.shape[1] != self.d
             or not np.all(np.isfinite(rows))
             or np.isnan(low).any()
             or np.isnan(high).any()
         ):
-            raise InputError(
-                f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite "
-                "columns, and bounds without NaN."
-            )
+            raise self._not_a_constraint(one)
         return rows, low, high
+
+    def _not_a_constraint(self, one: Any) -> InputError:
+        what = "(matrix, lower, upper): {d} columns of finite numbers, and bounds without NaN"
+        return must_be("IntegerProgram: a constraint", one, what, d=self.d)
 
     def numbered(self, order: Ints) -> "IntegerProgram":
         matrix, low, high = self._given
@@ -92,8 +90,8 @@ class IntegerProgram(Bracketed):
         try:
             return greedy_covering(self)
         except OracleError as error:
-            if "(infeasible)" in str(error):
-                raise InputError(str(error)) from None
+            if error.code == "infeasible":
+                raise said_by(InputError, error.sentence) from None
             raise
 
     def arguments(self) -> dict[str, Any]:
@@ -114,8 +112,10 @@ class IntegerProgram(Bracketed):
         found = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
         if found is None:
             raise OracleError(
-                f"{self}: no set but perhaps the empty one satisfies the constraints "
-                "(infeasible); relax them."
+                "infeasible",
+                "{structure}: no set but perhaps the empty one satisfies the constraints",
+                remedy="relax them",
+                structure=str(self),
             )
         return found[0]
 
@@ -141,14 +141,21 @@ class IntegerProgram(Bracketed):
             return None
         if solved.status != 0 or solved.x is None:
             raise OracleError(
-                f"{self}: the solver did not finish ({solved.message}); raise time_limit = "
-                f"{self.time_limit}."
+                "solver-unfinished",
+                "{structure}: the solver did not finish ({message})",
+                remedy="raise time_limit = {time_limit}",
+                structure=str(self),
+                message=solved.message,
+                time_limit=self.time_limit,
             )
         out = np.round(solved.x)
         if not self._feasible(out):
             raise OracleError(
-                f"{self}: the solver returned {arms_of(out)}, which breaks a constraint; scale "
-                "the constraints."
+                "solver-wrong",
+                "{structure}: the solver returned {arms}, which breaks a constraint",
+                remedy="scale the constraints",
+                structure=str(self),
+                arms=arms_of(out),
             )
         most = getattr(solved, "mip_dual_bound", None)
         top = float(score @ out)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, whole
+from ..errors import InputError, must_be, whole
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -92,28 +92,48 @@ class Listed(StructureBase):
         try:
             listed = [list(given) for given in sets]
         except TypeError:
-            raise InputError(
-                f"Listed: sets = {sets!r} must be a list of sets of arms, such as [[0, 1], [2]]."
+            raise must_be(
+                "Listed: sets", sets, "a list of sets of arms, such as [[0, 1], [2]]"
             ) from None
         for number, arms in enumerate(listed):
             if not arms:
-                raise InputError(f"Listed: set number {number} is empty; leave it out.")
+                raise InputError(
+                    "empty-set",
+                    "Listed: set number {number} is empty",
+                    remedy="leave it out",
+                    number=number,
+                )
             for a in arms:
                 if isinstance(a, bool) or not isinstance(a, int | np.integer) or not 0 <= a < d:
                     raise InputError(
-                        f"Listed: set number {number} has the arm {a!r}; arms are 0 to {d - 1}."
+                        "no-such-arm",
+                        "Listed: set number {number} has the arm {arm!r}",
+                        remedy="arms are 0 to {last}",
+                        number=number,
+                        arm=a,
+                        last=d - 1,
                     )
             if len(set(arms)) < len(arms):
                 raise InputError(
-                    f"Listed: set number {number}, {arms}, repeats an arm; name each arm once "
-                    "(arms, not a row of 0 and 1)."
+                    "arm-repeated",
+                    "Listed: set number {number}, {arms}, repeats an arm",
+                    remedy="name each arm once (arms, not a row of 0 and 1)",
+                    number=number,
+                    arms=arms,
                 )
             found.append(tuple(sorted(int(a) for a in arms)))
         if not found:
-            raise InputError("Listed: the list of sets is empty; give at least one set.")
+            raise InputError(
+                "no-sets", "Listed: the list of sets is empty", remedy="give at least one set"
+            )
         if len(set(found)) < len(found):
             twice = next(s for k, s in enumerate(found) if s in found[:k])
-            raise InputError(f"Listed: the set {list(twice)} is in the list twice; leave one out.")
+            raise InputError(
+                "set-repeated",
+                "Listed: the set {arms} is in the list twice",
+                remedy="leave one out",
+                arms=list(twice),
+            )
         self._arrange(found)
 
     def _arrange(self, sets: list[tuple[int, ...]]) -> None:

@@ -183,13 +183,16 @@ class SpanningTrees(StructureBase):
         loops = [a for a in range(self.d) if self.tails[a] == self.heads[a]]
         if loops:
             raise InputError(
-                f"SpanningTrees: the edge {self.names[loops[0]]} joins a node to itself; leave "
-                "such edges out."
+                "loop",
+                "SpanningTrees: the edge {edge} joins a node to itself",
+                remedy="leave such edges out",
+                edge=self.names[loops[0]],
             )
         if len(self._tree(range(self.d))) < len(self.nodes) - 1:
             raise InputError(
-                "SpanningTrees: the graph is not connected, so it has no spanning tree; add "
-                "edges or drop nodes."
+                "not-connected",
+                "SpanningTrees: the graph is not connected, so it has no spanning tree",
+                remedy="add edges or drop nodes",
             )
 
     def _arrange(self, graph: Graph) -> None:

@@ -68,12 +68,17 @@ def reordered(graph: Graph, order: Ints) -> Graph:
 def _check_direction(what: str, wanted: bool, found: bool) -> None:
     if wanted and not found:
         raise InputError(
-            f"{what}: the graph is undirected, so that its edges have no direction to go; pass a "
-            "directed graph."
+            "graph-undirected",
+            "{what}: the graph is undirected, so that its edges have no direction to go",
+            remedy="pass a directed graph",
+            what=what,
         )
     if found and not wanted:
         raise InputError(
-            f"{what}: the graph is directed, but trees have no direction; pass an undirected graph."
+            "graph-directed",
+            "{what}: the graph is directed, but trees have no direction",
+            remedy="pass an undirected graph",
+            what=what,
         )
 
 
@@ -126,12 +131,16 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
             fit = False
         if not fit:
             raise InputError(
-                f"{what}: edges must be a list of (tail, head) or (tail, head, name) with a text "
-                "as name, or a networkx, rustworkx "
-                "or SciPy sparse graph."
+                "not-edges",
+                "{what}: what was given as edges cannot be read",
+                remedy="give a list of (tail, head) or (tail, head, name) with a text as name, or "
+                "a networkx, rustworkx or SciPy sparse graph",
+                what=what,
             )
     if not triples:
-        raise InputError(f"{what}: there are no edges; give at least one.")
+        raise InputError(
+            "no-edges", "{what}: there are no edges", remedy="give at least one", what=what
+        )
     number: dict[Hashable, int] = {}
     for node in [*(x for t in triples for x in t[:2]), *nodes]:
         number.setdefault(node, len(number))

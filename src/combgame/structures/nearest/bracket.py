@@ -94,8 +94,10 @@ class BracketPart:
             bound = math.inf
         if found.set is None:
             raise OracleError(
-                f"{self.structure}: the oracle finds no second set, so there is nothing to "
-                "compare; give two."
+                "no-second-set",
+                "{structure}: the oracle finds no second set, so there is nothing to compare",
+                remedy="give two",
+                structure=str(self.structure),
             )
         rival[:] = found.set
         against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
