@@ -200,7 +200,8 @@ def _plain(value: object) -> Any:
         return value
     if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= 100:
         if isinstance(value, dict):
-            return {_plain(name): _plain(one) for name, one in value.items()}
+            keys = [key if isinstance(key, PLAIN) else Shown(repr(key)) for key in value]
+            return dict(zip(keys, map(_plain, value.values()), strict=True))
         if isinstance(value, set | frozenset):
             return Shown(repr(value))
         return type(value)(map(_plain, value)) if type(value) in (list, tuple) else Shown(value)
