@@ -74,44 +74,88 @@ def family(trees):
     return names
 
 
-def literal(node, scopes, met=()):
-    """The texts that an expression can be, from literals alone; None if that cannot be told."""
+def literal(node, known):
+    """The texts that an expression can be, from literals alone; None if that cannot be told.
+
+    known: what the names around it can be.
+    """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
     if isinstance(node, ast.IfExp):
-        sides = literal(node.body, scopes, met), literal(node.orelse, scopes, met)
-        return None if None in sides else sides[0] + sides[1]
+        sides = literal(node.body, known), literal(node.orelse, known)
+        return None if None in sides else tuple(dict.fromkeys(sides[0] + sides[1]))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        sides = literal(node.left, scopes, met), literal(node.right, scopes, met)
+        sides = literal(node.left, known), literal(node.right, known)
         return None if None in sides else tuple(a + b for a, b in product(*sides))
-    if isinstance(node, ast.Name) and node.id not in met:
-        values = next((scope[node.id] for scope in scopes if node.id in scope), None)
-        texts = [literal(value, scopes, (*met, node.id)) for value in values or [None]]
-        return None if None in texts else tuple(text for some in texts for text in some)
     return None
 
 
-def assigned(node):
-    """What the names of a function or a module stand for: name -> the expressions given to it."""
-    values = defaultdict(list)
-    inner = (ast.FunctionDef, ast.ClassDef)
-    nodes = list(node.body)
-    while nodes:
-        one = nodes.pop(0)
+def either(ways):
+    """What names can be after one of several ways through the code."""
+    names = {name for way in ways for name in way}
+    merged = {name: [way.get(name) for way in ways] for name in names}
+    return {
+        name: None if None in some else tuple(dict.fromkeys(x for texts in some for x in texts))
+        for name, some in merged.items()
+    }
+
+
+class Walk:
+    """Goes through a module as it would run, with what the names of texts can be."""
+
+    def __init__(self, path, makers):
+        self.path, self.makers, self.made = path, makers, []
+
+    def block(self, statements, known):
+        """What names can be at the end of a block; None: it is never reached."""
+        for one in statements:
+            if isinstance(one, ast.FunctionDef | ast.ClassDef):
+                if (self.path, one.name) not in PASS_ON:
+                    given = one.args.args + one.args.kwonlyargs if hasattr(one, "args") else []
+                    self.block(one.body, {**known, **{x.arg: None for x in given}})
+                continue
+            self.calls(one, known)
+            known = self.after(one, known)
+            if known is None:
+                return None
+        return known
+
+    def after(self, one, known):
+        if isinstance(one, ast.Raise | ast.Return | ast.Continue | ast.Break):
+            return None
         if isinstance(one, ast.Assign):
             for target in one.targets:
                 if isinstance(target, ast.Name):
-                    values[target.id].append(one.value)
-                elif isinstance(target, ast.Tuple) and isinstance(one.value, ast.Tuple):
-                    for name, value in zip(target.elts, one.value.elts, strict=False):
-                        if isinstance(name, ast.Name):
-                            values[name.id].append(value)
+                    known = {**known, target.id: literal(one.value, known)}
+                elif isinstance(target, ast.Tuple):
+                    many = isinstance(one.value, ast.Tuple)
+                    values = one.value.elts if many else [None] * len(target.elts)
+                    known = known | {
+                        name.id: literal(value, known)
+                        for name, value in zip(target.elts, values, strict=False)
+                        if isinstance(name, ast.Name)
+                    }
         elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
-            longer = [ast.BinOp(value, one.op, one.value) for value in values[one.target.id]]
-            values[one.target.id] += longer
-        if not isinstance(one, inner):
-            nodes = [x for x in ast.iter_child_nodes(one) if isinstance(x, ast.stmt)] + nodes
-    return values
+            longer = ast.BinOp(ast.Name(one.target.id), one.op, one.value)
+            known = {**known, one.target.id: literal(longer, known)}
+        blocks = [getattr(one, field, []) for field in ("body", "orelse", "finalbody")]
+        blocks += [x.body for x in (*getattr(one, "handlers", []), *getattr(one, "cases", []))]
+        ends = [self.block(some, known) for some in blocks if some]
+        if ends and not (isinstance(one, ast.If) and one.orelse):
+            ends.append(known)  # none of them, perhaps
+        ends = [end for end in ends if end is not None]
+        return either(ends) if ends else None if any(blocks) else known
+
+    def calls(self, one, known):
+        """The sentences that are made in a statement itself, not in the blocks below it."""
+        nodes = [x for x in ast.iter_child_nodes(one) if isinstance(x, ast.expr | ast.withitem)]
+        for node in (x for some in nodes for x in ast.walk(some) if isinstance(x, ast.Call)):
+            name = getattr(node.func, "id", "")
+            verb = getattr(node.func, "attr", name)
+            if name in self.makers or verb == "within" != name:
+                self.made.append(site(node, verb, f"{self.path}:{node.lineno}", known))
 
 
 def sites(source=SOURCE, left=LEFT):
@@ -119,27 +163,16 @@ def sites(source=SOURCE, left=LEFT):
     paths = sorted(source.rglob("*.py"))
     trees = {path.relative_to(source).as_posix(): ast.parse(path.read_text()) for path in paths}
     makers, made = {*family(trees.values()), "Sentence", *HELPERS} - {"within"}, []
-
-    def walk(node, path, scopes):
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.ClassDef):
-                if (path, child.name) not in PASS_ON:
-                    walk(child, path, [assigned(child), *scopes])
-                continue
-            if isinstance(child, ast.Call):
-                name = getattr(child.func, "id", "")
-                verb = getattr(child.func, "attr", name)
-                if name in makers or verb == "within" != name:
-                    made.append(site(child, verb, f"{path}:{child.lineno}", scopes))
-            walk(child, path, scopes)
-
     for path, tree in trees.items():
         if path.partition("/")[0] not in left:
-            walk(tree, path, [assigned(tree)])
+            first = Walk(path, ()).block(tree.body, {})  # what is defined below a function
+            walk = Walk(path, makers)
+            walk.block(tree.body, first or {})
+            made += walk.made
     return made
 
 
-def site(call, name, where, scopes):
+def site(call, name, where, known):
     given = {word.arg: word.value for word in call.keywords if word.arg is not None}
     loose = any(word.arg is None for word in call.keywords)
     remedy = given.pop("remedy", ast.Constant(""))
@@ -154,13 +187,13 @@ def site(call, name, where, scopes):
         code, text = ast.Constant("more"), values[-1] if values else None
     else:
         code, text = (values + [None] * 2)[:2]
-    codes = None if code is None else literal(code, scopes)
+    codes = None if code is None else literal(code, known)
     return Site(
         where,
         name,
         codes[0] if codes and len(codes) == 1 else None,
-        None if text is None else literal(text, scopes),
-        literal(remedy, scopes),
+        None if text is None else literal(text, known),
+        literal(remedy, known),
         given,
         loose,
     )
@@ -232,6 +265,29 @@ def test_the_walk_reads_what_is_put_together_from_literals(tmp_path):
     (one,) = sites(tmp_path)
     assert (one.code, one.texts) == ("late", ("it was late", "it was early"))
     assert not list(faults(one))
+
+
+def test_the_walk_knows_what_a_name_stands_for_where_it_is_used(tmp_path):
+    (tmp_path / "part.py").write_text(
+        """
+class InputError(CombGameError): pass
+def check(n):
+    text = "{n} is small"
+    if n < 2:
+        raise InputError("small", text, n=n)
+    text = "{n} is large"
+    if n > 9:
+        text += MORE
+    raise InputError("large", text, n=n)
+MORE = ", very"
+def other(text):
+    raise InputError("other", text)
+"""
+    )
+    small, large, other = sites(tmp_path)
+    assert small.texts == ("{n} is small",)
+    assert set(large.texts) == {"{n} is large", "{n} is large, very"}
+    assert other.texts is None and not [*faults(small), *faults(large)]
 
 
 # ---- how they are said
