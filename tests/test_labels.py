@@ -16,6 +16,7 @@ from combgame.rewards.base import License, RewardsBase, boxed_pair, dual, scratc
 from combgame.rewards.gaussian import GaussianPart, gaussian_part
 from combgame.rules.base import stopping_of
 from combgame.stopping.theorem2 import validity
+from combgame.structures.base import Exchange
 from combgame.testing import check_structure
 
 from .said import refused
@@ -337,6 +338,52 @@ def test_numbers_that_would_make_a_threshold_too_low_are_found_out(name):
         match=rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low",
     ):
         check_structure(wrong, trials=5)
+
+
+class Claims(cg.Listed):
+    """Sets with a claim of one's own about what they differ by."""
+
+    def __init__(self, sets, claim):
+        super().__init__(sets, 4)
+        self.claim = claim
+
+    def exchange(self):
+        return self.claim
+
+
+PAIRS = [(a, b) for b in range(4) for a in range(b)]
+
+
+@pytest.mark.parametrize(
+    ("sets", "claim"),
+    [
+        (PAIRS, Exchange(2, 4, True)),  # two arms of four: a matroid
+        (PAIRS, Exchange(4, 5, False)),
+        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 2, False)),
+    ],
+)
+def test_a_right_claim_about_differences_is_accepted(sets, claim):
+    check_structure(Claims(sets, claim), trials=10)
+
+
+@pytest.mark.parametrize(
+    ("sets", "claim", "words"),
+    [
+        (
+            [(0, 1), (2, 3)],
+            Exchange(2, 1, True),
+            "differs from it like that",
+        ),  # no swap leads there
+        ([(0, 1), (2, 3)], Exchange(2, 1, False), "differs from it like that"),  # four arms
+        ([(0,), (0, 1)], Exchange(2, 1, True), "differs from it like that"),  # one arm more
+        (PAIRS, Exchange(1, 5, False), "differs from it like that"),
+        (PAIRS, Exchange(2, 3, True), "at least 4 differences"),
+        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 1, False), "at least 2 differences"),
+    ],
+)
+def test_a_wrong_claim_about_differences_is_found_out(sets, claim, words):
+    with pytest.raises(AssertionError, match=f"(?s)exchange.*{words}.*threshold would be too low"):
+        check_structure(Claims(sets, claim), trials=10)
 
 
 class Lying(cg.Oracle):

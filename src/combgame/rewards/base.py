@@ -220,9 +220,9 @@ def dual(
                 total += cost
                 speed += rate
         slack = doubt + margin * moved
-        found = total + alpha * here - margin * total - alpha * slack
-        if value < found < math.inf:
-            value = found
+        bound = total + alpha * here - margin * total - alpha * slack
+        if value < bound < math.inf:
+            value = bound
         if here > 0.0:
             left = alpha
         else:

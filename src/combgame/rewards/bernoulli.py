@@ -14,7 +14,7 @@ from ..game.records import Floats, Ints, Random, Seen
 from ..sentences import Phrase, Sentence
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
-EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps the price finite
+EDGE = 1e-12  # no other mean is like 0 or 1; this keeps the price finite
 
 
 @jitable
@@ -127,7 +127,7 @@ class BernoulliPart(NamedTuple):
         return 1.0 if rng.random() < mean else 0.0
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        found, best = -1, math.inf
+        arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
                 cost, inside = 0.0, False
@@ -159,10 +159,10 @@ class BernoulliPart(NamedTuple):
                         self.sign,
                         self.spare,
                     )
-                if found < 0 or cost < best:
-                    found, best = j, cost
+                if arm < 0 or cost < best:
+                    arm, best = j, cost
         value[0] = best
-        return found
+        return arm
 
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         swapped(self, mean, weight, best, self.value, value)

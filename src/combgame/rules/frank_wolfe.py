@@ -23,7 +23,7 @@ from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..stopping.base import Question
 from .base import RuleBase
-from .starts import start_sets, table
+from .starts import padded, start_sets
 
 # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms
 # seen least, and so do ties
@@ -161,7 +161,7 @@ class FrankWolfeSetup:
 
     def __init__(self, rule: "FrankWolfe", problem: Question) -> None:
         self.rule, self.problem, d = rule, problem, problem.actions.d
-        self.start = table(start_sets("covering", problem.actions, None))
+        self.start = padded(start_sets("covering", problem.actions, None))
         self.width = min(d, problem.answers.difference_bound())
         places = rule.pool or min(max(d, 16), 128)
         self.template = FrankWolfePart(

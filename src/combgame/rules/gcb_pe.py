@@ -23,7 +23,7 @@ from ..rewards import License
 from ..sentences import Sentence
 from ..stopping.base import Question, Stopping, Validity, earned
 from .base import FixedSetup, RuleBase
-from .starts import start_sets, table
+from .starts import padded, start_sets
 
 
 class RepeatPart(NamedTuple):
@@ -140,7 +140,7 @@ class GCBPE(RuleBase):
             object.__setattr__(self, "scale", float(self.scale))
 
     def setup(self, problem: Question) -> FixedSetup:
-        rows = table(start_sets("covering", problem.actions, None))
+        rows = padded(start_sets("covering", problem.actions, None))
         return FixedSetup(RepeatPart(rows), rows)
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping:

@@ -1,4 +1,4 @@
-"""The practical floor: a rule that is told the optimal allocation and follows it from the first
+"""The practical floor: a rule that knows the optimal allocation and follows it from the first
 round.
 """
 
@@ -14,7 +14,7 @@ from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..stopping.base import Question
 from .base import FixedSetup, RuleBase
-from .starts import table
+from .starts import padded
 
 
 class InformedPart(NamedTuple):
@@ -24,17 +24,17 @@ class InformedPart(NamedTuple):
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         """The action that is furthest behind its share."""
-        found, most, t = 0, -math.inf, seen.clock[0] + 1
+        chosen, most, t = 0, -math.inf, seen.clock[0] + 1
         for k in range(self.share.size):
             behind = t * self.share[k] - self.played[k]
             if behind > most:
-                found, most = k, behind
-        self.played[found] += 1.0
+                chosen, most = k, behind
+        self.played[chosen] += 1.0
         for a in range(view.action.size):
             view.action[a] = 0.0
         for j in range(self.rows.shape[1]):
-            if self.rows[found, j] >= 0:
-                view.action[self.rows[found, j]] = 1.0
+            if self.rows[chosen, j] >= 0:
+                view.action[self.rows[chosen, j]] = 1.0
 
     def full(self) -> bool:
         return False
@@ -93,7 +93,7 @@ class Informed(RuleBase):
                     actions=str(problem.actions),
                 )
         rows, share = (
-            table([chosen for chosen, _ in self.support]),
+            padded([chosen for chosen, _ in self.support]),
             np.array([share for _, share in self.support]),
         )
         return FixedSetup(InformedPart(rows, share, np.zeros(share.size)), rows[:0])

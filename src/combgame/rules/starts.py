@@ -25,7 +25,7 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
     raise unknown("start", start, STARTS)
 
 
-def table(sets: list[tuple[int, ...]]) -> Ints:
+def padded(sets: list[tuple[int, ...]]) -> Ints:
     """One row of arms per set, filled up with -1: linear in the number of arms, which 0/1 rows
     would not be.
     """

@@ -48,22 +48,22 @@ class MixturePart(NamedTuple):
         """Where the evidence against the last rival, less its fees, is largest (of free means: it
         is only a choice).
         """
-        found, most = self.cost.size // 2, -math.inf
+        scale, most = self.cost.size // 2, -math.inf
         for k in range(self.cost.size):
             lead, blur, fees = 0.0, 0.0, self.cost[k]
             for a in range(best.size):
                 if best[a] != rival[a]:
                     n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, k]
                     if n <= 0.0:
-                        return found
+                        return scale
                     lead += (best[a] - rival[a]) * mean[a]
                     blur += (n + c) * variance[a] / (n * n)
                     fees += 0.5 * math.log1p(n / c)
             if lead <= 0.0 or not blur < math.inf:
-                return found
+                return scale
             if 0.5 * lead * lead / blur - fees > most:
-                found, most = k, 0.5 * lead * lead / blur - fees
-        return found
+                scale, most = k, 0.5 * lead * lead / blur - fees
+        return scale
 
 
 # c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the

@@ -92,8 +92,8 @@ def make_stopping(
     >>> make_stopping("stylised", problem, [0.1]).validity.label
     'heuristic'
     """
-    found = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
-    return found._replace(validity=labelled(found, problem))
+    stopping = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
+    return stopping._replace(validity=labelled(stopping, problem))
 
 
 def _make(

@@ -57,13 +57,13 @@ def c_gaussian(x: float) -> float:
         return (g + x) / y
 
     # for large x the minimiser is near 1, at 1 - y of order 1 / (2x): search in ln(1 - y)
-    found = minimize_scalar(
+    least = minimize_scalar(
         lambda u: ratio(1.0 - math.exp(u)),
         bounds=(-700.0 if x > 1e15 else -40.0, math.log(0.4999999)),
         method="bounded",
         options={"xatol": 1e-10},
     )
-    return float(found.fun)
+    return float(least.fun)
 
 
 def h_tilde(x: float, z: float = 1.5) -> float:

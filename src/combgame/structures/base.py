@@ -172,9 +172,9 @@ class StructureBase(Description):
         """
         number, limit = self.size(), whole("sets: limit", limit, 1)
         if number is None or number <= limit:
-            found = list(islice(self.iterate(), limit + 1))
-            if len(found) <= limit:
-                return found
+            sets = list(islice(self.iterate(), limit + 1))
+            if len(sets) <= limit:
+                return sets
         raise TooManySetsError(
             "too-many-sets",
             "{structure} has at least {sets:,} sets, over the limit of {limit:,}",
@@ -208,7 +208,7 @@ class StructureBase(Description):
         """Random sets without replacement until every observable arm has been seen (the paper's
         random covering).
         """
-        missing, found, part, out = (
+        missing, sets, part, out = (
             self.observable(),
             list[tuple[int, ...]](),
             self.part(),
@@ -230,9 +230,9 @@ class StructureBase(Description):
                 )
             if chosen not in seen:
                 seen.add(chosen)
-                found.append(chosen)
+                sets.append(chosen)
                 missing -= set(chosen)
-        return found
+        return sets
 
 
 def hypersimplex(d: int, size: int) -> Geometry:
@@ -247,15 +247,15 @@ def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
     many as needed.
     """
     part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
-    found = []
+    sets = []
     while missing.any():
         with own_errors():
             part.argmax(missing, out)
         if not (out * missing).any():
             break  # no set has any of the arms that are left
-        found.append(arms_of(out))
+        sets.append(arms_of(out))
         missing[out > 0.5] = 0.0
-    return found
+    return sets
 
 
 def farthest(structure: StructureBase) -> int:

@@ -36,11 +36,11 @@ class IntegerProgram(Bracketed):
         self.d, self.exact, self.time_limit = whole("IntegerProgram: d", d, 1), exact, time_limit
         none = isinstance(constraints, tuple) and not constraints
         several = constraints if isinstance(constraints, list) or none else [constraints]
-        found = [self._row(one) for one in several] or [
+        parts = [self._row(one) for one in several] or [
             (np.zeros((0, self.d)), np.zeros(0), np.zeros(0))
         ]
         self._given = tuple(
-            np.concatenate(of) for of in zip(*found, strict=True)
+            np.concatenate(of) for of in zip(*parts, strict=True)
         )  # one matrix, its lower and upper bounds
         self._arrange()
 
@@ -109,15 +109,15 @@ class IntegerProgram(Bracketed):
 
     def solve(self, score: Floats) -> Floats:
         """The best set, or a sentence."""
-        found = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
-        if found is None:
+        solved = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
+        if solved is None:
             raise OracleError(
                 "infeasible",
                 "{structure}: no set but perhaps the empty one satisfies the constraints",
                 remedy="relax them",
                 structure=str(self),
             )
-        return found[0]
+        return solved[0]
 
     def solve_within(
         self, score: Floats, inside: Floats, outside: Floats
@@ -178,11 +178,11 @@ class IntegerProgram(Bracketed):
 
         def grow(fixed: Sequence[float]) -> Iterator[tuple[int, ...]]:
             wish = np.array([1.0 if x else -1.0 for x in fixed] + [0.0] * (self.d - len(fixed)))
-            found = self.solve(wish)
-            if list(found[: len(fixed)]) != list(fixed):
+            best = self.solve(wish)
+            if list(best[: len(fixed)]) != list(fixed):
                 return
             if len(fixed) == self.d:
-                yield arms_of(found)
+                yield arms_of(best)
                 return
             for bit in (1.0, 0.0):
                 yield from grow([*fixed, bit])
@@ -203,13 +203,13 @@ class IntegerProgram(Bracketed):
 
     @some_arms
     def deciding(self) -> set[int]:
-        found = set()
+        arms = set()
         for a in self.observable():
             wish = np.zeros(self.d)
             wish[a] = -1.0
             if self.solve(wish)[a] < 0.5:
-                found.add(a)
-        return found
+                arms.add(a)
+        return arms
 
     @figure
     def largest(self) -> int:

@@ -63,9 +63,9 @@ class ListedPart(NamedTuple):
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
             if n > 0 and self.alive[k] > 0.5:
-                found = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
-                if closest < 0 or found < value:
-                    closest, value = k, found
+                cost = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
+                if closest < 0 or cost < value:
+                    closest, value = k, cost
         if closest < 0:
             return math.inf
         for a in range(best.size):
@@ -88,7 +88,7 @@ class Listed(StructureBase):
 
     def __init__(self, sets: Sequence[Iterable[int]], d: int) -> None:
         self.d = whole("Listed: d", d, 1)
-        found: list[tuple[int, ...]] = []
+        kept: list[tuple[int, ...]] = []
         try:
             listed = [list(given) for given in sets]
         except TypeError:
@@ -121,20 +121,20 @@ class Listed(StructureBase):
                     number=number,
                     arms=arms,
                 )
-            found.append(tuple(sorted(int(a) for a in arms)))
-        if not found:
+            kept.append(tuple(sorted(int(a) for a in arms)))
+        if not kept:
             raise InputError(
                 "no-sets", "Listed: the list of sets is empty", remedy="give at least one set"
             )
-        if len(set(found)) < len(found):
-            twice = next(s for k, s in enumerate(found) if s in found[:k])
+        if len(set(kept)) < len(kept):
+            twice = next(s for k, s in enumerate(kept) if s in kept[:k])
             raise InputError(
                 "set-repeated",
                 "Listed: the set {arms} is in the list twice",
                 remedy="leave one out",
                 arms=list(twice),
             )
-        self._arrange(found)
+        self._arrange(kept)
 
     def _arrange(self, sets: list[tuple[int, ...]]) -> None:
         self._sets, self._known = tuple(sets), set(sets)
@@ -188,12 +188,12 @@ class Listed(StructureBase):
             )
             if solved.status == 0:
                 return [self._sets[k] for k in np.flatnonzero(np.asarray(solved.x) > 0.5)]
-        missing, found = self.observable(), []
+        missing, cover = self.observable(), []
         while missing:
             gains = [len(missing.intersection(s)) for s in self._sets]
-            found.append(self._sets[int(np.argmax(gains))])
-            missing -= set(found[-1])
-        return found
+            cover.append(self._sets[int(np.argmax(gains))])
+            missing -= set(cover[-1])
+        return cover
 
     def deciding(self) -> set[int]:
         return set(np.flatnonzero(self._matrix.min(axis=0) != self._matrix.max(axis=0)).tolist())

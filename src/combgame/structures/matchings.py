@@ -297,14 +297,14 @@ class Matchings(StructureBase):
     @some_arms
     def deciding(self) -> set[int]:
         """The pairs that are in some matching but not in every one."""
-        part, out, found = self.part(), np.zeros(self.d), set()
+        part, out, arms = self.part(), np.zeros(self.d), set()
         for a in self.observable():
             score = np.zeros(self.d)
             score[a] = -1.0
             part.argmax(score, out)
             if out[a] < 0.5:
-                found.add(a)
-        return found
+                arms.add(a)
+        return arms
 
     def largest(self) -> int:
         return self.pairs

@@ -86,8 +86,8 @@ class Oracle(Bracketed):
         called, mine, within = np.argsort(order), self._argmax, self._contains
 
         def argmax(score: Floats) -> Iterable[int]:
-            found = self._check(mine(score[called]), "argmax")
-            return called[list(found)].tolist()  # type: ignore[no-any-return]
+            arms = self._check(mine(score[called]), "argmax")
+            return called[list(arms)].tolist()  # type: ignore[no-any-return]
 
         def contains(arms: frozenset[int]) -> bool:
             return within is None or bool(within(frozenset(order[list(arms)].tolist())))
@@ -111,11 +111,11 @@ class Oracle(Bracketed):
             "exact": self.exact,
         }
 
-    def _check(self, found: Any, what: str) -> tuple[int, ...]:
+    def _check(self, given: Any, what: str) -> tuple[int, ...]:
         try:
-            arms = [_index(a) for a in found]
+            arms = [_index(a) for a in given]
         except (TypeError, ValueError):
-            raise self._not_arms(found, what) from None
+            raise self._not_arms(given, what) from None
         if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
             raise self._not_arms(arms, what)
         if self._contains is not None and not self._contains(frozenset(arms)):

@@ -43,10 +43,10 @@ class PathsPart(NamedTuple):
         for v in range(nodes - 2, -1, -1):
             top = -1
             for k in range(self.first[v], self.first[v + 1]):
-                found = score[self.arm[k]] + self.value[self.head[k]]
-                if top < 0 or found > self.value[v]:
+                total = score[self.arm[k]] + self.value[self.head[k]]
+                if top < 0 or total > self.value[v]:
                     top = k
-                    self.value[v] = found
+                    self.value[v] = total
             self.take[v] = top
         v = 0
         while v < nodes - 1:
@@ -259,7 +259,7 @@ class Paths(StructureBase):
             method="highs-ds",
         )
         flow = {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
-        found = []
+        sets = []
         while any(flow[a] for a in self._leaving[0]):
             v, taken = 0, []
             while v < len(self._leaving) - 1:
@@ -267,8 +267,8 @@ class Paths(StructureBase):
                 flow[a] -= 1
                 taken.append(a)
                 v = self._head[a]
-            found.append(tuple(sorted(taken)))
-        return found
+            sets.append(tuple(sorted(taken)))
+        return sets
 
     @some_arms
     def deciding(self) -> set[int]:
