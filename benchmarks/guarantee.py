@@ -29,7 +29,7 @@ import combgame as cg
 from combgame.game.records import Floats
 from combgame.report.tables import markdown
 from combgame.rules.base import FixedSetup, RuleBase
-from combgame.rules.starts import start_sets, table
+from combgame.rules.starts import padded, start_sets
 from combgame.simulate.result import error_interval
 
 DELTAS = (0.2, 0.1, 0.05)
@@ -76,7 +76,7 @@ class Adversary(RuleBase):
         sign = np.where(truth == truth.max(), -1.0, 1.0)
         return FixedSetup(
             AdversaryPart(truth, sign, np.zeros(truth.size)),
-            table(start_sets("covering", problem.actions, None)),
+            padded(start_sets("covering", problem.actions, None)),
         )
 
 

@@ -16,6 +16,7 @@ from combgame.testing import check_rule
 from combgame.theory.complexity import complexity
 
 from . import naive
+from .said import refused
 
 SIGMA = [0.1, 0.12, 0.09, 0.11, 0.13]
 MEANS = [0.5, 0.47, 0.4, 0.35, 0.2]
@@ -212,5 +213,6 @@ def test_it_passes_the_conformance_check():
     ],
 )
 def test_wrong_options_are_refused(options):
-    with pytest.raises(cg.InputError, match="FrankWolfe"):
+    ((name, value),) = options.items()
+    with refused("must-be", name=f"FrankWolfe: {name}", value=value):
         cg.FrankWolfe(**options)

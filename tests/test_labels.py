@@ -16,7 +16,10 @@ from combgame.rewards.base import License, RewardsBase, boxed_pair, dual, scratc
 from combgame.rewards.gaussian import GaussianPart, gaussian_part
 from combgame.rules.base import stopping_of
 from combgame.stopping.theorem2 import validity
+from combgame.structures.base import Exchange
 from combgame.testing import check_structure
+
+from .said import refused
 
 MEANS = [1.0, 0.5, 0.2, 0.0]
 
@@ -113,37 +116,45 @@ COUNTS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), Poisson())
 
 
 @pytest.mark.parametrize(
-    ("threshold", "words"),
+    ("threshold", "said", "code"),
     [
-        (
-            "proved",
-            "proved if its licenses and its divergence are right: Theorem 2 (a): independent "
-            "arms from a one-parameter",
-        ),
-        ("sub-gaussian", "proved if its licenses and its divergence are right: Theorem 2 (a)"),
+        ("proved", "proved if its licenses and its divergence are right", "theorem-2a"),
+        ("sub-gaussian", "proved if its licenses and its divergence are right", "theorem-2a"),
         (
             "sub-gaussian-counts",
-            "proved if its licenses and its divergence are right: Theorem 2 (a)",
+            "proved if its licenses and its divergence are right",
+            "theorem-2a",
         ),
-        (
-            "gaussian",
-            "heuristic: Theorem 2 (b) needs Gaussian values with the stated sigma, which Poisson "
-            "does not have",
-        ),
-        ("gaussian-counts", "heuristic: Theorem 2 (b) needs Gaussian values"),
-        ("stylised", "heuristic: ln((1 + ln t)/delta) is the paper's choice"),
+        ("gaussian", "heuristic", "licence-missing"),
+        ("gaussian-counts", "heuristic", "licence-missing"),
+        ("stylised", "heuristic", "stylised"),
     ],
 )
-def test_counts_get_the_label_that_a_theorem_gives_them(threshold, words):
-    assert str(label(COUNTS, threshold)).startswith(words)
+def test_counts_get_the_label_that_a_theorem_gives_them(threshold, said, code):
+    valid = label(COUNTS, threshold)
+    assert (valid.label, valid.reason.code) == (said, code)
+    if code == "licence-missing":
+        assert valid.reason.arguments == {
+            "what": "Theorem 2 (b)",
+            "needs": License.GAUSSIAN,
+            "rewards": "Poisson",
+        }
+
+
+def test_a_validity_is_one_line():
+    assert str(label(COUNTS, "gaussian")) == (
+        "heuristic: Theorem 2 (b) needs Gaussian values with the stated sigma, which Poisson does "
+        "not have"
+    )
+    assert str(label(COUNTS, "sub-gaussian-counts")) == (
+        "proved if its licenses and its divergence are right: Theorem 2 (a): independent arms from "
+        "a one-parameter exponential family; with the counts themselves (docs/thresholds.md); what "
+        "Poisson says of itself is taken as it is"
+    )
 
 
 def test_counts_have_no_mixture_and_are_told_so():
-    with pytest.raises(
-        cg.InputError,
-        match="'mixture' needs values that are sub-Gaussian with a known spread, which Poisson "
-        "does not",
-    ):
+    with refused("needs-spread", cg.InputError, rewards="Poisson"):
         label(COUNTS, "mixture")
 
 
@@ -213,13 +224,11 @@ def label(problem, threshold="mixture", rule="uniform"):
 )
 def test_rewards_that_no_proof_is_about_are_heuristic(rewards, threshold):
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards)
-    found = label(problem, threshold)
-    assert not found.proved and str(found).startswith("heuristic: ")
+    valid = label(problem, threshold)
+    assert not valid.proved and valid.label == "heuristic"
     if threshold in ("mixture", "proved"):
-        assert (
-            f"no theorem covers {type(rewards).__name__}, a class that does not say what is "
-            "known of its values" in str(found)
-        )
+        assert valid.reason.code == "no-licence"
+        assert valid.reason.arguments == {"rewards": type(rewards).__name__}
         assert not label(problem, "proved", "gcb-pe").proved
     if threshold in ("gaussian", "sub-gaussian"):
         assert not validity(threshold, rewards).proved
@@ -235,11 +244,12 @@ def test_a_study_of_unknown_rewards_says_that_its_answer_is_heuristic():
 
 def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
     for threshold in ("mixture", "gaussian", "gaussian-counts"):
-        found = label(cg.Problem(Own(), rewards=cg.Gaussian(1.0)), threshold)
-        assert found.proved and found.label == "proved if its nearest is right"
-        assert str(found).startswith(
-            "proved if its nearest is right: "
-        ) and "what Own says of itself is taken as it is" in str(found)
+        valid = label(cg.Problem(Own(), rewards=cg.Gaussian(1.0)), threshold)
+        assert valid.proved and valid.label == "proved if its nearest is right"
+        assert valid.reason.arguments["whose"] == "Own"
+        assert str(valid).endswith(
+            "what Own says of itself is taken as it is (combgame.testing.check_structure tries it)"
+        )
     assert (
         label(cg.Problem(ORACLE, rewards=cg.Gaussian(1.0))).label == "proved if its argmax is right"
     )
@@ -328,6 +338,52 @@ def test_numbers_that_would_make_a_threshold_too_low_are_found_out(name):
         match=rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low",
     ):
         check_structure(wrong, trials=5)
+
+
+class Claims(cg.Listed):
+    """Sets with a claim of one's own about what they differ by."""
+
+    def __init__(self, sets, claim):
+        super().__init__(sets, 4)
+        self.claim = claim
+
+    def exchange(self):
+        return self.claim
+
+
+PAIRS = [(a, b) for b in range(4) for a in range(b)]
+
+
+@pytest.mark.parametrize(
+    ("sets", "claim"),
+    [
+        (PAIRS, Exchange(2, 4, True)),  # two arms of four: a matroid
+        (PAIRS, Exchange(4, 5, False)),
+        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 2, False)),
+    ],
+)
+def test_a_right_claim_about_differences_is_accepted(sets, claim):
+    check_structure(Claims(sets, claim), trials=10)
+
+
+@pytest.mark.parametrize(
+    ("sets", "claim", "words"),
+    [
+        (
+            [(0, 1), (2, 3)],
+            Exchange(2, 1, True),
+            "differs from it like that",
+        ),  # no swap leads there
+        ([(0, 1), (2, 3)], Exchange(2, 1, False), "differs from it like that"),  # four arms
+        ([(0,), (0, 1)], Exchange(2, 1, True), "differs from it like that"),  # one arm more
+        (PAIRS, Exchange(1, 5, False), "differs from it like that"),
+        (PAIRS, Exchange(2, 3, True), "at least 4 differences"),
+        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 1, False), "at least 2 differences"),
+    ],
+)
+def test_a_wrong_claim_about_differences_is_found_out(sets, claim, words):
+    with pytest.raises(AssertionError, match=f"(?s)exchange.*{words}.*threshold would be too low"):
+        check_structure(Claims(sets, claim), trials=10)
 
 
 class Lying(cg.Oracle):

@@ -17,6 +17,8 @@ from combgame.simulate.bench import make_bench
 from combgame.stopping.bernoulli import beta_regret
 from combgame.stopping.variances import SPREAD, UnknownPart, least_chi_square
 
+from .said import refused
+
 mpmath.mp.dps = 50
 COUNTS = [1, 2, 3, 15, 16, 17, 33, 100, 1e4, 1e6, 1e8, 1e10, 1e12, 1e14, 2.0**53]
 
@@ -166,15 +168,10 @@ def test_a_stated_sigma_of_a_few_last_digits_is_refused(offset):
     """
     sigma = 4.5 * np.spacing(offset)
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(sigma))
-    for refused in (
-        lambda: cg.simulate(
-            problem,
-            [offset, offset * (1 - 1e-12)],
-            runs=2,
-            rule="lloo",
-            delta=0.1,
-            threshold="proved",
-        ),
+    means = [offset, offset * (1 - 1e-12)]
+    with refused("too-coarse", cg.InputError, what="means", arm="0", value=offset, n=1):
+        cg.simulate(problem, means, runs=2, rule="lloo", delta=0.1, threshold="proved")
+    for too_coarse in (
         lambda: cg.evidence(
             problem, [offset, offset], [3000, 3000], delta=0.05, threshold="proved"
         ),
@@ -183,7 +180,7 @@ def test_a_stated_sigma_of_a_few_last_digits_is_refused(offset):
         lambda: cg.Study(problem).observe({0: (offset, 10)}),
     ):
         with pytest.raises(cg.InputError, match="too large beside sigma"):
-            refused()
+            too_coarse()
 
 
 @settings(max_examples=200, deadline=None)

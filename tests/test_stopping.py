@@ -27,6 +27,7 @@ from combgame.stopping.variances import SPREAD, UnknownPart, least_chi_square
 from combgame.theory.limit import judge, limit
 
 from . import naive
+from .said import refused
 
 EDGES = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")]
 STRUCTURES = {
@@ -751,32 +752,30 @@ def test_bad_input_is_said_in_a_sentence():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(known=False))
     means = [0.5, 0.3, 0.2, 0.1]
-    for text, call in {
-        "eliminate=True needs": lambda: cg.simulate(
-            problem, means, threshold="mixture", eliminate=True, rule="lloo", delta=0.1
-        ),
-        "needs the threshold 'mixture'": lambda: cg.simulate(
-            problem, means, epsilon=0.1, rule="lloo", delta=0.1, threshold="proved"
-        ),
-        "epsilon = -1 must": lambda: cg.simulate(
-            problem, means, epsilon=-1, threshold="mixture", rule="lloo", delta=0.1
-        ),
-        "epsilon = nan must": lambda: cg.simulate(
-            problem, means, epsilon=math.nan, threshold="mixture", rule="lloo", delta=0.1
-        ),
-        "give the one that you suppose": lambda: cg.simulate(
-            unknown, means, rule="lloo", delta=0.1, threshold="proved"
-        ),
-        "has no sigma": lambda: cg.complexity(unknown, means),
-        "needs known variances": lambda: make_stopping("gaussian", unknown, [0.1]),
-        "single delta": lambda: make_stopping("mixture", unknown, [0.1, 0.2]),
-        "sigma is missing": lambda: cg.Gaussian(),
-        "known = 1 must": lambda: cg.Gaussian(0.1, known=1),
-    }.items():
-        with pytest.raises(cg.InputError, match=text):
-            call()
-    with pytest.raises(cg.UnknownNameError, match="'sub-gaussian-counts', 'mixture'"):
-        cg.simulate(problem, means, threshold="best", rule="lloo", delta=0.1)
+    usual = {"rule": "lloo", "delta": 0.1}
+    with refused("cannot-eliminate", cg.InputError, threshold="mixture"):
+        cg.simulate(problem, means, threshold="mixture", eliminate=True, **usual)
+    with refused("epsilon-needs-mixture", cg.InputError, epsilon=0.1, threshold="gaussian"):
+        cg.simulate(problem, means, epsilon=0.1, threshold="proved", **usual)
+    with refused("must-be", cg.InputError, name="epsilon", value=-1):
+        cg.simulate(problem, means, epsilon=-1, threshold="mixture", **usual)
+    with refused("must-be", cg.InputError, name="epsilon"):
+        cg.simulate(problem, means, epsilon=math.nan, threshold="mixture", **usual)
+    with refused("sigma-not-supposed", cg.InputError):
+        cg.simulate(unknown, means, threshold="proved", **usual)
+    with refused("sigma-not-supposed", cg.InputError):
+        cg.complexity(unknown, means)
+    with refused("needs-variances", cg.InputError, threshold="gaussian"):
+        make_stopping("gaussian", unknown, [0.1])
+    with refused("must-be", cg.InputError, name="delta", value=[0.1, 0.2]):
+        make_stopping("mixture", unknown, [0.1, 0.2])
+    with refused("sigma-missing", cg.InputError):
+        cg.Gaussian()
+    with refused("must-be", cg.InputError, name="Gaussian: known", value=1):
+        cg.Gaussian(0.1, known=1)
+    with refused("unknown", cg.UnknownNameError, kind="threshold", name="best") as caught:
+        cg.simulate(problem, means, threshold="best", **usual)
+    assert "sub-gaussian-counts, mixture" in caught.value.remedy
 
 
 def test_the_chances_of_the_scales_add_up():

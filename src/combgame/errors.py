@@ -5,13 +5,11 @@ recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from .sentences import PYTHON, Sentence, Surface
-
-Kind = TypeVar("Kind", bound="CombGameError")
+from .sentences import PYTHON, Sentence, Surface, several
 
 
 class CombGameError(Exception):
@@ -45,11 +43,18 @@ class CombGameError(Exception):
         """The sentence as a surface says it."""
         return self.sentence.said(surface)
 
+    def within(self, place: str, **arguments: object) -> Self:
+        """The same error, said of a place: a file, a line, a round."""
+        return said_by(type(self), self.sentence.within(place, **arguments))
+
     def __str__(self) -> str:
         return self.said()
 
     def __reduce__(self) -> tuple[Callable[..., "CombGameError"], tuple[Any, ...]]:
         return said_by, (type(self), self.sentence)
+
+
+Kind = TypeVar("Kind", bound=CombGameError)
 
 
 def said_by(kind: type[Kind], sentence: Sentence) -> Kind:
@@ -108,7 +113,7 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameErro
     >>> print(unknown("rule", "loo", ["lloo", "ofw"]))
     rule = 'loo' is not known; use one of lloo, ofw.
     """
-    text, names = "{kind} = {name!r} is not known", ", ".join(map(str, known))
+    text, names = "{kind} = {name!r} is not known", several(list(map(str, known)), 30)
     remedy = "use one of {known}" if names else ""
     return UnknownNameError("unknown", text, remedy=remedy, kind=kind, name=name, known=names)
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError, UnknownNameError
+from .errors import InputError, must_be, said_by, unknown
 from .game.descriptions import Description
 from .game.judge import NEVER, ratio
 from .game.protocols import Game
 from .game.records import Floats, Ints
 from .rewards.base import RewardsBase, spread_of
+from .sentences import Sentence
 from .structures import StructureBase
 
 # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
@@ -54,35 +55,39 @@ class Problem(Description):
         bounds: Bounds | None = None,
     ) -> None:
         if not isinstance(actions, StructureBase):
-            raise InputError(
-                f"Problem: actions = {actions!r} must be a structure, such as Subsets(10, 3)."
-            )
+            raise must_be("Problem: actions", actions, "a structure, such as Subsets(10, 3)")
         if not isinstance(rewards, RewardsBase):
-            raise InputError(
-                f"Problem: rewards = {rewards!r} must be the rewards of a pull, such as "
-                "Gaussian(0.1) or Bernoulli()."
+            raise must_be(
+                "Problem: rewards",
+                rewards,
+                "the rewards of a pull, such as Gaussian(0.1) or Bernoulli()",
             )
         answers = actions if answers is None else answers
         if not isinstance(answers, StructureBase):
-            raise InputError(
-                f"Problem: answers = {answers!r} must be a structure, such as Arms(10), or None."
-            )
+            raise must_be("Problem: answers", answers, "a structure, such as Arms(10), or None")
         d = actions.d
         if answers.d != d:
             raise InputError(
-                f"Problem: the actions have {d} arms but the answers have {answers.d}; they must "
-                "agree."
+                "arms-disagree",
+                "Problem: the actions have {actions:count arm} but the answers have {answers}",
+                remedy="give both the same arms",
+                actions=d,
+                answers=answers.d,
             )
         if answers.size() == 1:
             raise InputError(
-                f"Problem: {answers} has a single answer, so there is nothing to find; give at "
-                "least two."
+                "single-answer",
+                "Problem: {answers} has a single answer, so there is nothing to find",
+                remedy="give at least two",
+                answers=str(answers),
             )
         unseen = sorted(answers.deciding() - actions.observable())
         if unseen:
             raise InputError(
-                f"Problem: no action observes the arms {unseen[:10]}, in which answers differ; "
-                "add actions that contain them."
+                "arms-unobserved",
+                "Problem: no action observes the arms {arms}, in which answers differ",
+                remedy="add actions that contain them",
+                arms=unseen[:10],
             )
         rewards.check(d)
         low, high = _box(rewards, d, bounds)
@@ -173,20 +178,14 @@ class Problem(Description):
         """The index of an arm, from its name or its index."""
         if isinstance(name, str):
             if name not in self._numbers:
-                raise UnknownNameError(
-                    f"the arm {name!r} is not known; the arms are "
-                    f"{self.label(range(min(self.d, 20)))}."
-                )
+                raise unknown("arm", name, self.names or [f"0 to {self.d - 1}"])
             return self._numbers[name]
         if (
             isinstance(name, bool)
             or not isinstance(name, int | np.integer)
             or not 0 <= name < self.d
         ):
-            known = f", or {', '.join(self.names[:10])}" if self.names else ""
-            raise UnknownNameError(
-                f"the arm {name!r} is not known; arms are 0 to {self.d - 1}{known}."
-            )
+            raise unknown("arm", name, [f"0 to {self.d - 1}", *(self.names or ())])
         return int(name)
 
     @cached_property
@@ -199,23 +198,23 @@ class Problem(Description):
         if items is None or any(
             isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in items
         ):
+            raise must_be(what, values, "{d} numbers, one per arm, in order", d=self.d)
+        given = np.array(items, dtype=float)
+        if given.shape != (self.d,):
+            raise must_be(what, values, "{d} numbers, one per arm, in order", d=self.d)
+        if bool((np.abs(given[np.isfinite(given)]) > 1e100).any()):
+            raise must_be(what, values, "at most 1e100", remedy="scale the values")
+        if not np.all(np.isfinite(given)):
+            bad = int(np.flatnonzero(~np.isfinite(given))[0])
             raise InputError(
-                f"{what} must be {self.d} numbers, one per arm, in order; got {values!r}."
+                "not-finite",
+                "{what}: arm {arm} has the value {value}",
+                remedy="give a finite number",
+                what=what,
+                arm=self.label([bad]),
+                value=given[bad],
             )
-        found = np.array(items, dtype=float)
-        if found.shape != (self.d,):
-            raise InputError(
-                f"{what} must be {self.d} numbers, one per arm; got shape {found.shape}."
-            )
-        if bool((np.abs(found[np.isfinite(found)]) > 1e100).any()):
-            raise InputError(f"{what} has a value beyond 1e100; scale the values.")
-        if not np.all(np.isfinite(found)):
-            bad = int(np.flatnonzero(~np.isfinite(found))[0])
-            raise InputError(
-                f"{what}: arm {self.label([bad])} has the value {found[bad]}; every value must "
-                "be finite."
-            )
-        return found
+        return given
 
     def _aligned(self, values: Any, what: str) -> list[Any] | None:
         """Values with labels (a dict, a pandas Series) go to the arms of those labels; others count
@@ -234,51 +233,67 @@ class Problem(Description):
         if sorted(arms) != list(range(self.d)):
             missing = [a for a in range(self.d) if a not in arms]
             raise InputError(
-                f"{what}: the labels {labels[:10]} must name each of the {self.d} arms once; "
-                f"missing: {self.label(missing[:10])}."
+                "not-each-arm",
+                "{what}: the labels {labels} do not name each of the {d} arms once",
+                remedy="missing: {missing}",
+                what=what,
+                labels=labels[:10],
+                d=self.d,
+                missing=self.label(missing[:10]),
             )
         return [items[arms.index(a)] for a in range(self.d)]
 
-    def coarse(self, arm: int, value: float, n: float = 1.0) -> str | None:
+    def coarse(self, arm: int, value: float, n: float = 1.0) -> Sentence | None:
         """A sentence, if the rounding of a mean of n values could pass for a lead: if it is above 1
         % of the standard error.
         """
         sigma = self._sigma[arm]
         if abs(value) * max(FINEST, 100.0 * 2.0**-52 * math.sqrt(n)) <= sigma:
             return None
-        return (
-            f"{value:g}{f' (of {n:,.0f} values)' if n > 1.0 else ''} is too large beside sigma = "
-            f"{sigma:g}: its rounding would count as "
-            "evidence; subtract the same number from all values, or state a larger sigma."
+        return Sentence(
+            "too-coarse",
+            "{value:g} is too large beside sigma = {sigma:g}: the rounding of a mean of "
+            "{n:count value} would count as evidence",
+            remedy="subtract the same number from all values, or state a larger sigma",
+            value=value,
+            sigma=sigma,
+            n=round(n),
         )
 
     def noise(self) -> Floats:
         """Standard deviations: the spread of the rewards, or 1 where they have none, which no
         stopping rule looks at then.
         """
-        found = spread_of(self.rewards, self.d)
-        return np.ones(self.d) if found is None else found
+        spread = spread_of(self.rewards, self.d)
+        return np.ones(self.d) if spread is None else spread
 
     @cached_property
     def _sigma(self) -> Floats:
         """Stated standard deviations; infinite where none is stated."""
-        found = spread_of(self.rewards, self.d) if self.rewards.known else None
-        return np.full(self.d, np.inf) if found is None else found
+        stated = spread_of(self.rewards, self.d) if self.rewards.known else None
+        return np.full(self.d, np.inf) if stated is None else stated
 
     def means(self, values: Iterable[float], what: str = "means") -> Floats:
         """True means: finite, fine enough for sigma, and possible for these rewards and bounds."""
-        found = self.vector(values, what)
-        for a in np.flatnonzero(np.abs(found) * FINEST > self._sigma).tolist():
-            raise InputError(f"{what}: arm {self.label([a])}: {self.coarse(a, float(found[a]))}")
-        outside = np.flatnonzero((found < np.array(self.low)) | (found > np.array(self.high)))
+        mean = self.vector(values, what)
+        for a in np.flatnonzero(np.abs(mean) * FINEST > self._sigma).tolist():
+            if (why := self.coarse(a, float(mean[a]))) is not None:
+                why = why.within("{what}: arm {arm}", what=what, arm=self.label([a]))
+                raise said_by(InputError, why)
+        outside = np.flatnonzero((mean < np.array(self.low)) | (mean > np.array(self.high)))
         if outside.size:
             a = int(outside[0])
             raise InputError(
-                f"{what}: arm {self.label([a])} has the mean {found[a]}, outside [{self.low[a]}, "
-                f"{self.high[a]}]; "
-                "change the mean, or the bounds of the problem."
+                "mean-outside",
+                "{what}: arm {arm} has the mean {mean}, outside [{low}, {high}]",
+                remedy="change the mean, or the bounds of the problem",
+                what=what,
+                arm=self.label([a]),
+                mean=mean[a],
+                low=self.low[a],
+                high=self.high[a],
             )
-        return found
+        return mean
 
 
 def _numbered(part: Any, order: Ints) -> Any:
@@ -300,62 +315,68 @@ def _box(
         if box.shape == (2,):
             box = np.tile(box, (d, 1))
         if box.shape != (d, 2):
-            raise InputError(
-                f"Problem: bounds = {bounds!r} must be (low, high), or {d} such pairs, one per arm."
+            raise must_be(
+                "Problem: bounds", bounds, "(low, high), or {d} such pairs, one per arm", d=d
             )
         if np.isnan(box).any() or (box[:, 0] >= box[:, 1]).any():
-            raise InputError(
-                f"Problem: bounds = {bounds!r}: each low must be below its high, and neither may "
-                "be NaN."
+            raise must_be(
+                "Problem: bounds", bounds, "pairs with low below high, neither of them NaN"
             )
         low, high = np.maximum(low, box[:, 0]), np.minimum(high, box[:, 1])
         if (low >= high).any():
             raise InputError(
-                f"Problem: bounds = {bounds!r} leave no mean that {rewards} can have; widen them."
+                "no-mean-left",
+                "Problem: bounds = {bounds!r} leave no mean that {rewards} can have",
+                remedy="widen them",
+                bounds=bounds,
+                rewards=str(rewards),
             )
     return tuple(low.tolist()), tuple(high.tolist())
 
 
 def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:
     """The names that a graph brought with it."""
-    found: Sequence[str] | None = getattr(actions, "names", None) or getattr(answers, "names", None)
-    return found
+    own: Sequence[str] | None = getattr(actions, "names", None) or getattr(answers, "names", None)
+    return own
 
 
 def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    found = (
+    texts = (
         tuple(names)
         if isinstance(names, Sequence | np.ndarray) and not isinstance(names, str)
         else ()
     )
     if (
         isinstance(names, str)
-        or len(found) != d
-        or not all(isinstance(n, str) and n.strip() for n in found)
+        or len(texts) != d
+        or not all(isinstance(n, str) and n.strip() for n in texts)
     ):
-        raise InputError(
-            f"Problem: names must be {d} non-empty texts, one per arm; got {len(found)}: "
-            f"{list(found)[:10]}."
+        raise must_be(
+            "Problem: names", names, "{d} non-empty texts, one per arm; got {n}", d=d, n=len(texts)
         )
-    if len(set(found)) < d:
-        twice = next(n for k, n in enumerate(found) if n in found[:k])
-        raise InputError(f"Problem: the name {twice!r} is used for two arms; names must differ.")
-    return found
+    if len(set(texts)) < d:
+        twice = next(n for k, n in enumerate(texts) if n in texts[:k])
+        raise InputError(
+            "name-repeated",
+            "Problem: the name {name!r} is used for two arms",
+            remedy="give each a name of its own",
+            name=twice,
+        )
+    return texts
 
 
 def check_deltas(delta: float | Sequence[float]) -> list[float]:
     """One or more confidence parameters strictly between 0 and 1."""
     given = np.asarray(delta)
     if given.dtype.kind not in "fiu" or given.ndim > 1:
-        raise InputError(
-            f"delta = {delta!r} must be a number between 0 and 1, or a list of them, such as 0.05."
+        raise must_be("delta", delta, "a number between 0 and 1, or a list of them, such as 0.05")
+    deltas = [float(x) for x in np.atleast_1d(given).tolist()]
+    if not deltas or any(not 0.0 < x < 1.0 for x in deltas):
+        raise must_be(
+            "delta",
+            delta,
+            "strictly between 0 and 1: the probability of a wrong answer, such as 0.05",
         )
-    found = [float(x) for x in np.atleast_1d(given).tolist()]
-    if not found or any(not 0.0 < x < 1.0 for x in found):
-        raise InputError(
-            f"delta = {delta!r} must be strictly between 0 and 1: the probability of a wrong "
-            "answer, such as 0.05."
-        )
-    return found
+    return deltas

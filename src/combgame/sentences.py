@@ -122,6 +122,19 @@ class Sentence:
             whole += (". " if advice[:1].isupper() else "; ") + advice
         return whole if not whole or whole[-1] in ".!?:" else whole + "."
 
+    def spelt(self, surface: Surface) -> str:
+        """As a part of another sentence."""
+        return self.said(surface).removesuffix(".")
+
+    def within(self, place: str, **arguments: object) -> "Sentence":
+        """The same, said of a place (a file, a line, a round), which has places for arguments too.
+
+        >>> print(Sentence("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
+        line 2: a cell is empty.
+        """
+        known = {**arguments, **self.arguments}
+        return Sentence(self.code, f"{place}: {self.text}", remedy=self.advice, **known)
+
     def remedy(self, surface: Surface = PYTHON) -> str:
         """What to do about it, as a surface says it; nothing where nothing is to be done."""
         return self._filled(self.advice, surface)
@@ -201,7 +214,8 @@ def _plain(value: object) -> Any:
         return value
     if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= 100:
         if isinstance(value, dict):
-            return {_plain(name): _plain(one) for name, one in value.items()}
+            keys = [key if isinstance(key, PLAIN) else Shown(repr(key)) for key in value]
+            return dict(zip(keys, map(_plain, value.values()), strict=True))
         if isinstance(value, set | frozenset):
             return Shown(repr(value))
         return type(value)(map(_plain, value)) if type(value) in (list, tuple) else Shown(value)

@@ -24,8 +24,8 @@ MANY = 200  # sets that a nearest alternative is compared with
 
 def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -> None:
     """Whether what a structure says of itself is so: argmax and nearest against all its sets, or
-    those that argmax has met if it cannot be listed; membership, covering, samples, and the numbers
-    that thresholds are made of.
+    those that argmax has met if it cannot be listed; membership, covering, samples, the numbers
+    that thresholds are made of, and, if its sets can be listed, by what they differ (`exchange`).
 
     >>> check_structure(Subsets(6, 2))
     """
@@ -55,7 +55,7 @@ def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -
             )  # sets that cannot be listed: at least those met before
             got = score @ out
             assert got >= best - 1e-9 * max(1.0, abs(best)), (
-                f"argmax found {got}, but {best} is possible."
+                f"argmax reached {got}, but {best} is possible."
             )
         part.sample(rng, out)
         assert _member(structure, out), (
@@ -71,6 +71,8 @@ def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -
     _check_sizes(structure, known)
     for trial in range(trials if len(known) > 1 else 0):
         _check_nearest(structure, known, trial, rng)
+    for _ in range(min(trials, 10) if len(sets) > 1 else 0):
+        _check_exchange(structure, sets, rng)
 
 
 def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None:
@@ -130,6 +132,40 @@ def _check_nearest(
             f"nearest wrote the alternative {alternative.tolist()}, at which its rival "
             f"{arms_of(rival)} is worse than the leader {where}."
         )
+
+
+def _check_exchange(structure: StructureBase, sets: list[tuple[int, ...]], rng: Any) -> None:
+    """Whether every set I that is not the best, B, has a better J whose difference from I is as
+    `exchange` says; and whether its number of differences is enough for B.
+    """
+    claim, d = structure.exchange(), structure.d
+    score, best = rng.normal(size=d), np.zeros(d)
+    structure.part().argmax(score, best)
+    rows = np.array([vector(s, d) for s in sets])
+    value, far = rows @ score, (rows != best).sum(axis=1)
+    others = np.flatnonzero(far > 0)
+    near, some = others[np.argsort(far[others], kind="stable")], rng.permutation(others)
+    covered: set[bytes] = set()
+    least = 0  # how many differences are needed: no two of these sets can do with the same one
+    for i in dict.fromkeys([*near[:MANY], *some[:MANY]]):
+        apart = rows != rows[i]
+        fits = (value > value[i]) & (apart.sum(axis=1) <= claim.most)
+        if claim.swaps:  # one arm for one, and towards the best
+            toward = (apart <= (best != rows[i])).all(axis=1)
+            fits &= toward & (apart.sum(axis=1) == 2) & (rows.sum(axis=1) == rows[i].sum())
+        assert fits.any(), (
+            f"exchange() says {claim}, but no set that is better than {sets[i]} differs from it "
+            f"like that, for the scores {score.tolist()} with the best set {arms_of(best)}: a "
+            "threshold would be too low."
+        )
+        differences = {row.tobytes() for row in apart[fits]}
+        if not differences & covered:
+            covered |= differences
+            least += 1
+    assert claim.number >= least, (
+        f"exchange() says {claim}, but the sets differ from better ones by at least {least} "
+        f"differences where {arms_of(best)} is the best: a threshold would be too low."
+    )
 
 
 def _member(structure: StructureBase, out: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a learner is told when it is made."""
+"""What a learner is given when it is made."""
 
 import math
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import must_be
 from ..game.marks import compilable
 from ..game.records import Floats
 
@@ -39,10 +39,10 @@ class Doubling(NamedTuple):
 
 
 def check_doubling(first: float, ratio: float) -> None:
-    if not (first >= 1 and ratio > 1 and math.isfinite(first) and math.isfinite(ratio)):
-        raise InputError(
-            f"doubling: first = {first} must be at least 1 round and ratio = {ratio} more than 1."
-        )
+    if not 1 <= first < math.inf:
+        raise must_be("doubling: first", first, "a finite number of at least 1 round")
+    if not 1 < ratio < math.inf:
+        raise must_be("doubling: ratio", ratio, "a finite number above 1")
 
 
 def make_doubling(seats: int, first: float, ratio: float) -> Doubling:

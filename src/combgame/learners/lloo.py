@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import must_be
 from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
@@ -108,9 +108,7 @@ class LLOO(LearnerBase):
     def __post_init__(self) -> None:
         check_doubling(self.first, self.ratio)
         if self.geometry is not None and not isinstance(self.geometry, Geometry):
-            raise InputError(
-                f"LLOO: geometry = {self.geometry!r} must be a Geometry(diameter, psi, phi, exact)."
-            )
+            raise must_be("LLOO: geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)")
 
     def room(self, d: int, home: int) -> int:
         return support_room(d, home)

@@ -96,21 +96,21 @@ class Support(NamedTuple):
         """Give action `number` all the mass that is missing from 1; drop crumbs first, so that
         theirs is included.
         """
-        kept, total, found = 0, 0.0, -1
+        kept, total, at = 0, 0.0, -1
         for i in range(self.used[seat]):
             if self.weight[seat, i] > CRUMB:
                 self.ids[seat, kept] = self.ids[seat, i]
                 self.weight[seat, kept] = self.weight[seat, i]
                 total += self.weight[seat, i]
                 if self.ids[seat, i] == number:
-                    found = kept
+                    at = kept
                 kept += 1
-        if found < 0:
-            found = kept
+        if at < 0:
+            at = kept
             kept += 1
-            self.ids[seat, found] = number
-            self.weight[seat, found] = 0.0
-        self.weight[seat, found] = max(self.weight[seat, found] + 1.0 - total, 0.0)
+            self.ids[seat, at] = number
+            self.weight[seat, at] = 0.0
+        self.weight[seat, at] = max(self.weight[seat, at] + 1.0 - total, 0.0)
         self.used[seat] = kept
 
     def thin(self, seat: int, catalogue: Catalogue) -> None:

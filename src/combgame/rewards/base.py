@@ -8,12 +8,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import must_be
 from ..game.descriptions import Description
 from ..game.marks import jitable
 from ..game.numerics import ROUND, two_sum
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints
+from ..sentences import Sentence
 
 WEIGHTLESS = 1e-100  # a weight below this is none: the arm may be moved at no cost
 SHAVE = 1e-11  # of what a bound is made of, taken off it: more than rounding can add
@@ -58,7 +59,7 @@ class RewardsBase(Description):
         """
         return frozenset()
 
-    def refused(self, value: float, n: int | None) -> str | None:
+    def refused(self, value: float, n: int | None) -> Sentence | None:
         """Why an arm cannot have this value, or, if n is given, this mean of n values; None if it
         can.
         """
@@ -219,9 +220,9 @@ def dual(
                 total += cost
                 speed += rate
         slack = doubt + margin * moved
-        found = total + alpha * here - margin * total - alpha * slack
-        if value < found < math.inf:
-            value = found
+        bound = total + alpha * here - margin * total - alpha * slack
+        if value < bound < math.inf:
+            value = bound
         if here > 0.0:
             left = alpha
         else:
@@ -271,6 +272,4 @@ def check_bounds(name: str, low: float, high: float) -> None:
         not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high))
         or not low < high
     ):
-        raise InputError(
-            f"{name}: low = {low!r} and high = {high!r} must be finite, low below high."
-        )
+        raise must_be(f"{name}: (low, high)", (low, high), "two finite numbers, low below high")

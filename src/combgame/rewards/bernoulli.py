@@ -11,9 +11,10 @@ import numpy as np
 from ..game.marks import jitable
 from ..game.numerics import excess
 from ..game.records import Floats, Ints, Random, Seen
+from ..sentences import Phrase, Sentence
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
-EDGE = 1e-12  # a mean of 0 or 1 is told apart from everything else; this keeps the price finite
+EDGE = 1e-12  # no other mean is like 0 or 1; this keeps the price finite
 
 
 @jitable
@@ -126,7 +127,7 @@ class BernoulliPart(NamedTuple):
         return 1.0 if rng.random() < mean else 0.0
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        found, best = -1, math.inf
+        arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
                 cost, inside = 0.0, False
@@ -158,10 +159,10 @@ class BernoulliPart(NamedTuple):
                         self.sign,
                         self.spare,
                     )
-                if found < 0 or cost < best:
-                    found, best = j, cost
+                if arm < 0 or cost < best:
+                    arm, best = j, cost
         value[0] = best
-        return found
+        return arm
 
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         swapped(self, mean, weight, best, self.value, value)
@@ -183,20 +184,26 @@ class Bernoulli(RewardsBase):
     def licenses(self) -> frozenset[License]:
         return frozenset({License.EXPONENTIAL, License.SUB_GAUSSIAN, License.BINARY})
 
-    def refused(self, value: float, n: int | None) -> str | None:
+    def refused(self, value: float, n: int | None) -> Sentence | None:
         if n is None:
-            return (
-                None
-                if value in (0.0, 1.0)
-                else f"{value:g} must be 0 or 1; give a share of n results as (share, n)."
+            if value in (0.0, 1.0):
+                return None
+            share = Phrase("share of n")
+            return Sentence(
+                "not-0-or-1", "{value:g} must be 0 or 1", remedy="{share}", value=value, share=share
             )
         ones = value * n
         if abs(ones - round(ones)) <= 1e-9 * n:
             return None
-        return (
-            f"{value:g} of {n} results would be {ones:g} that are 1, which is not a whole "
-            "number; give the share unrounded, "
-            f"such as ({round(ones)} / {n}, {n})."
+        return Sentence(
+            "not-a-share",
+            "{value:g} of {n:count result} would be {ones:g} that are 1, which is not a whole "
+            "number",
+            remedy="{unrounded}",
+            value=value,
+            n=n,
+            ones=ones,
+            unrounded=Phrase("share unrounded", share=f"({round(ones)} / {n}, {n})"),
         )
 
     def range(self, d: int) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.marks import jitable
 from ..game.records import Floats, Ints, Random, Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
@@ -97,7 +97,7 @@ class GaussianPart(NamedTuple):
         return float(mean + self.scatter[arm] * rng.standard_normal())
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        found, best, blur = -1, math.inf, 0.0
+        arm, best, blur = -1, math.inf, 0.0
         loaded = weight[i] >= WEIGHTLESS
         if loaded:
             blur = self.sigma[i] * self.sigma[i] / weight[i]
@@ -105,18 +105,18 @@ class GaussianPart(NamedTuple):
             if taken[j] < 0.5:
                 lead = mean[i] - mean[j]
                 if loaded and lead > 0.0 and weight[j] >= WEIGHTLESS:
-                    spread = blur + self.sigma[j] * self.sigma[j] / weight[j]
+                    variance = blur + self.sigma[j] * self.sigma[j] / weight[j]
                     inside = self.free
                     if not inside:  # two arms meet at their weighted mean, if M allows it
-                        y = mean[i] - lead * blur / spread
+                        y = mean[i] - lead * blur / variance
                         inside = (
                             self.low[i] <= y <= self.high[i] and self.low[j] <= y <= self.high[j]
                         )
                     if inside:
                         if (
-                            found < 0 or 0.5 * lead * lead < best * spread
+                            arm < 0 or 0.5 * lead * lead < best * variance
                         ):  # a product is cheaper than a quotient
-                            found, best = j, 0.5 * lead * lead / spread
+                            arm, best = j, 0.5 * lead * lead / variance
                         continue
                 cost = 0.0
                 if not self.free:
@@ -132,10 +132,10 @@ class GaussianPart(NamedTuple):
                         self.sign,
                         self.spare,
                     )
-                if found < 0 or cost < best:
-                    found, best = j, cost
+                if arm < 0 or cost < best:
+                    arm, best = j, cost
         value[0] = best
-        return found
+        return arm
 
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         if not self.free:
@@ -175,10 +175,10 @@ class GaussianPart(NamedTuple):
                     i = self.arms[k]
                     lead, cost = mean[i] - mean[j], 0.0
                     if lead > 0.0 and blur >= 0.0 and weight[i] >= WEIGHTLESS:
-                        spread = blur + self.sigma[i] * self.sigma[i] / weight[i]
-                        if value[0] >= 0.0 and 0.5 * lead * lead >= value[2] * spread:
+                        variance = blur + self.sigma[i] * self.sigma[i] / weight[i]
+                        if value[0] >= 0.0 and 0.5 * lead * lead >= value[2] * variance:
                             continue
-                        cost = 0.5 * lead * lead / spread
+                        cost = 0.5 * lead * lead / variance
                     if value[0] < 0.0 or cost < value[2]:
                         value[0], value[1], value[2] = i, j, cost
 
@@ -187,7 +187,7 @@ class GaussianPart(NamedTuple):
     ) -> float:
         if not self.free:
             return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
-        (lead, doubt), spread, idle = lead_of(mean, arms, sign, n), 0.0, -1
+        (lead, doubt), variance, idle = lead_of(mean, arms, sign, n), 0.0, -1
         lead -= doubt
         for i in range(n):
             a = arms[i]
@@ -195,7 +195,7 @@ class GaussianPart(NamedTuple):
             if weight[a] < WEIGHTLESS:
                 idle = i if idle < 0 else idle
             else:
-                spread += self.sigma[a] * self.sigma[a] / weight[a]
+                variance += self.sigma[a] * self.sigma[a] / weight[a]
         if (
             lead <= 0.0
         ):  # Lemma on explicit solutions, case 1: the rival is at least as good already
@@ -203,7 +203,7 @@ class GaussianPart(NamedTuple):
         if idle >= 0:  # case 2: an arm without weight moves alone until the answers tie
             alternative[arms[idle]] += sign[idle] * lead
             return 0.0
-        slope = lead / spread  # case 3
+        slope = lead / variance  # case 3
         for i in range(n):
             a = arms[i]
             alternative[a] += sign[i] * slope * self.sigma[a] * self.sigma[a] / weight[a]
@@ -226,19 +226,19 @@ class Gaussian(RewardsBase):
 
     def __post_init__(self) -> None:
         if not isinstance(self.known, bool):
-            raise InputError(f"Gaussian: known = {self.known!r} must be True or False.")
+            raise must_be("Gaussian: known", self.known, "True or False")
         if self.sigma is None:
             if self.known:
                 raise InputError(
-                    "Gaussian: sigma is missing; give the standard deviation, or known=False if "
-                    "it is not known."
+                    "sigma-missing",
+                    "Gaussian: sigma is missing",
+                    remedy="give the standard deviation, or known=False if it is not known",
                 )
             return
         sigmas = np.atleast_1d(np.asarray(self.sigma))
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
-            raise InputError(
-                f"Gaussian: sigma = {self.sigma!r} must be a number or a flat list of numbers, "
-                "one per arm."
+            raise must_be(
+                "Gaussian: sigma", self.sigma, "a number or a flat list of numbers, one per arm"
             )
         if (
             not np.all(np.isfinite(sigmas))
@@ -246,10 +246,11 @@ class Gaussian(RewardsBase):
             or np.any(sigmas > 1e100)
             or np.any(sigmas < 1e-100)
         ):
-            raise InputError(
-                f"Gaussian: sigma = {self.sigma} must be positive and finite (1e-100 to 1e100), "
-                "one number or one per arm; "
-                "for noiseless values give a small sigma, such as 1e-6."
+            raise must_be(
+                "Gaussian: sigma",
+                self.sigma,
+                "positive and finite (1e-100 to 1e100), one number or one per arm",
+                remedy="for noiseless values give a small sigma, such as 1e-6",
             )
         alone = isinstance(self.sigma, int | float)
         object.__setattr__(
@@ -266,8 +267,11 @@ class Gaussian(RewardsBase):
     def check(self, d: int) -> None:
         if isinstance(self.sigma, tuple) and len(self.sigma) != d:
             raise InputError(
-                f"Gaussian: sigma has {len(self.sigma)} values but there are {d} arms; give one "
-                "per arm."
+                "one-sigma-per-arm",
+                "Gaussian: sigma has {sigmas:count value} but there {d:is|are} {d:count arm}",
+                remedy="give one per arm",
+                sigmas=len(self.sigma),
+                d=d,
             )
 
     def numbered(self, order: Ints) -> "Gaussian":
@@ -280,8 +284,9 @@ class Gaussian(RewardsBase):
     def spread(self, d: int) -> Floats:
         if self.sigma is None:
             raise InputError(
-                "Gaussian(known=False) has no sigma, which this needs: give the one that you "
-                "suppose, Gaussian(sigma, known=False)."
+                "sigma-not-supposed",
+                "Gaussian(known=False) has no sigma, which this needs",
+                remedy="give the one that you suppose, Gaussian(sigma, known=False)",
             )
         return np.broadcast_to(np.asarray(self.sigma, dtype=float), (d,)).copy()
 

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from ..errors import InputError, UnknownNameError
+from ..errors import must_be, unknown
 from ..game.numerics import lambert_bar
 from ..game.protocols import Bonus
 
@@ -38,23 +38,21 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
     23.897
     """
-    if not all(isinstance(x, int | float) and x > 0 and math.isfinite(x) for x in (b, c)):
-        raise InputError(f"theory bonus: b = {b!r} and c = {c!r} must be positive and finite.")
+    for name, value in (("b", b), ("c", c)):
+        if not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise must_be(f"theory_bonus: {name}", value, "positive and finite")
     return TheoryBonus(float(b), float(c))
 
 
 def make_bonus(bonus: str | Bonus) -> Bonus:
     if not isinstance(bonus, str):
         if isinstance(bonus, type) or not hasattr(bonus, "explore"):
-            raise InputError(
-                f"bonus = {bonus!r} must be 'stylised', 'theory', or a part with the verb "
-                "explore(t)."
+            raise must_be(
+                "bonus", bonus, "'stylised', 'theory', or a part with the verb explore(t)"
             )
         return bonus
     if bonus == "stylised":
         return StylisedBonus(1.0)
     if bonus == "theory":
         return theory_bonus()
-    raise UnknownNameError(
-        f"bonus = {bonus!r} is not known; use 'stylised', 'theory' or theory_bonus(b, c)."
-    )
+    raise unknown("bonus", bonus, ("stylised", "theory", "theory_bonus(b, c)"))

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, must_be, unknown
 from ..game.catalogue import (
     Catalogue,
     Mixture,
@@ -26,7 +26,7 @@ from ..stopping.base import Question
 from .base import RuleBase
 from .bonuses import make_bonus
 from .ledger import Ledger, make_ledger
-from .starts import FULL_LIMIT, STARTS, in_order, start_sets, table
+from .starts import FULL_LIMIT, STARTS, in_order, padded, start_sets
 from .trackers import TRACKERS, make_tracker
 
 
@@ -74,7 +74,7 @@ class CombGamePart(NamedTuple):
         )
         f = self.bonus.explore(seen.clock[0])
         optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
-        self.ledger.note(game.actions, self.mixture, self.reward)
+        self.ledger.book(game.actions, self.mixture, self.reward)
         self.learner.feed(seat, self.mixture, self.catalogue, game.actions, self.reward)  # line 9
         self.catalogue.played[number] += 1.0
         self.catalogue.write(number, view.action)
@@ -112,7 +112,9 @@ class CombGameSetup:
             1.0  # each action of the start is played once, with weight 1
         )
         centre = np.bincount([a for chosen in sets for a in chosen], minlength=self.d) / len(sets)
-        return self._part(catalogue, home, centre, 4 if self.rule.per_answer else 1, 0), table(sets)
+        return self._part(catalogue, home, centre, 4 if self.rule.per_answer else 1, 0), padded(
+            sets
+        )
 
     def _part(
         self, catalogue: Catalogue, home: Ints, centre: Floats, seats: int, support: int
@@ -141,23 +143,23 @@ class CombGameSetup:
             rule.seats.played.size,
             rule.mixture.ids.size,
         )
-        catalogue, table = rule.catalogue, rule.seats
+        catalogue, seated = rule.catalogue, rule.seats
         if catalogue.full():
             catalogue = enlarge_catalogue(catalogue, 4 * room)
-        if self.rule.per_answer and table.full():
-            table = enlarge_catalogue(table, 2 * seats)
+        if self.rule.per_answer and seated.full():
+            seated = enlarge_catalogue(seated, 2 * seats)
         larger = self._part(
             catalogue,
             rule.home,
             rule.centre,
-            table.played.size,
+            seated.played.size,
             2 * support if rule.learner.full() else support,
         )
         return larger._replace(
             learner=grown(rule.learner, larger.learner),
             tracker=grown(rule.tracker, larger.tracker),
             mixture=grown(rule.mixture, larger.mixture),
-            seats=table,
+            seats=seated,
             ledger=rule.ledger,
         )
 
@@ -186,27 +188,21 @@ class CombGame(RuleBase):
 
     def __post_init__(self) -> None:
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
-            raise InputError(
-                f"CombGame: learner = {self.learner!r} must be a learner, such as LLOO() (with "
-                "the brackets)."
+            raise must_be(
+                "CombGame: learner", self.learner, "a learner, such as LLOO() (with the brackets)"
             )
         if self.tracking not in TRACKERS:
-            known = ", ".join(map(repr, TRACKERS))
-            raise UnknownNameError(
-                f"CombGame: tracking = {self.tracking!r} is not known; use one of {known}."
-            )
+            raise unknown("CombGame: tracking", self.tracking, TRACKERS)
         if self.start is not None and self.start not in STARTS:
-            known = ", ".join(map(repr, STARTS))
-            raise UnknownNameError(
-                f"CombGame: start = {self.start!r} is not known; use one of {known}."
-            )
+            raise unknown("CombGame: start", self.start, STARTS)
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
             if not isinstance(value, bool):
-                raise InputError(f"CombGame: {name} = {value!r} must be True or False.")
+                raise must_be(f"CombGame: {name}", value, "True or False")
         if self.record and self.per_answer:
             raise InputError(
-                "CombGame: record=True keeps the regret of one learner; drop it, or "
-                "per_answer=True."
+                "one-learner-recorded",
+                "CombGame: record=True keeps the regret of one learner",
+                remedy="drop it, or per_answer=True",
             )
         make_bonus(self.bonus)
 

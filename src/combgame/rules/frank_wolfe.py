@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import must_be
 from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
 from ..game.marks import compilable
 from ..game.parts import copied
@@ -23,7 +23,7 @@ from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..stopping.base import Question
 from .base import RuleBase
-from .starts import start_sets, table
+from .starts import padded, start_sets
 
 # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms
 # seen least, and so do ties
@@ -161,7 +161,7 @@ class FrankWolfeSetup:
 
     def __init__(self, rule: "FrankWolfe", problem: Question) -> None:
         self.rule, self.problem, d = rule, problem, problem.actions.d
-        self.start = table(start_sets("covering", problem.actions, None))
+        self.start = padded(start_sets("covering", problem.actions, None))
         self.width = min(d, problem.answers.difference_bound())
         places = rule.pool or min(max(d, 16), 128)
         self.template = FrankWolfePart(
@@ -223,13 +223,12 @@ class FrankWolfe(RuleBase):
                 or not isinstance(value, int | float)
                 or not 0.0 < value < math.inf
             ):
-                raise InputError(f"FrankWolfe: {name} = {value!r} must be a positive number.")
+                raise must_be(f"FrankWolfe: {name}", value, "a positive number")
         if self.pool is not None and (
             isinstance(self.pool, bool) or not isinstance(self.pool, int) or self.pool < 1
         ):
-            raise InputError(
-                f"FrankWolfe: pool = {self.pool!r} must be a whole number of rivals, at least 1, "
-                "or None."
+            raise must_be(
+                "FrankWolfe: pool", self.pool, "a whole number of rivals, at least 1, or None"
             )
 
     def setup(self, problem: Question) -> FrankWolfeSetup:

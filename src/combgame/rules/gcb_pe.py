@@ -16,13 +16,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import must_be
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..rewards import License
+from ..sentences import Sentence
 from ..stopping.base import Question, Stopping, Validity, earned
 from .base import FixedSetup, RuleBase
-from .starts import start_sets, table
+from .starts import padded, start_sets
 
 
 class RepeatPart(NamedTuple):
@@ -130,15 +131,16 @@ class GCBPE(RuleBase):
     def __post_init__(self) -> None:
         number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
-            raise InputError(
-                f"GCBPE: scale = {self.scale!r} must be a positive number, or None for the noise "
-                "of the rewards."
+            raise must_be(
+                "GCBPE: scale",
+                self.scale,
+                "a positive number, or None for the noise of the rewards",
             )
         if self.scale is not None:
             object.__setattr__(self, "scale", float(self.scale))
 
     def setup(self, problem: Question) -> FixedSetup:
-        rows = table(start_sets("covering", problem.actions, None))
+        rows = padded(start_sets("covering", problem.actions, None))
         return FixedSetup(RepeatPart(rows), rows)
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping:
@@ -152,16 +154,17 @@ class GCBPE(RuleBase):
             return game._replace(judge=LeadPart(threshold, len(rows), np.zeros(d), np.zeros(d)))
 
         if observed < 2:
-            why = Validity(False, "the argument for GCB-PE's radius needs two arms at least")
+            few = "the argument for GCB-PE's radius needs two arms at least"
+            why = Validity(False, Sentence("radius-of-one-arm", few))
         elif scale < noise:
-            why = Validity(
-                False,
-                f"GCB-PE's radius with scale {scale:g}, below the noise {noise:g} of the rewards",
-            )
+            low = "GCB-PE's radius with scale {scale:g}, below the noise {noise:g} of the rewards"
+            why = Validity(False, Sentence("radius-too-small", low, scale=scale, noise=noise))
         else:
-            radius = (
-                "GCB-PE's radius for independent sub-Gaussian values with noise scale "
-                f"{scale:g} (docs/algorithms.md)"
+            radius = Sentence(
+                "radius",
+                "GCB-PE's radius for independent sub-Gaussian values with noise scale {scale:g} "
+                "(docs/algorithms.md)",
+                scale=scale,
             )
             why = earned("GCB-PE's radius", {License.SUB_GAUSSIAN: radius}, problem.rewards)
         return Stopping(

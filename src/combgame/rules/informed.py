@@ -1,4 +1,4 @@
-"""The practical floor: a rule that is told the optimal allocation and follows it from the first
+"""The practical floor: a rule that knows the optimal allocation and follows it from the first
 round.
 """
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..stopping.base import Question
 from .base import FixedSetup, RuleBase
-from .starts import table
+from .starts import padded
 
 
 class InformedPart(NamedTuple):
@@ -24,17 +24,17 @@ class InformedPart(NamedTuple):
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         """The action that is furthest behind its share."""
-        found, most, t = 0, -math.inf, seen.clock[0] + 1
+        chosen, most, t = 0, -math.inf, seen.clock[0] + 1
         for k in range(self.share.size):
             behind = t * self.share[k] - self.played[k]
             if behind > most:
-                found, most = k, behind
-        self.played[found] += 1.0
+                chosen, most = k, behind
+        self.played[chosen] += 1.0
         for a in range(view.action.size):
             view.action[a] = 0.0
         for j in range(self.rows.shape[1]):
-            if self.rows[found, j] >= 0:
-                view.action[self.rows[found, j]] = 1.0
+            if self.rows[chosen, j] >= 0:
+                view.action[self.rows[chosen, j]] = 1.0
 
     def full(self) -> bool:
         return False
@@ -63,9 +63,10 @@ class Informed(RuleBase):
         except (TypeError, ValueError):
             pairs = ()
         if not pairs or not all(0.0 < share < math.inf for _, share in pairs):
-            raise InputError(
-                f"Informed: support = {self.support!r} must be actions with positive shares, "
-                "such as complexity(...).support."
+            raise must_be(
+                "Informed: support",
+                self.support,
+                "actions with positive shares, such as complexity(...).support",
             )
         total = sum(share for _, share in pairs)
         if abs(total - 1.0) > 1e-12:  # or they are shares already: the same rule is made from them
@@ -84,9 +85,15 @@ class Informed(RuleBase):
     def setup(self, problem: Question) -> FixedSetup:
         for chosen, _ in self.support:
             if not problem.actions.contains(chosen):
-                raise InputError(f"Informed: {chosen} is not an action of {problem.actions}.")
+                raise InputError(
+                    "not-an-action",
+                    "Informed: {arms} is not an action of {actions}",
+                    remedy="give actions only",
+                    arms=chosen,
+                    actions=str(problem.actions),
+                )
         rows, share = (
-            table([chosen for chosen, _ in self.support]),
+            padded([chosen for chosen, _ in self.support]),
             np.array([share for _, share in self.support]),
         )
         return FixedSetup(InformedPart(rows, share, np.zeros(share.size)), rows[:0])

@@ -27,7 +27,7 @@ class Ledger(NamedTuple):
     score: Floats  # scratch
     vertex: Floats
 
-    def note(self, actions: Structure, mixture: Mixture, reward: Floats) -> None:
+    def book(self, actions: Structure, mixture: Mixture, reward: Floats) -> None:
         if not self.kept:
             return
         actions.argmax(reward, self.vertex)

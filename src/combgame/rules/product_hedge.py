@@ -19,7 +19,7 @@ from ..stopping.base import Question
 from .base import FixedSetup, RuleBase
 from .bonuses import make_bonus
 from .combgame import optimism
-from .starts import start_sets, table
+from .starts import padded, start_sets
 
 
 class ProductAdaHedgePart(NamedTuple):
@@ -83,4 +83,4 @@ class ProductAdaHedge(RuleBase):
             vector(actions.observable(), d),
             np.zeros(d),
         )
-        return FixedSetup(part, table(sets))
+        return FixedSetup(part, padded(sets))

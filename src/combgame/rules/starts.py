@@ -4,7 +4,7 @@ choose.
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import unknown
 from ..game.records import Ints, Random
 from ..structures import StructureBase
 
@@ -22,12 +22,10 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
         return actions.sets(FULL_LIMIT)
     if start == "random-covering":
         return actions.random_covering(rng if rng is not None else np.random.default_rng(0))
-    raise UnknownNameError(
-        f"start = {start!r} is not known; use one of {', '.join(map(repr, STARTS))}."
-    )
+    raise unknown("start", start, STARTS)
 
 
-def table(sets: list[tuple[int, ...]]) -> Ints:
+def padded(sets: list[tuple[int, ...]]) -> Ints:
     """One row of arms per set, filled up with -1: linear in the number of arms, which 0/1 rows
     would not be.
     """

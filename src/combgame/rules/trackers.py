@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import unknown
 from ..game.catalogue import Catalogue, Mixture
 from ..game.heaps import drop, rise
 from ..game.marks import compilable
@@ -57,9 +57,9 @@ class CTracking(NamedTuple):
                 number = mixture.ids[i]
                 self.active[held] = number
                 held += 1
-                found = catalogue.played[number] / catalogue.owed[number]
-                if best < 0 or found < least or (found == least and number < best):
-                    best, least = number, found
+                share = catalogue.played[number] / catalogue.owed[number]
+                if best < 0 or share < least or (share == least and number < best):
+                    best, least = number, share
         self.state[0], self.state[1], self.state[2], self.state[3] = waiting, held, now, best
         return int(best)
 
@@ -85,9 +85,9 @@ class DTracking(NamedTuple):
         for i in range(mixture.size[0]):
             if mixture.weight[i] > 0.0:
                 number = mixture.ids[i]
-                found = catalogue.played[number] / mixture.weight[i]
-                if best < 0 or found < ratio or (found == ratio and number < best):
-                    best, ratio = number, found
+                share = catalogue.played[number] / mixture.weight[i]
+                if best < 0 or share < ratio or (share == ratio and number < best):
+                    best, ratio = number, share
         return int(best)
 
 
@@ -122,6 +122,4 @@ def make_tracker(name: str, room: int) -> Tracker:
         return DTracking(one)
     if name == "sample":
         return Sampling(one)
-    raise UnknownNameError(
-        f"tracking = {name!r} is not known; use one of {', '.join(map(repr, TRACKERS))}."
-    )
+    raise unknown("tracking", name, TRACKERS)

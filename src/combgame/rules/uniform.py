@@ -7,7 +7,7 @@ from ..game.protocols import Game
 from ..game.records import Ints, Random, Seen, View
 from ..stopping.base import Question
 from .base import RuleBase
-from .starts import in_order, start_sets, table
+from .starts import in_order, padded, start_sets
 
 
 class UniformPart(NamedTuple):
@@ -25,7 +25,7 @@ class UniformSetup(NamedTuple):
     problem: Question
 
     def fresh(self, rng: Random) -> tuple[UniformPart, Ints]:
-        rows = table(start_sets(self.start, self.problem.actions, rng))
+        rows = padded(start_sets(self.start, self.problem.actions, rng))
         return UniformPart(self.problem.actions.d), in_order(self.start, rows, rng)
 
     def enlarge(self, rule: UniformPart) -> UniformPart:

@@ -1,15 +1,15 @@
 """What a stopping rule is, and what it may claim."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
 
-from ..errors import InputError
 from ..game.judge import NEVER as NOTHING
 from ..game.judge import ratio
 from ..game.parts import copied
 from ..game.protocols import Game, Threshold
 from ..game.records import Seen
 from ..rewards.base import License, RewardsBase, licensed
+from ..sentences import Sentence
 from ..structures import Oracle, StructureBase
 
 
@@ -28,7 +28,7 @@ class Validity(NamedTuple):
     """Whether stopping at a threshold keeps the error probability below delta, and why."""
 
     proved: bool
-    reason: str
+    reason: Sentence  # its code names the theorem, or what is missing
     provided: str = ""  # what the proof takes for granted of a user's part
 
     @property
@@ -39,7 +39,7 @@ class Validity(NamedTuple):
         return f"proved if {self.provided}" if self.provided else "proved"
 
     def __str__(self) -> str:
-        return f"{self.label}: {self.reason}"
+        return f"{self.label}: {self.reason.said().removesuffix('.')}"
 
 
 class Stopping(NamedTuple):
@@ -65,7 +65,14 @@ class Stopping(NamedTuple):
         return self.watch(game, threshold, seen)
 
 
-def earned(what: str, theorems: Mapping[License, str], rewards: RewardsBase) -> Validity:
+def also(valid: Validity, text: str, **arguments: Any) -> Validity:
+    """The same validity, for the same reason, of which more is to be said."""
+    why = valid.reason
+    more = Sentence(why.code, f"{why.text}; {text}", **why.arguments, **arguments)
+    return valid._replace(reason=more)
+
+
+def earned(what: str, theorems: Mapping[License, Sentence], rewards: RewardsBase) -> Validity:
     """The validity of a stopping rule: proved where the rewards have a licence that a theorem
     needs, and heuristic otherwise.
 
@@ -76,12 +83,21 @@ def earned(what: str, theorems: Mapping[License, str], rewards: RewardsBase) -> 
         if licence in held:
             return Validity(True, reason)
     if not held:
-        return Validity(
-            False,
-            f"no theorem covers {kind}, a class that does not say what is known of its values "
+        why = Sentence(
+            "no-licence",
+            "no theorem covers {rewards}, a class that does not say what is known of its values "
             "(`licenses`)",
+            rewards=kind,
         )
-    return Validity(False, f"{what} needs {' or '.join(theorems)}, which {kind} does not have")
+        return Validity(False, why)
+    why = Sentence(
+        "licence-missing",
+        "{what} needs {needs}, which {rewards} does not have",
+        what=what,
+        needs=" or ".join(theorems),
+        rewards=kind,
+    )
+    return Validity(False, why)
 
 
 def ours(part: object) -> bool:
@@ -117,22 +133,15 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
         said, whose = "its licenses and its divergence are right", type(problem.rewards).__name__
     if not said:
         return valid
-    tried = (
-        ""
-        if whose == type(problem.rewards).__name__
-        else " (combgame.testing.check_structure tries it)"
-    )
-    return valid._replace(
-        provided=said,
-        reason=f"{valid.reason}; what {whose} says of itself is taken as it is{tried}",
-    )
-
-
-def single(why: str, deltas: Sequence[float]) -> None:
-    if len(deltas) > 1:
-        raise InputError(f"{why}; got {list(deltas)}.")
+    taken = "what {whose} says of itself is taken as it is"
+    if whose != type(problem.rewards).__name__:
+        taken += " (combgame.testing.check_structure tries it)"
+    return also(valid, taken, whose=whose)._replace(provided=said)
 
 
 NEVER = Stopping(
-    "never", NOTHING, None, Validity(False, "a run that does not stop, for tests and timings")
+    "never",
+    NOTHING,
+    None,
+    Validity(False, Sentence("never-stops", "a run that does not stop, for tests and timings")),
 )

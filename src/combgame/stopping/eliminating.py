@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Seen, View, vector
 from ..game.rivals import against, differ
 from ..problem import Problem
 from ..structures.listed import ListedPart, listed_part
-from .base import Stopping, single
+from .base import Stopping
 
 LIMIT = 20_000
 
@@ -28,11 +28,16 @@ def discarding(usual: Stopping, problem: Problem, deltas: Sequence[float]) -> St
     number = problem.answers.size()
     if number is None or number > LIMIT:
         raise InputError(
-            f"eliminate=True lists the answers, at most {LIMIT:,}, and {problem.answers} has "
-            f"{number or 'an unknown number of them'}: "
-            "drop eliminate, or give the answers with Listed."
+            "too-many-to-eliminate",
+            "eliminate=True lists the answers, at most {limit:,}, and {answers} has more, or an "
+            "unknown number of them",
+            remedy="drop eliminate, or give the answers with Listed",
+            limit=LIMIT,
+            answers=str(problem.answers),
         )
-    single("eliminate=True needs a single delta, because what is discarded depends on it", deltas)
+    if len(deltas) > 1:
+        what = "a single one with eliminate=True, because what is discarded depends on it"
+        raise must_be("delta", list(deltas), what)
 
     def watch(game: Game, level: Threshold, seen: Seen) -> Game:
         members = np.array([vector(chosen, problem.d) for chosen in problem.answers.sets(LIMIT)])

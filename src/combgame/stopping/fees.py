@@ -48,7 +48,7 @@ class JudgePart(NamedTuple):
     weight: Floats
     fee: Floats
     rival: Floats  # the nearest of a round ago
-    found: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
+    last: Floats  # the nearest of this round, `stamp`: looking twice changes nothing
     stamp: Ints
     price: Floats  # float64[1]: what was subtracted beside the fees
     arms: Ints  # scratch
@@ -60,13 +60,13 @@ class JudgePart(NamedTuple):
         if seen.clock[0] != self.stamp[0]:
             self.stamp[0] = seen.clock[0]
             for a in range(best.size):
-                self.rival[a] = self.found[a]
+                self.rival[a] = self.last[a]
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
         self.price[0] = self.fees.assess(seen, self.mean, best, self.rival, self.weight, self.fee)
         value = self.weakest(game, seen, best, view.rival, view.alternative)
         for a in range(best.size):
-            self.found[a] = view.rival[a]
+            self.last[a] = view.rival[a]
         return value
 
     def level(self, t: int, which: int) -> float:
@@ -110,7 +110,7 @@ def charged(
     problem: Problem, threshold: Threshold, fees: Fees, rewards: Rewards, epsilon: float = 0.0
 ) -> JudgePart:
     exchange, d = problem.answers.exchange(), problem.d
-    mean, weight, fee, rival, found, sign, spare = np.zeros((7, d))
+    mean, weight, fee, rival, last, sign, spare = np.zeros((7, d))
     return JudgePart(
         threshold,
         rewards,
@@ -122,7 +122,7 @@ def charged(
         weight,
         fee,
         rival,
-        found,
+        last,
         np.full(1, -1, np.int64),
         np.zeros(1),
         np.zeros(d, np.int64),

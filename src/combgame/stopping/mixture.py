@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.marks import compilable
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Seen
@@ -14,7 +14,8 @@ from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import spread_of
 from ..rewards.gaussian import gaussian_part
-from .base import Stopping, earned, single
+from ..sentences import Sentence
+from .base import Stopping, also, earned
 from .bernoulli import BetaPart
 from .fees import ConstantPart, charged, charging, log_union
 from .pairs import PairJudgePart, PairsPart
@@ -47,22 +48,22 @@ class MixturePart(NamedTuple):
         """Where the evidence against the last rival, less its fees, is largest (of free means: it
         is only a choice).
         """
-        found, most = self.cost.size // 2, -math.inf
+        scale, most = self.cost.size // 2, -math.inf
         for k in range(self.cost.size):
             lead, blur, fees = 0.0, 0.0, self.cost[k]
             for a in range(best.size):
                 if best[a] != rival[a]:
                     n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, k]
                     if n <= 0.0:
-                        return found
+                        return scale
                     lead += (best[a] - rival[a]) * mean[a]
                     blur += (n + c) * variance[a] / (n * n)
                     fees += 0.5 * math.log1p(n / c)
             if lead <= 0.0 or not blur < math.inf:
-                return found
+                return scale
             if 0.5 * lead * lead / blur - fees > most:
-                found, most = k, 0.5 * lead * lead / blur - fees
-        return found
+                scale, most = k, 0.5 * lead * lead / blur - fees
+        return scale
 
 
 # c, chosen before the data: how many values the prior of an arm is worth. One row per scale of the
@@ -137,6 +138,25 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
     return watch
 
 
+PROVED = {
+    License.BINARY: Sentence(
+        "mixture-binary",
+        "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
+        "independent values 0 or 1",
+    ),
+    License.SUB_GAUSSIAN: Sentence(
+        "mixture-sub-gaussian",
+        "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
+        "independent sub-Gaussian values",
+    ),
+    License.NORMAL: Sentence(
+        "mixture-unknown-variances",
+        "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
+        "independent Gaussian values, with bounds on the unknown variances",
+    ),
+}
+
+
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
     """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
     Bernoulli and for bounded rewards.
@@ -144,35 +164,29 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     rewards, share = problem.rewards, 0.0
     if License.BINARY in rewards.licenses() and epsilon == 0.0:
         watch = charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
-        needs = {License.BINARY: "independent values 0 or 1"}
+        needs = License.BINARY
     else:
-        needs = {License.SUB_GAUSSIAN: "independent sub-Gaussian values"}
+        needs = License.SUB_GAUSSIAN
         if not rewards.known:
-            share, needs = (
-                VARIANCE_SHARE,
-                {
-                    License.NORMAL: "independent Gaussian values, with bounds on the unknown "
-                    "variances"
-                },
-            )
-            single(
-                "unknown variances need a single delta, because their bounds depend on it", deltas
-            )
+            share, needs = VARIANCE_SHARE, License.NORMAL
+            if len(deltas) > 1:
+                what = "a single one with unknown variances, because their bounds depend on it"
+                raise must_be("delta", list(deltas), what)
         elif spread_of(rewards, problem.d) is None:
-            kind = type(rewards).__name__
             raise InputError(
+                "needs-spread",
                 "threshold = 'mixture' needs values that are sub-Gaussian with a known spread, "
-                f"which {kind} does not give; use "
-                "'sub-gaussian', which is for exponential families."
+                "which {rewards} does not give",
+                remedy="use 'sub-gaussian', which is for exponential families",
+                rewards=type(rewards).__name__,
             )
         watch = _mixing(problem, deltas, epsilon)
     constant = ConstantPart(
         np.array([log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
-    within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
-    method = "the method of mixtures"
-    over = f"{method} over the arms in which answers differ (docs/thresholds.md)"
-    why = earned(
-        method, {licence: f"{over}: {what}{within}" for licence, what in needs.items()}, rewards
-    )
+    why = earned("the method of mixtures", {needs: PROVED[needs]}, rewards)
+    if epsilon and why.proved:
+        why = also(
+            why, "any answer within {epsilon:g} of the best counts as correct", epsilon=epsilon
+        )
     return Stopping("mixture", constant, watch, why, constant=True, epsilon=epsilon)

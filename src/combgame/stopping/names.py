@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, UnknownNameError, must_be, unknown
 from ..game.protocols import Threshold
 from ..game.records import Floats
 from ..problem import Problem
@@ -58,8 +58,7 @@ def resolve(name: str, question: Question) -> str:
             return "mixture"
         return "gaussian" if License.GAUSSIAN in licensed(question.rewards) else "sub-gaussian"
     if name not in THRESHOLDS:
-        known = ", ".join(map(repr, ("proved", *THRESHOLDS)))
-        raise UnknownNameError(f"threshold = {name!r} is not known; use one of {known}.")
+        raise unknown("threshold", name, ("proved", *THRESHOLDS))
     return name
 
 
@@ -68,7 +67,10 @@ def make_threshold(name: str, question: Question, deltas: Sequence[float]) -> Th
     make = THRESHOLDS[resolve(name, question)]
     if make is None:
         raise UnknownNameError(
-            f"threshold = {name!r} is not a function of t alone; use make_stopping."
+            "not-of-rounds",
+            "threshold = {name!r} is not a function of t alone",
+            remedy="use make_stopping",
+            name=name,
         )
     return make(question, np.asarray(deltas, dtype=float))
 
@@ -90,8 +92,8 @@ def make_stopping(
     >>> make_stopping("stylised", problem, [0.1]).validity.label
     'heuristic'
     """
-    found = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
-    return found._replace(validity=labelled(found, problem))
+    stopping = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
+    return stopping._replace(validity=labelled(stopping, problem))
 
 
 def _make(
@@ -105,11 +107,20 @@ def _make(
     mine = own is not None and threshold in ("proved", own.name)
     name = own.name if own is not None and mine else resolve(threshold, problem)
     if epsilon and name != "mixture":
-        raise InputError(f"epsilon = {epsilon:g} needs the threshold 'mixture', not {name!r}.")
+        raise InputError(
+            "epsilon-needs-mixture",
+            "epsilon = {epsilon:g} needs the threshold 'mixture', not {threshold!r}",
+            remedy="use that, or leave epsilon out",
+            epsilon=epsilon,
+            threshold=name,
+        )
     if eliminate and (mine or THRESHOLDS[name] is None or not problem.rewards.known):
         raise InputError(
+            "cannot-eliminate",
             "eliminate=True needs 'stylised', 'gaussian' or 'sub-gaussian' and known variances; "
-            f"here the threshold is {name!r}."
+            "here the threshold is {threshold!r}",
+            remedy="use one of them, or leave eliminate out",
+            threshold=name,
         )
     if own is not None and mine:
         return own
@@ -118,8 +129,10 @@ def _make(
     if not problem.rewards.known:
         if name != "stylised":
             raise InputError(
-                f"threshold = {name!r} needs known variances; use 'mixture' (or 'stylised', a "
-                "heuristic), or give Gaussian a sigma."
+                "needs-variances",
+                "threshold = {threshold!r} needs known variances",
+                remedy="use 'mixture' (or 'stylised', a heuristic), or give Gaussian a sigma",
+                threshold=name,
             )
         return plugged(problem, make_threshold(name, problem, deltas))
     if THRESHOLDS[name] is None:
@@ -136,8 +149,9 @@ def _epsilon(epsilon: Any) -> float:
         or not isinstance(epsilon, int | float | np.number)
         or not 0.0 <= epsilon < math.inf
     ):
-        raise InputError(
-            f"epsilon = {epsilon!r} must be a number of at least 0: by how much an answer may be "
-            "worse than the best."
+        raise must_be(
+            "epsilon",
+            epsilon,
+            "a number of at least 0: by how much an answer may be worse than the best",
         )
     return float(epsilon)

@@ -141,13 +141,13 @@ class PairsPart(NamedTuple):
         """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs
         more than a pair.)
         """
-        found, best = -1, math.inf
+        arm, best = -1, math.inf
         self.ready(i, 0)
         for j in range(mean.size):
             if taken[j] < 0.5:
                 if self.seen.counts[j] != self.done[1, j]:
                     self.ready(j, 1)
-                if found < 0 or not beyond(
+                if arm < 0 or not beyond(
                     self.variance,
                     self.charge,
                     self.wide,
@@ -159,10 +159,10 @@ class PairsPart(NamedTuple):
                     best,
                 ):
                     this = self.pair(mean, i, j)
-                    if found < 0 or this < best:
-                        found, best = j, this
+                    if arm < 0 or this < best:
+                        arm, best = j, this
         value[0] = best
-        return found
+        return arm
 
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         every: Any = self

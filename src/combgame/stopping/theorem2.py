@@ -15,7 +15,8 @@ from ..game.numerics import lambert_bar
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards.base import License, RewardsBase
-from .base import Question, Stopping, Validity, earned
+from ..sentences import Sentence
+from .base import Question, Stopping, Validity, also, earned
 from .fees import ConstantPart, charging, log_union
 
 
@@ -56,13 +57,13 @@ def c_gaussian(x: float) -> float:
         return (g + x) / y
 
     # for large x the minimiser is near 1, at 1 - y of order 1 / (2x): search in ln(1 - y)
-    found = minimize_scalar(
+    least = minimize_scalar(
         lambda u: ratio(1.0 - math.exp(u)),
         bounds=(-700.0 if x > 1e15 else -40.0, math.log(0.4999999)),
         method="bounded",
         options={"xatol": 1e-10},
     )
-    return float(found.fun)
+    return float(least.fun)
 
 
 def h_tilde(x: float, z: float = 1.5) -> float:
@@ -118,16 +119,23 @@ def _log_rivals(question: Question) -> float:
 THEOREMS = {
     "gaussian": (
         "Theorem 2 (b)",
-        {License.GAUSSIAN: "Theorem 2 (b): independent Gaussian arms with the stated sigma"},
+        {
+            License.GAUSSIAN: Sentence(
+                "theorem-2b", "Theorem 2 (b): independent Gaussian arms with the stated sigma"
+            )
+        },
     ),
     "sub-gaussian": (
         "Theorem 2 (a)",
         {
-            License.EXPONENTIAL: "Theorem 2 (a): independent arms from a one-parameter "
-            "exponential family",
-            License.SURROGATE: (
+            License.EXPONENTIAL: Sentence(
+                "theorem-2a",
+                "Theorem 2 (a): independent arms from a one-parameter exponential family",
+            ),
+            License.SURROGATE: Sentence(
+                "theorem-2a-bounded",
                 "Theorem 2 (a), carried over to bounded values as in docs/algorithms.md: "
-                "independent values in [low, high]"
+                "independent values in [low, high]",
             ),
         },
     ),
@@ -137,10 +145,11 @@ THEOREMS = {
 def validity(name: str, rewards: RewardsBase) -> Validity:
     """What a threshold that is a function of t guarantees."""
     if name == "stylised":
-        return Validity(
-            False,
+        why = Sentence(
+            "stylised",
             "ln((1 + ln t)/delta) is the paper's choice for its experiments; no theorem covers it",
         )
+        return Validity(False, why)
     what, theorems = THEOREMS[name]
     return earned(what, theorems, rewards)
 
@@ -175,5 +184,5 @@ def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     )
     fees = LoglogPart(2.0, 4.0) if normal else LoglogPart(3.0, 1.0)
     base = validity(name.removesuffix("-counts"), problem.rewards)
-    why = base._replace(reason=base.reason + "; with the counts themselves (docs/thresholds.md)")
+    why = also(base, "with the counts themselves (docs/thresholds.md)")
     return Stopping(name, constant, charging(problem, lambda game: fees), why, constant=True)

@@ -12,6 +12,7 @@ from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards.gaussian import FINE, resolved
+from ..sentences import Sentence
 from .base import Stopping, Validity
 from .fees import charging
 
@@ -126,8 +127,8 @@ def spreads_of(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPa
 def plugged(problem: Problem, threshold: Threshold) -> Stopping:
     """The stylised threshold, with estimated variances."""
     watch = charging(problem, lambda game: PluginPart(1.0))
-    why = Validity(
-        False,
+    why = Sentence(
+        "stylised-variances",
         "ln((1 + ln t)/delta) on the likelihood ratio at estimated variances; no theorem covers it",
     )
-    return Stopping("stylised", threshold, watch, why)
+    return Stopping("stylised", threshold, watch, Validity(False, why))

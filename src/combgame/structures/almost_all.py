@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, whole
+from ..errors import must_be, whole
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards, Structure
 from ..game.records import Floats, Ints, Random
@@ -99,9 +99,11 @@ class AlmostAllSets(StructureBase):
             or len(set(pins)) < len(pins)
             or not all(isinstance(a, int | np.integer) and 0 <= a < d for a in pins)
         ):
-            raise InputError(
-                f"AlmostAllSets: needle = {needle!r} must be an arm from 0 to {d - 1}, or a set "
-                "of such arms."
+            raise must_be(
+                "AlmostAllSets: needle",
+                needle,
+                "an arm from 0 to {last}, or a set of such arms",
+                last=d - 1,
             )
         self.needle = tuple(sorted(int(a) for a in pins))
 

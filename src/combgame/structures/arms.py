@@ -48,9 +48,9 @@ class ArmsPart(NamedTuple):
         for a in range(self.d):
             if best[a] > 0.5:
                 top = a
-        found = rewards.closest(mean, weight, top, best, self.value)  # all pairs with the best arm
+        other = rewards.closest(mean, weight, top, best, self.value)  # all pairs with the best arm
         return exchange(
-            rewards, mean, weight, best, top, found, self.arms, self.sign, rival, alternative
+            rewards, mean, weight, best, top, other, self.arms, self.sign, rival, alternative
         )
 
 

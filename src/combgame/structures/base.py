@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, TooManySetsError, whole
+from ..errors import InputError, TooManySetsError, must_be, whole
 from ..game.callback import own_errors
 from ..game.descriptions import Description
 from ..game.protocols import Ensemble, Structure
@@ -124,9 +124,11 @@ class StructureBase(Description):
         (4.0, [0.25, 0.75])
         """
         raise InputError(
-            f"{self} has no closed form for sums over all its sets, which the rule "
-            "'product-adahedge' needs; use the rule 'lloo' or "
-            "'ofw', or, if its sets are few, Listed(actions.sets(), actions.d) as actions."
+            "no-closed-form",
+            "{structure} has no closed form for sums over all its sets, which the rule "
+            "'product-adahedge' needs",
+            remedy="use the rule 'lloo' or 'ofw', or, if its sets are few, give them with Listed",
+            structure=str(self),
         )
 
     def numbered(self, order: Ints) -> "StructureBase | None":
@@ -170,14 +172,16 @@ class StructureBase(Description):
         """
         number, limit = self.size(), whole("sets: limit", limit, 1)
         if number is None or number <= limit:
-            found = list(islice(self.iterate(), limit + 1))
-            if len(found) <= limit:
-                return found
+            sets = list(islice(self.iterate(), limit + 1))
+            if len(sets) <= limit:
+                return sets
         raise TooManySetsError(
-            f"{self} has "
-            f"{'more than ' + format(limit, ',') if number is None else format(number, ',')} sets, "
-            f"over the limit of {limit:,}; raise the limit, or use what needs no enumeration "
-            "(the learners OFW and LLOO)."
+            "too-many-sets",
+            "{structure} has at least {sets:,} sets, over the limit of {limit:,}",
+            remedy="raise the limit, or use what needs no enumeration (the learners OFW and LLOO)",
+            structure=str(self),
+            sets=limit + 1 if number is None else number,
+            limit=limit,
         )
 
     def argmax(self, scores: Iterable[float]) -> tuple[int, ...]:
@@ -192,9 +196,8 @@ class StructureBase(Description):
         except (TypeError, ValueError):
             score = np.zeros(0)
         if score.shape != (self.d,) or not np.all(np.isfinite(score)):
-            raise InputError(
-                f"argmax: scores must be {self.d} finite numbers, one per arm; got shape "
-                f"{score.shape}."
+            raise must_be(
+                "argmax: scores", score.tolist(), "{d} finite numbers, one per arm", d=self.d
             )
         out = np.zeros(self.d)
         with own_errors():
@@ -205,7 +208,7 @@ class StructureBase(Description):
         """Random sets without replacement until every observable arm has been seen (the paper's
         random covering).
         """
-        missing, found, part, out = (
+        missing, sets, part, out = (
             self.observable(),
             list[tuple[int, ...]](),
             self.part(),
@@ -219,14 +222,17 @@ class StructureBase(Description):
             tries = tries + 1 if chosen in seen else 0
             if tries > 100_000:
                 raise InputError(
-                    f"{self}: random sets do not reach the arms {sorted(missing)[:10]}; use "
-                    "start='covering'."
+                    "arms-out-of-reach",
+                    "{structure}: random sets do not reach the arms {arms}",
+                    remedy="use the start 'covering'",
+                    structure=str(self),
+                    arms=sorted(missing)[:10],
                 )
             if chosen not in seen:
                 seen.add(chosen)
-                found.append(chosen)
+                sets.append(chosen)
                 missing -= set(chosen)
-        return found
+        return sets
 
 
 def hypersimplex(d: int, size: int) -> Geometry:
@@ -241,15 +247,15 @@ def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
     many as needed.
     """
     part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
-    found = []
+    sets = []
     while missing.any():
         with own_errors():
             part.argmax(missing, out)
         if not (out * missing).any():
             break  # no set has any of the arms that are left
-        found.append(arms_of(out))
+        sets.append(arms_of(out))
         missing[out > 0.5] = 0.0
-    return found
+    return sets
 
 
 def farthest(structure: StructureBase) -> int:

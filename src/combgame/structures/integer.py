@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, whole
+from ..errors import InputError, OracleError, must_be, said_by, whole
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, arms_of
@@ -36,11 +36,11 @@ class IntegerProgram(Bracketed):
         self.d, self.exact, self.time_limit = whole("IntegerProgram: d", d, 1), exact, time_limit
         none = isinstance(constraints, tuple) and not constraints
         several = constraints if isinstance(constraints, list) or none else [constraints]
-        found = [self._row(one) for one in several] or [
+        parts = [self._row(one) for one in several] or [
             (np.zeros((0, self.d)), np.zeros(0), np.zeros(0))
         ]
         self._given = tuple(
-            np.concatenate(of) for of in zip(*found, strict=True)
+            np.concatenate(of) for of in zip(*parts, strict=True)
         )  # one matrix, its lower and upper bounds
         self._arrange()
 
@@ -63,21 +63,19 @@ class IntegerProgram(Bracketed):
             low = np.broadcast_to(np.asarray(lower, dtype=float), (len(rows),)).copy()
             high = np.broadcast_to(np.asarray(upper, dtype=float), (len(rows),)).copy()
         except (TypeError, ValueError):
-            raise InputError(
-                f"IntegerProgram: a constraint must be (matrix, lower, upper) with {self.d} "
-                f"columns; got {one!r}."
-            ) from None
+            raise self._not_a_constraint(one) from None
         if (
             rows.shape[1] != self.d
             or not np.all(np.isfinite(rows))
             or np.isnan(low).any()
             or np.isnan(high).any()
         ):
-            raise InputError(
-                f"IntegerProgram: a matrix has shape {rows.shape}; it needs {self.d} finite "
-                "columns, and bounds without NaN."
-            )
+            raise self._not_a_constraint(one)
         return rows, low, high
+
+    def _not_a_constraint(self, one: Any) -> InputError:
+        what = "(matrix, lower, upper): {d} columns of finite numbers, and bounds without NaN"
+        return must_be("IntegerProgram: a constraint", one, what, d=self.d)
 
     def numbered(self, order: Ints) -> "IntegerProgram":
         matrix, low, high = self._given
@@ -92,8 +90,8 @@ class IntegerProgram(Bracketed):
         try:
             return greedy_covering(self)
         except OracleError as error:
-            if "(infeasible)" in str(error):
-                raise InputError(str(error)) from None
+            if error.code == "infeasible":
+                raise said_by(InputError, error.sentence) from None
             raise
 
     def arguments(self) -> dict[str, Any]:
@@ -111,13 +109,15 @@ class IntegerProgram(Bracketed):
 
     def solve(self, score: Floats) -> Floats:
         """The best set, or a sentence."""
-        found = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
-        if found is None:
+        solved = self.solve_within(score, np.zeros(self.d), np.zeros(self.d))
+        if solved is None:
             raise OracleError(
-                f"{self}: no set but perhaps the empty one satisfies the constraints "
-                "(infeasible); relax them."
+                "infeasible",
+                "{structure}: no set but perhaps the empty one satisfies the constraints",
+                remedy="relax them",
+                structure=str(self),
             )
-        return found[0]
+        return solved[0]
 
     def solve_within(
         self, score: Floats, inside: Floats, outside: Floats
@@ -141,14 +141,21 @@ class IntegerProgram(Bracketed):
             return None
         if solved.status != 0 or solved.x is None:
             raise OracleError(
-                f"{self}: the solver did not finish ({solved.message}); raise time_limit = "
-                f"{self.time_limit}."
+                "solver-unfinished",
+                "{structure}: the solver did not finish ({message})",
+                remedy="raise time_limit = {time_limit}",
+                structure=str(self),
+                message=solved.message,
+                time_limit=self.time_limit,
             )
         out = np.round(solved.x)
         if not self._feasible(out):
             raise OracleError(
-                f"{self}: the solver returned {arms_of(out)}, which breaks a constraint; scale "
-                "the constraints."
+                "solver-wrong",
+                "{structure}: the solver returned {arms}, which breaks a constraint",
+                remedy="scale the constraints",
+                structure=str(self),
+                arms=arms_of(out),
             )
         most = getattr(solved, "mip_dual_bound", None)
         top = float(score @ out)
@@ -171,11 +178,11 @@ class IntegerProgram(Bracketed):
 
         def grow(fixed: Sequence[float]) -> Iterator[tuple[int, ...]]:
             wish = np.array([1.0 if x else -1.0 for x in fixed] + [0.0] * (self.d - len(fixed)))
-            found = self.solve(wish)
-            if list(found[: len(fixed)]) != list(fixed):
+            best = self.solve(wish)
+            if list(best[: len(fixed)]) != list(fixed):
                 return
             if len(fixed) == self.d:
-                yield arms_of(found)
+                yield arms_of(best)
                 return
             for bit in (1.0, 0.0):
                 yield from grow([*fixed, bit])
@@ -196,13 +203,13 @@ class IntegerProgram(Bracketed):
 
     @some_arms
     def deciding(self) -> set[int]:
-        found = set()
+        arms = set()
         for a in self.observable():
             wish = np.zeros(self.d)
             wish[a] = -1.0
             if self.solve(wish)[a] < 0.5:
-                found.add(a)
-        return found
+                arms.add(a)
+        return arms
 
     @figure
     def largest(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, whole
+from ..errors import InputError, must_be, whole
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -63,9 +63,9 @@ class ListedPart(NamedTuple):
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
             if n > 0 and self.alive[k] > 0.5:
-                found = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
-                if closest < 0 or found < value:
-                    closest, value = k, found
+                cost = rewards.distance(mean, weight, self.arms, self.sign, n, self.trial)
+                if closest < 0 or cost < value:
+                    closest, value = k, cost
         if closest < 0:
             return math.inf
         for a in range(best.size):
@@ -88,33 +88,53 @@ class Listed(StructureBase):
 
     def __init__(self, sets: Sequence[Iterable[int]], d: int) -> None:
         self.d = whole("Listed: d", d, 1)
-        found: list[tuple[int, ...]] = []
+        kept: list[tuple[int, ...]] = []
         try:
             listed = [list(given) for given in sets]
         except TypeError:
-            raise InputError(
-                f"Listed: sets = {sets!r} must be a list of sets of arms, such as [[0, 1], [2]]."
+            raise must_be(
+                "Listed: sets", sets, "a list of sets of arms, such as [[0, 1], [2]]"
             ) from None
         for number, arms in enumerate(listed):
             if not arms:
-                raise InputError(f"Listed: set number {number} is empty; leave it out.")
+                raise InputError(
+                    "empty-set",
+                    "Listed: set number {number} is empty",
+                    remedy="leave it out",
+                    number=number,
+                )
             for a in arms:
                 if isinstance(a, bool) or not isinstance(a, int | np.integer) or not 0 <= a < d:
                     raise InputError(
-                        f"Listed: set number {number} has the arm {a!r}; arms are 0 to {d - 1}."
+                        "no-such-arm",
+                        "Listed: set number {number} has the arm {arm!r}",
+                        remedy="arms are 0 to {last}",
+                        number=number,
+                        arm=a,
+                        last=d - 1,
                     )
             if len(set(arms)) < len(arms):
                 raise InputError(
-                    f"Listed: set number {number}, {arms}, repeats an arm; name each arm once "
-                    "(arms, not a row of 0 and 1)."
+                    "arm-repeated",
+                    "Listed: set number {number}, {arms}, repeats an arm",
+                    remedy="name each arm once (arms, not a row of 0 and 1)",
+                    number=number,
+                    arms=arms,
                 )
-            found.append(tuple(sorted(int(a) for a in arms)))
-        if not found:
-            raise InputError("Listed: the list of sets is empty; give at least one set.")
-        if len(set(found)) < len(found):
-            twice = next(s for k, s in enumerate(found) if s in found[:k])
-            raise InputError(f"Listed: the set {list(twice)} is in the list twice; leave one out.")
-        self._arrange(found)
+            kept.append(tuple(sorted(int(a) for a in arms)))
+        if not kept:
+            raise InputError(
+                "no-sets", "Listed: the list of sets is empty", remedy="give at least one set"
+            )
+        if len(set(kept)) < len(kept):
+            twice = next(s for k, s in enumerate(kept) if s in kept[:k])
+            raise InputError(
+                "set-repeated",
+                "Listed: the set {arms} is in the list twice",
+                remedy="leave one out",
+                arms=list(twice),
+            )
+        self._arrange(kept)
 
     def _arrange(self, sets: list[tuple[int, ...]]) -> None:
         self._sets, self._known = tuple(sets), set(sets)
@@ -168,12 +188,12 @@ class Listed(StructureBase):
             )
             if solved.status == 0:
                 return [self._sets[k] for k in np.flatnonzero(np.asarray(solved.x) > 0.5)]
-        missing, found = self.observable(), []
+        missing, cover = self.observable(), []
         while missing:
             gains = [len(missing.intersection(s)) for s in self._sets]
-            found.append(self._sets[int(np.argmax(gains))])
-            missing -= set(found[-1])
-        return found
+            cover.append(self._sets[int(np.argmax(gains))])
+            missing -= set(cover[-1])
+        return cover
 
     def deciding(self) -> set[int]:
         return set(np.flatnonzero(self._matrix.min(axis=0) != self._matrix.max(axis=0)).tolist())

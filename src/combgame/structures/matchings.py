@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, whole
+from ..errors import InputError, must_be, whole
 from ..game.descriptions import frozen
 from ..game.marks import jitable
 from ..game.protocols import Rewards
@@ -124,24 +124,30 @@ class Matchings(StructureBase):
             for what, side in (("rows", rows), ("columns", columns))
         )
         n, m = len(self.rows), len(self.columns)
-        if min(n, m) == 0 or len(set(self.rows)) < n or len(set(self.columns)) < m:
-            raise InputError("Matchings: rows and columns must be non-empty, each name once.")
+        for what, side in (("rows", self.rows), ("columns", self.columns)):
+            if not side or len(set(side)) < len(side):
+                raise must_be(f"Matchings: {what}", side, "at least one name, each name once")
         self.pairs = whole("Matchings: size", min(n, m) if size is None else size, 1)
         if self.pairs > min(n, m):
-            raise InputError(
-                f"Matchings: size = {size} is more than the {min(n, m)} of the smaller side."
+            raise must_be(
+                "Matchings: size",
+                size,
+                "at most {most}, the size of the smaller side",
+                most=min(n, m),
             )
         try:
             barred = {(r, c) for r, c in forbidden}
         except (TypeError, ValueError):
-            raise InputError(
-                f"Matchings: forbidden = {forbidden!r} must be a list of pairs (row, column)."
+            raise must_be(
+                "Matchings: forbidden", forbidden, "a list of pairs (row, column)"
             ) from None
-        unknown = [p for p in barred if p[0] not in self.rows or p[1] not in self.columns]
-        if unknown:
+        strange = [p for p in barred if p[0] not in self.rows or p[1] not in self.columns]
+        if strange:
             raise InputError(
-                f"Matchings: the forbidden pair {unknown[0]} is not a (row, column); check its "
-                "names."
+                "no-such-pair",
+                "Matchings: the forbidden pair {pair} is not a (row, column)",
+                remedy="check its names",
+                pair=strange[0],
             )
         self._arm = np.full((n, m), -1, dtype=np.int64)
         where: list[tuple[int, int]] = []
@@ -158,8 +164,10 @@ class Matchings(StructureBase):
         rows_used, columns_used = linear_sum_assignment(-allowed)
         if allowed[rows_used, columns_used].sum() < self.pairs:
             raise InputError(
-                f"Matchings: no {self.pairs} pairs can be matched with these forbidden pairs; "
-                "allow more, or lower size."
+                "no-matching",
+                "Matchings: no {pairs:count pair} can be matched with these forbidden pairs",
+                remedy="allow more, or lower size",
+                pairs=self.pairs,
             )
 
     def numbered(self, order: Ints) -> "Matchings":
@@ -289,14 +297,14 @@ class Matchings(StructureBase):
     @some_arms
     def deciding(self) -> set[int]:
         """The pairs that are in some matching but not in every one."""
-        part, out, found = self.part(), np.zeros(self.d), set()
+        part, out, arms = self.part(), np.zeros(self.d), set()
         for a in self.observable():
             score = np.zeros(self.d)
             score[a] = -1.0
             part.argmax(score, out)
             if out[a] < 0.5:
-                found.add(a)
-        return found
+                arms.add(a)
+        return arms
 
     def largest(self) -> int:
         return self.pairs

@@ -1,6 +1,6 @@
 """The networks of the paper's experiments, with the best link where its figure has it."""
 
-from ..errors import whole
+from ..errors import must_be, whole
 from .paths import Paths
 
 
@@ -17,11 +17,7 @@ def grid_network(n_s: int) -> Paths:
     """
     side = whole("grid_network: n_s", n_s, 2) // 2
     if n_s % 2:
-        from ..errors import InputError
-
-        raise InputError(
-            f"grid_network: n_s = {n_s} must be even: half of the stages go right, half go down."
-        )
+        raise must_be("grid_network: n_s", n_s, "even: half of the stages go right, half go down")
     edges = [((side, 0), (side, 1))]  # (row, column): a* first
     for row in range(side + 1):
         for column in range(side + 1):

@@ -43,8 +43,8 @@ def some_arms(method: Callable[..., set[int]]) -> Callable[..., set[int]]:
 
     @wraps(method)
     def look(self: Any) -> set[int]:
-        found: set[int] = once(self)
+        arms: set[int] = once(self)
         original = vars(self).get("_original")
-        return set(found) if original is None else set(self._called[sorted(found)].tolist())
+        return set(arms) if original is None else set(self._called[sorted(arms)].tolist())
 
     return look

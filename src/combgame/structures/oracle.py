@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, whole
+from ..errors import InputError, OracleError, must_be, whole
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, vector
@@ -50,19 +50,19 @@ class Oracle(Bracketed):
     ) -> None:
         self.d = whole("Oracle: d", d, 1)
         if not callable(argmax):
-            raise InputError(
-                f"Oracle: argmax = {argmax!r} must be a function from {d} scores to the arms of "
-                "the best set."
+            raise must_be(
+                "Oracle: argmax",
+                argmax,
+                "a function from {d} scores to the arms of the best set",
+                d=self.d,
             )
         if contains is not None and not callable(contains):
-            raise InputError(
-                f"Oracle: contains = {contains!r} must be a function from a set of arms to True "
-                "or False."
+            raise must_be(
+                "Oracle: contains", contains, "a function from a set of arms to True or False"
             )
         if covering is not None and not isinstance(covering, Sequence):
-            raise InputError(
-                f"Oracle: covering = {covering!r} must be a list of sets that together see every "
-                "arm."
+            raise must_be(
+                "Oracle: covering", covering, "a list of sets that together see every arm"
             )
         self._argmax, self._contains, self.exact = argmax, contains, exact
         self._given: tuple[tuple[int, ...], ...] | None = None
@@ -73,8 +73,10 @@ class Oracle(Bracketed):
         seen = np.flatnonzero(self.ask(missing) * missing)
         if seen.size:
             raise InputError(
-                f"Oracle: the covering leaves out the arms {seen[:10].tolist()}, which its sets "
-                "have; add sets that see them."
+                "covering-leaves-out",
+                "Oracle: the covering leaves out the arms {arms}, which its sets have",
+                remedy="add sets that see them",
+                arms=seen[:10].tolist(),
             )
 
     def numbered(self, order: Ints) -> "Oracle":
@@ -84,8 +86,8 @@ class Oracle(Bracketed):
         called, mine, within = np.argsort(order), self._argmax, self._contains
 
         def argmax(score: Floats) -> Iterable[int]:
-            found = self._check(mine(score[called]), "argmax")
-            return called[list(found)].tolist()  # type: ignore[no-any-return]
+            arms = self._check(mine(score[called]), "argmax")
+            return called[list(arms)].tolist()  # type: ignore[no-any-return]
 
         def contains(arms: frozenset[int]) -> bool:
             return within is None or bool(within(frozenset(order[list(arms)].tolist())))
@@ -109,24 +111,35 @@ class Oracle(Bracketed):
             "exact": self.exact,
         }
 
-    def _check(self, found: Any, what: str) -> tuple[int, ...]:
+    def _check(self, given: Any, what: str) -> tuple[int, ...]:
         try:
-            arms = [_index(a) for a in found]
+            arms = [_index(a) for a in given]
         except (TypeError, ValueError):
-            raise OracleError(
-                f"{self}: {what} gave {found!r}; it must give the arms of a set, such as [0, 2] "
-                "(not a mask)."
-            ) from None
+            raise self._not_arms(given, what) from None
         if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
-            raise OracleError(
-                f"{self}: {what} gave {arms}; it must give one or more distinct arms from 0 to "
-                f"{self.d - 1} (not a mask)."
-            )
+            raise self._not_arms(arms, what)
         if self._contains is not None and not self._contains(frozenset(arms)):
             raise OracleError(
-                f"{self}: {what} gave {sorted(arms)}, which `contains` says is not one of its sets."
+                "not-its-set",
+                "{structure}: {what} gave {arms}, which `contains` says is not one of its sets",
+                remedy="correct one of the two",
+                structure=str(self),
+                what=what,
+                arms=sorted(arms),
             )
         return tuple(sorted(arms))
+
+    def _not_arms(self, given: object, what: str) -> OracleError:
+        return OracleError(
+            "not-arms",
+            "{structure}: {what} gave {given!r}, not the arms of a set",
+            remedy="it must give one or more distinct arms from 0 to {last}, such as [0, 2] (not "
+            "a mask)",
+            structure=str(self),
+            what=what,
+            given=given,
+            last=self.d - 1,
+        )
 
     def ask(self, score: Floats) -> Floats:
         """One checked call of the user's function, as a 0/1 vector."""
@@ -137,14 +150,19 @@ class Oracle(Bracketed):
 
     def iterate(self) -> Iterator[tuple[int, ...]]:
         raise InputError(
-            f"{self} cannot list its sets; give them with Listed, or use OFW, LLOO or uniform "
-            "sampling."
+            "cannot-list",
+            "{structure} cannot list its sets",
+            remedy="give them with Listed, or use OFW, LLOO or uniform sampling",
+            structure=str(self),
         )
 
     def contains(self, arms: Iterable[int]) -> bool:
         if self._contains is None:
             raise InputError(
-                f"{self} was made without `contains`, so membership is not known; pass contains=."
+                "membership-unknown",
+                "{structure} was made without `contains`, so membership is not known",
+                remedy="make it with contains",
+                structure=str(self),
             )
         return bool(self._contains(frozenset(int(a) for a in arms)))
 

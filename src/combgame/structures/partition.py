@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, whole
+from ..errors import InputError, must_be, whole
 from ..game.descriptions import frozen
 from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
@@ -103,33 +103,39 @@ class Partition(StructureBase):
         try:
             self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in groups)
         except (TypeError, ValueError):
-            raise InputError(
-                f"Partition: groups = {groups!r} must be a list of groups of arms, such as [[0, "
-                "1], [2, 3]]."
+            raise must_be(
+                "Partition: groups", groups, "a list of groups of arms, such as [[0, 1], [2, 3]]"
             ) from None
         every = sorted(a for group in self.groups for a in group)
         if not every or every != list(range(len(every))):
             raise InputError(
-                "Partition: the groups must contain each of the arms 0, 1, ... exactly once; "
-                f"together they have {every[:12]}."
+                "not-a-partition",
+                "Partition: together the groups have the arms {arms}",
+                remedy="they must contain each of the arms 0, 1, ... exactly once",
+                arms=every[:12],
             )
         given = [sizes] * len(self.groups) if isinstance(sizes, int | np.integer) else list(sizes)
         if len(given) != len(self.groups):
             raise InputError(
-                f"Partition: {len(given)} sizes for {len(self.groups)} groups; give one size per "
-                "group."
+                "one-size-per-group",
+                "Partition: there are {sizes:count size} for {groups:count group}",
+                remedy="give one size per group",
+                sizes=len(given),
+                groups=len(self.groups),
             )
         self.sizes = tuple(whole("Partition: a size", size, 0) for size in given)
         for group, size in zip(self.groups, self.sizes, strict=True):
             if size > len(group):
-                raise InputError(
-                    f"Partition: the size {size} is more than the {len(group)} arms of its group "
-                    f"{group[:12]}."
+                raise must_be(
+                    "Partition: a size",
+                    size,
+                    "at most {arms}, the number of arms of its group {group}",
+                    arms=len(group),
+                    group=group[:12],
                 )
         if sum(self.sizes) == 0:
-            raise InputError(
-                "Partition: all sizes are 0, so the only set is empty; give some group a size of "
-                "at least 1."
+            raise must_be(
+                "Partition: sizes", given, "at least 1 for some group, or the only set is empty"
             )
         self.d = len(every)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, must_be, unknown
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -43,10 +43,10 @@ class PathsPart(NamedTuple):
         for v in range(nodes - 2, -1, -1):
             top = -1
             for k in range(self.first[v], self.first[v + 1]):
-                found = score[self.arm[k]] + self.value[self.head[k]]
-                if top < 0 or found > self.value[v]:
+                total = score[self.arm[k]] + self.value[self.head[k]]
+                if top < 0 or total > self.value[v]:
                     top = k
-                    self.value[v] = found
+                    self.value[v] = total
             self.take[v] = top
         v = 0
         while v < nodes - 1:
@@ -118,12 +118,9 @@ class Paths(StructureBase):
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
             if node not in graph.nodes:
-                raise UnknownNameError(
-                    f"Paths: {what} = {node!r} is not a node; the nodes are "
-                    f"{list(graph.nodes[:10])}."
-                )
+                raise unknown(f"Paths: {what}", node, graph.nodes)
         if source == sink:
-            raise InputError(f"Paths: source and sink are both {source!r}; they must differ.")
+            raise must_be("Paths: sink", sink, "another node than the source")
         self._arrange(graph)
 
     def _arrange(self, graph: Graph) -> None:
@@ -147,8 +144,11 @@ class Paths(StructureBase):
                 self._ways[v] = sum(self._ways[graph.heads[a]] for a in leaving[v])
         if not self._ways[start]:
             raise InputError(
-                f"Paths: the sink {sink!r} cannot be reached from the source {source!r}; check "
-                "the edges."
+                "unreachable",
+                "Paths: the sink {sink!r} cannot be reached from the source {source!r}",
+                remedy="check the edges",
+                sink=sink,
+                source=source,
             )
         reached = {start}
         for v in order:
@@ -259,7 +259,7 @@ class Paths(StructureBase):
             method="highs-ds",
         )
         flow = {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
-        found = []
+        sets = []
         while any(flow[a] for a in self._leaving[0]):
             v, taken = 0, []
             while v < len(self._leaving) - 1:
@@ -267,8 +267,8 @@ class Paths(StructureBase):
                 flow[a] -= 1
                 taken.append(a)
                 v = self._head[a]
-            found.append(tuple(sorted(taken)))
-        return found
+            sets.append(tuple(sorted(taken)))
+        return sets
 
     @some_arms
     def deciding(self) -> set[int]:
@@ -345,8 +345,9 @@ def _topological(
         }:  # behind the cycle, not on it
             stuck -= loose
         raise InputError(
-            "Paths: the graph has a cycle among the nodes "
-            f"{[names[v] for v in sorted(stuck)][:10]}; drop or turn an edge of it, or "
-            "list the paths with Listed."
+            "cycle",
+            "Paths: the graph has a cycle among the nodes {nodes}",
+            remedy="drop or turn an edge of it, or list the paths with Listed",
+            nodes=[names[v] for v in sorted(stuck)][:10],
         )
     return order

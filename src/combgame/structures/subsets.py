@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, whole
+from ..errors import must_be, whole
 from ..game.descriptions import frozen
 from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
@@ -87,9 +87,7 @@ class Subsets(StructureBase):
         self.d = whole("Subsets: d", d, 1)
         self.chosen = whole("Subsets: size", size, 1)
         if self.chosen > self.d:
-            raise InputError(
-                f"Subsets: size = {size} is more than the d = {d} arms; give a size of at most {d}."
-            )
+            raise must_be("Subsets: size", size, "at most {d}, the number of arms", d=d)
 
     def arguments(self) -> dict[str, Any]:
         return {"d": self.d, "size": self.chosen}

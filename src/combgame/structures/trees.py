@@ -183,13 +183,16 @@ class SpanningTrees(StructureBase):
         loops = [a for a in range(self.d) if self.tails[a] == self.heads[a]]
         if loops:
             raise InputError(
-                f"SpanningTrees: the edge {self.names[loops[0]]} joins a node to itself; leave "
-                "such edges out."
+                "loop",
+                "SpanningTrees: the edge {edge} joins a node to itself",
+                remedy="leave such edges out",
+                edge=self.names[loops[0]],
             )
         if len(self._tree(range(self.d))) < len(self.nodes) - 1:
             raise InputError(
-                "SpanningTrees: the graph is not connected, so it has no spanning tree; add "
-                "edges or drop nodes."
+                "not-connected",
+                "SpanningTrees: the graph is not connected, so it has no spanning tree",
+                remedy="add edges or drop nodes",
             )
 
     def _arrange(self, graph: Graph) -> None:
@@ -210,13 +213,13 @@ class SpanningTrees(StructureBase):
 
     def _tree(self, arms: Iterable[int]) -> list[int]:
         """The first forest among some edges."""
-        parent, found = np.arange(len(self.nodes)), []
+        parent, tree = np.arange(len(self.nodes)), []
         for a in arms:
             u, v = find(parent, self.tails[a]), find(parent, self.heads[a])
             if u != v:
                 parent[u] = v
-                found.append(a)
-        return found
+                tree.append(a)
+        return tree
 
     def part(self) -> SpanningTreesPart:
         d, n = self.d, len(self.nodes)
@@ -296,9 +299,9 @@ class SpanningTrees(StructureBase):
         need = len(self.nodes) - 1
         k = math.ceil(self.d / need)
         while True:
-            found = forests(len(self.nodes), self.tails, self.heads, k)
-            if sum(map(len, found)) == self.d:
-                return [tuple(sorted(self._tree([*some, *range(self.d)]))) for some in found]
+            parts = forests(len(self.nodes), self.tails, self.heads, k)
+            if sum(map(len, parts)) == self.d:
+                return [tuple(sorted(self._tree([*some, *range(self.d)]))) for some in parts]
             k += 1
 
     def observable(self) -> set[int]:

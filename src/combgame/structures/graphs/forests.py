@@ -53,11 +53,11 @@ def _way(
     while queue:
         x = queue.popleft()
         if x == v:
-            found = []
+            way = []
             while (before := came[x]) is not None:
-                found.append(before[1])
+                way.append(before[1])
                 x = before[0]
-            return found
+            return way
         for y, a in at.get(x, []):
             if y not in came:
                 came[y] = (x, a)

@@ -65,15 +65,20 @@ def reordered(graph: Graph, order: Ints) -> Graph:
     )
 
 
-def _check_direction(what: str, wanted: bool, found: bool) -> None:
-    if wanted and not found:
+def _check_direction(what: str, wanted: bool, directed: bool) -> None:
+    if wanted and not directed:
         raise InputError(
-            f"{what}: the graph is undirected, so that its edges have no direction to go; pass a "
-            "directed graph."
+            "graph-undirected",
+            "{what}: the graph is undirected, so that its edges have no direction to go",
+            remedy="pass a directed graph",
+            what=what,
         )
-    if found and not wanted:
+    if directed and not wanted:
         raise InputError(
-            f"{what}: the graph is directed, but trees have no direction; pass an undirected graph."
+            "graph-directed",
+            "{what}: the graph is directed, but trees have no direction",
+            remedy="pass an undirected graph",
+            what=what,
         )
 
 
@@ -84,12 +89,12 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
     nodes: list[Hashable] = []
     triples: list[tuple[Any, Any, str | None]]
     if hasattr(edges, "tocoo"):  # SciPy sparse: an entry is an edge, explicit zeros too
-        found = edges.tocoo()
-        pairs = [(int(u), int(v)) for u, v in zip(found.row, found.col, strict=True)]
+        matrix = edges.tocoo()
+        pairs = [(int(u), int(v)) for u, v in zip(matrix.row, matrix.col, strict=True)]
         if not directed:  # one entry or two, above or below the diagonal: the same edge
             pairs = sorted({(min(u, v), max(u, v)) for u, v in pairs})
         triples = [(u, v, None) for u, v in pairs]
-        nodes = list(range(max(found.shape)))
+        nodes = list(range(max(matrix.shape)))
     elif hasattr(edges, "edge_list"):  # rustworkx
         _check_direction(what, directed, hasattr(edges, "in_degree"))
         labels = {
@@ -126,12 +131,16 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
             fit = False
         if not fit:
             raise InputError(
-                f"{what}: edges must be a list of (tail, head) or (tail, head, name) with a text "
-                "as name, or a networkx, rustworkx "
-                "or SciPy sparse graph."
+                "not-edges",
+                "{what}: what was given as edges cannot be read",
+                remedy="give a list of (tail, head) or (tail, head, name) with a text as name, or "
+                "a networkx, rustworkx or SciPy sparse graph",
+                what=what,
             )
     if not triples:
-        raise InputError(f"{what}: there are no edges; give at least one.")
+        raise InputError(
+            "no-edges", "{what}: there are no edges", remedy="give at least one", what=what
+        )
     number: dict[Hashable, int] = {}
     for node in [*(x for t in triples for x in t[:2]), *nodes]:
         number.setdefault(node, len(number))
@@ -141,14 +150,14 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
 
 def _names(triples: Sequence[tuple[Any, Any, str | None]], arrow: str) -> tuple[str, ...]:
     """Names of edges, no two of them the same."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     seen: dict[str, int] = {}
     for u, v, name in triples:
         text = str(name) if name is not None else f"{u}{arrow}{v}"
         seen[text] = seen.get(text, 0) + 1
         said = text if seen[text] == 1 else f"{text} #{seen[text]}"
-        while said in found:
+        while said in names:
             seen[text] += 1
             said = f"{text} #{seen[text]}"
-        found[said] = None
-    return tuple(found)
+        names[said] = None
+    return tuple(names)

@@ -50,8 +50,8 @@ class BracketPart:
         """
         native = getattr(self.structure, "solve_within", None)
         if native is not None:
-            found: tuple[Floats, float] | None = native(score, inside, outside)
-            return found
+            best: tuple[Floats, float] | None = native(score, inside, outside)
+            return best
         big, out = 4.0 * float(np.abs(score).sum()) or 1.0, np.zeros(score.size)
         self.oracle.argmax(score + big * inside - big * outside, out)
         inside_out = (outside * out).any() or (inside * (1.0 - out)).any()
@@ -66,19 +66,19 @@ class BracketPart:
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        found, counts = _Found(self, rewards, mean, weight, best), bool(weight.max() > 1.0)
-        found.try_weightless()
-        slope, bound = self.last[counts] or found.guess(), 0.0
-        if found.value > 0.0 and not found.hopeless():
-            bound, children = found.bound(slope)
+        search, counts = _Search(self, rewards, mean, weight, best), bool(weight.max() > 1.0)
+        search.try_weightless()
+        slope, bound = self.last[counts] or search.guess(), 0.0
+        if search.value > 0.0 and not search.hopeless():
+            bound, children = search.bound(slope)
             for factor in (
                 2.0,
                 0.5,
                 1.3,
                 0.77,
             ):  # climb: the bound is concave in the multiplier, and holds at each
-                while 1e-300 < slope * factor < 1e300 and bound < NEARLY * found.value:
-                    trial, those = found.bound(slope * factor)
+                while 1e-300 < slope * factor < 1e300 and bound < NEARLY * search.value:
+                    trial, those = search.bound(slope * factor)
                     if not trial > bound:
                         break
                     flat = (
@@ -89,21 +89,23 @@ class BracketPart:
                         break
             self.last[counts] = slope
             if self.exact:
-                bound = found.close(bound, children, slope)
-        elif found.value > 0.0:
+                bound = search.close(bound, children, slope)
+        elif search.value > 0.0:
             bound = math.inf
-        if found.set is None:
+        if search.set is None:
             raise OracleError(
-                f"{self.structure}: the oracle finds no second set, so there is nothing to "
-                "compare; give two."
+                "no-second-set",
+                "{structure}: the oracle finds no second set, so there is nothing to compare",
+                remedy="give two",
+                structure=str(self.structure),
             )
-        rival[:] = found.set
+        rival[:] = search.set
         against(rewards, mean, weight, best, self.arms, self.sign, rival, alternative)
-        self.lower, self.upper = max(min(bound, found.value), 0.0), found.value
+        self.lower, self.upper = max(min(bound, search.value), 0.0), search.value
         return self.lower
 
 
-class _Found:
+class _Search:
     """One search: the nearest set met, and bounds on all of them."""
 
     def __init__(
@@ -169,14 +171,14 @@ class _Found:
 
     def costs(self, slope: float, weight: Floats) -> Floats:
         """What flipping each arm adds to g."""
-        found = np.zeros(self.best.size)
+        cost = np.zeros(self.best.size)
         for a in self.part.deciding:
             x, sign = float(self.mean[a]), -1.0 if self.best[a] > 0.5 else 1.0
-            found[a] = shaved(
+            cost[a] = shaved(
                 self.rewards, x, weight[a], sign * slope, a
             ) - sign * slope * self.rewards.project(x, a)
         return np.maximum(
-            found, -1e300
+            cost, -1e300
         )  # minus infinity, where an arm may go anywhere at no cost: no bound
 
     def bound(self, slope: float) -> tuple[float, list[tuple[float, Floats, Floats, Floats]]]:
@@ -201,7 +203,7 @@ class _Found:
             self.best > 0.5, cost, -cost
         )  # g(J) = sum of costs over flipped arms = sum over I - score of J
         most = float(self.best @ cost)
-        inside, outside, found = inside.copy(), outside.copy(), []
+        inside, outside, children = inside.copy(), outside.copy(), []
         for a in np.argsort(
             -centre, kind="stable"
         ):  # arms of the centre first: of sets of one size, the others cannot come first
@@ -214,12 +216,12 @@ class _Found:
             if other is not None:
                 self.visit(other[0])
                 least = min(float(cost[other[0] != self.best].sum()), most - other[1])
-                found.append((least, other[0], inside.copy(), outside.copy()))
+                children.append((least, other[0], inside.copy(), outside.copy()))
             forced[a] = 0.0
             (outside if centre[a] < 0.5 else inside)[a] = 1.0
             if self.only(inside, outside, centre):
                 break
-        return sorted(found, key=lambda child: child[0])
+        return sorted(children, key=lambda child: child[0])
 
     def only(self, inside: Floats, outside: Floats, centre: Floats) -> bool:
         """Whether all arms of the centre are forced in and no larger set has them: then no cell is

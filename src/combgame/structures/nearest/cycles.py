@@ -159,7 +159,7 @@ def shortest(board: Board, least: float) -> int:
     """The shortest ways, steps below `least` being taken for that; the node of the shortest cycle,
     or -1 if some cycle is below 0.
     """
-    n, ways, hop, found = board.pay.shape[0], board.ways, board.hop, 0
+    n, ways, hop, start = board.pay.shape[0], board.ways, board.hop, 0
     for x in range(n):
         for y in range(n):
             ways[x, y], hop[x, y] = max(board.pay[x, y], least), y
@@ -172,9 +172,9 @@ def shortest(board: Board, least: float) -> int:
             if ways[x, x] < 0.0:
                 return -1
     for x in range(n):
-        if ways[x, x] < ways[found, found]:
-            found = x
-    return found
+        if ways[x, x] < ways[start, start]:
+            start = x
+    return start
 
 
 @jitable
@@ -289,10 +289,10 @@ def search(
             last = slope * factor
             toll(board, rewards, mean, weight, last, SHAVE)
             start = shortest(board, -math.inf)
-            found = board.ways[start, start] if start >= 0 else -last
-            if not found > bound:
+            value = board.ways[start, start] if start >= 0 else -last
+            if not value > bound:
                 break
-            slope, bound = last, found
+            slope, bound = last, value
     if bound >= NEARLY * nearest:
         return math.inf
     if last != slope:
@@ -338,8 +338,8 @@ def search(
                 node[depth], spent[depth], tried[depth] = to, cost, 0
                 seen[to] = 1
                 continue
-            found, size = enter(board, rewards, mean, weight, depth + 1, arms, sign, trial)
-            if found < nearest or n == 0:
-                nearest, n = found, size
+            distance, size = enter(board, rewards, mean, weight, depth + 1, arms, sign, trial)
+            if distance < nearest or n == 0:
+                nearest, n = distance, size
                 rebuild(best, arms, sign, n, rival)
     return 0.0 if tied else math.inf

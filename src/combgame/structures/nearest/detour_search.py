@@ -84,9 +84,9 @@ def cheapest(
         ahead[v], take[v] = math.inf, -1
         for k in range(first[v], first[v + 1]):
             if best[arm[k]] < 0.5:
-                found = price[k] + (0.0 if on[head[k]] == 1 else ahead[head[k]])
-                if take[v] < 0 or found < ahead[v]:
-                    ahead[v], take[v] = found, k
+                total = price[k] + (0.0 if on[head[k]] == 1 else ahead[head[k]])
+                if take[v] < 0 or total < ahead[v]:
+                    ahead[v], take[v] = total, k
         if on[v] == 1 and take[v] >= 0 and (start < 0 or ahead[v] < ahead[start]):
             start = v
     return start
@@ -256,7 +256,7 @@ def search(
                 depth += 1
                 spent[depth], tried[depth] = cost, -1
                 continue
-            found, n = enter(
+            distance, n = enter(
                 rewards,
                 arm,
                 head,
@@ -271,7 +271,7 @@ def search(
                 sign,
                 trial,
             )
-            if found < nearest:
-                nearest = found
+            if distance < nearest:
+                nearest = distance
                 rebuild(best, arms, sign, n, rival)
     return math.inf

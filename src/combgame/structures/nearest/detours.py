@@ -114,7 +114,7 @@ def labels(
     steps, loss = walk(first, arm, head, best, along, on, place), np.zeros(arm.size)
     lose(rewards, first, arm, head, mean, along, on, steps, loss)
     room, n = 4 * arm.size + 16, 0
-    behind, spread = np.zeros(room), np.zeros(room)  # of a label: its loss, its variance
+    behind, variance = np.zeros(room), np.zeros(room)  # of a label: its loss, its variance
     parent, edge, follow = (
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
@@ -125,9 +125,9 @@ def labels(
     for v in range(nodes - 1):
         if on[v] == 1:  # a detour may begin here
             if n == room:
-                behind, spread = (
+                behind, variance = (
                     np.append(behind, np.zeros(room)),
-                    np.append(spread, np.zeros(room)),
+                    np.append(variance, np.zeros(room)),
                 )
                 more = np.zeros(room, np.int64)
                 parent, edge, follow = (
@@ -136,7 +136,7 @@ def labels(
                     np.append(follow, more),
                 )
                 room *= 2
-            behind[n], spread[n], parent[n], edge[n], follow[n] = 0.0, 0.0, -1, v, -1
+            behind[n], variance[n], parent[n], edge[n], follow[n] = 0.0, 0.0, -1, v, -1
             top[v] = n
             n += 1
         if top[v] < 0:
@@ -145,32 +145,32 @@ def labels(
             if best[arm[k]] > 0.5:
                 continue
             u, a = head[k], arm[k]
-            more_spread = rewards.blur(weight[a], a) if weight[a] >= WEIGHTLESS else math.inf
+            more_variance = rewards.blur(weight[a], a) if weight[a] >= WEIGHTLESS else math.inf
             for i in range(place[v], place[u]):
                 b = arm[along[i]]
-                more_spread += rewards.blur(weight[b], b) if weight[b] >= WEIGHTLESS else math.inf
+                more_variance += rewards.blur(weight[b], b) if weight[b] >= WEIGHTLESS else math.inf
             before, label = (
                 -1,
                 top[v],
             )  # labels come with rising losses, so places in u's list only move on
             while label >= 0:
-                lead, blur = behind[label] + loss[k], spread[label] + more_spread
+                lead, blur = behind[label] + loss[k], variance[label] + more_variance
                 if on[u] == 1:
                     lead = max(lead, 0.0)
-                    found = 0.5 * lead * (lead / blur)
-                    if last_label < 0 or found < value or (found == value and lead < least):
-                        value, least, last_label, last_edge = found, lead, label, k
+                    cost = 0.5 * lead * (lead / blur)
+                    if last_label < 0 or cost < value or (cost == value and lead < least):
+                        value, least, last_label, last_edge = cost, lead, label, k
                 else:
                     after = follow[before] if before >= 0 else top[u]
                     while after >= 0 and behind[after] <= lead:
                         before, after = after, follow[after]
-                    if before < 0 or spread[before] < blur:  # undominated
-                        while after >= 0 and spread[after] <= blur:
+                    if before < 0 or variance[before] < blur:  # undominated
+                        while after >= 0 and variance[after] <= blur:
                             after = follow[after]
                         if n == room:
-                            behind, spread = (
+                            behind, variance = (
                                 np.append(behind, np.zeros(room)),
-                                np.append(spread, np.zeros(room)),
+                                np.append(variance, np.zeros(room)),
                             )
                             more = np.zeros(room, np.int64)
                             parent, edge, follow = (
@@ -179,7 +179,7 @@ def labels(
                                 np.append(follow, more),
                             )
                             room *= 2
-                        behind[n], spread[n], parent[n], edge[n], follow[n] = (
+                        behind[n], variance[n], parent[n], edge[n], follow[n] = (
                             lead,
                             blur,
                             label,
