@@ -27,7 +27,7 @@ from combgame.storage.interrupts import deferred
 from combgame.storage.opening import open_storage
 from combgame.storage.same_file import SameFile
 
-from .test_study import HARD, PROBLEM
+from .studies import HARD, PROBLEM
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX only")
 
@@ -51,7 +51,7 @@ def told(study):
 WORKER = """
 import json, os, signal, sqlite3, sys
 import combgame as cg
-from tests.test_study import HARD
+from tests.studies import HARD
 
 class Stop(BaseException):
     pass

@@ -5,7 +5,7 @@ recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,10 @@ class CombGameError(Exception):
         """The sentence as a surface says it."""
         return self.sentence.said(surface)
 
+    def within(self, place: str, **arguments: object) -> Self:
+        """The same error, said of a place: a file, a line, a round."""
+        return said_by(type(self), self.sentence.within(place, **arguments))
+
     def __str__(self) -> str:
         return self.said()
 
@@ -50,7 +54,10 @@ class CombGameError(Exception):
         return said_by, (type(self), self.sentence)
 
 
-def said_by(kind: type[CombGameError], sentence: Sentence) -> CombGameError:
+Kind = TypeVar("Kind", bound=CombGameError)
+
+
+def said_by(kind: type[Kind], sentence: Sentence) -> Kind:
     """An error of a kind that says this sentence."""
     error = kind.__new__(kind)
     Exception.__init__(error, sentence.said())
