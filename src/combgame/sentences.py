@@ -95,6 +95,9 @@ class Python:
     def phrase(self, key: str) -> str:
         return self.PHRASES[key]
 
+    def __repr__(self) -> str:
+        return "PYTHON"
+
 
 PYTHON = Python()
 
