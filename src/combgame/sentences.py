@@ -131,14 +131,26 @@ class Sentence:
         """As a part of another sentence."""
         return self.said(surface).removesuffix(".")
 
-    def within(self, place: str, **arguments: object) -> "Sentence":
-        """The same, said of a place (a file, a line, a round), which has places for arguments too.
+    def within(self, place: str = "", /, **arguments: object) -> "Sentence":
+        """The same, said of a place (a file, a line, a round), which has places for arguments too;
+        without one, of the arguments themselves.
 
         >>> print(Sentence("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
         line 2: a cell is empty.
+        >>> print(Sentence("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
+        a.toml: runs: 2 is late.
         """
+        text, advice = self.text, self.advice
+        if not self.arguments:  # then braces are braces
+            text, advice = (one.replace("{", "{{").replace("}", "}}") for one in (text, advice))
+        if not place:  # an inner place keeps its name
+            arguments = {
+                f"outer_{name}" if name in self.arguments else name: one
+                for name, one in arguments.items()
+            }
+            place = ": ".join(f"{{{name}}}" for name in arguments)
         known = {**arguments, **self.arguments}
-        return Sentence(self.code, f"{place}: {self.text}", remedy=self.advice, **known)
+        return Sentence(self.code, f"{place}: {text}", remedy=advice, **known)
 
     def remedy(self, surface: Surface = PYTHON) -> str:
         """What to do about it, as a surface says it; nothing where nothing is to be done."""
