@@ -308,7 +308,7 @@ def test_the_spread_need_not_be_known():
     )
     while not study.done:
         todo = study.ask()
-        with refused("spread-hidden", cg.InputError):
+        with refused("variance-hidden", cg.InputError):
             study.tell(todo, {todo.arms[0]: (0.5, 2)})
         study.tell(
             todo, {a: [float(a) + 0.2 * rng.standard_normal() for _ in range(2)] for a in todo.arms}

@@ -57,7 +57,7 @@ def test_the_clocks():
     level = study._setting.stopping.threshold.level
     assert study.status.rounds == 1 and study.status.threshold == level(50, 0) > level(1, 0)
     study.ask(6)
-    assert advisor_of(study).plan.seen.clock[0] == 6  # before the last of them
+    assert advisor_of(study).ahead.seen.clock[0] == 6  # before the last of them
 
 
 def test_any_order_of_anything_agrees_with_a_naive_model():

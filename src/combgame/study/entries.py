@@ -71,8 +71,8 @@ def _entry(problem: Problem, arm: int, value: Any) -> Entry:
         mean, n = value[0], int(value[1])
         if not problem.rewards.known:
             raise InputError(
-                "spread-hidden",
-                "a mean of {n} values hides their spread, which is needed here",
+                "variance-hidden",
+                "a mean of {n} values hides how they vary, which is needed here",
                 remedy="{instead}",
                 n=n,
                 instead=Phrase("several values"),
