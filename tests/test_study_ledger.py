@@ -26,7 +26,7 @@ def moment_of(at):
 def found(study, number):
     """A round as the verbs look it up: from the open ones, or from its own events."""
     with study._session.writing(None) as batch:
-        return batch.look_up(number, "look")
+        return batch.look_up(number)
 
 
 class Told(Machine):
