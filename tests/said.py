@@ -1,12 +1,13 @@
 """What a refusal says, by its code and its arguments rather than by its words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from combgame.errors import CombGameError
+from combgame.sentences import Sentence
 
 
 @contextmanager
@@ -21,3 +22,8 @@ def refused(
     for name, value in arguments.items():
         assert error.arguments.get(name) == value, (name, error.arguments)
     assert str(error).strip(), "an error without a sentence"
+
+
+def says(sentences: Iterable[Sentence], code: str, **arguments: Any) -> bool:
+    """Whether one of them has this code, and at least these arguments."""
+    return any(one.code == code and arguments.items() <= one.arguments.items() for one in sentences)

@@ -28,7 +28,7 @@ from combgame.storage.opening import open_storage
 from combgame.storage.same_file import SameFile
 
 from .said import refused
-from .test_study import HARD, PROBLEM
+from .studies import HARD, PROBLEM
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX only")
 
@@ -52,7 +52,7 @@ def told(study):
 WORKER = """
 import json, os, signal, sqlite3, sys
 import combgame as cg
-from tests.test_study import HARD
+from tests.studies import HARD
 
 class Stop(BaseException):
     pass

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import combgame as cg
 from combgame.cli import app as cli
+from combgame.cli.speech import COMMANDS, OPTIONS, SHELL
+from combgame.sentences import Call, Option, Phrase
 
-from .test_study import MEANS, NAMES, PROBLEM, measure
+from .said import refused
+from .studies import MEANS, NAMES, PROBLEM, measure
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 TOML = """
@@ -45,7 +49,7 @@ def lab(tmp_path, monkeypatch):
     def run(*words):
         done = CliRunner().invoke(cli.app, ["study", *map(str, words)])
         if isinstance(done.exception, cg.CombGameError):
-            return 2, str(done.exception)
+            return 2, done.exception.said(SHELL)
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return done.exit_code, done.output
 
@@ -82,8 +86,7 @@ def test_more_rounds_and_more_time_on_the_command_line(lab):
     )
     assert lab("extend", "--max-rounds", "1", "--reason", "less") == (
         2,
-        "extend: --max-rounds 1 is not more than 2, which it has; give more, or `combgame study "
-        "stop` it.",
+        "--max-rounds 1 is not more than 2, which it has; give more, or `combgame study stop` it.",
     )
     assert lab("extend", "--max-rounds", "many", "--reason", "more")[0] == 2
     code, told = lab(
@@ -157,7 +160,7 @@ def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
     code, told = lab("tell", "todo.csv")
     assert code == 0 and "The answer rests on a single value of bob, 1000 in round" in told
     assert (
-        "`--min-pulls 2` asks for two values of every arm" in told
+        "--min-pulls 2 asks for two values of every arm" in told
         and "min_pulls" not in told + lab("status")[1]
     )
     assert "rests on a single value of bob" in lab("ask")[1]
@@ -179,7 +182,7 @@ def test_a_head_that_was_noted_is_checked_on_the_command_line(lab):
         "note it; `combgame study replay --head ...` says whether the record still has it" in text
     )
     code, text = lab("replay", "--head", "nonsense")
-    assert code == 2 and text.startswith("--head nonsense must be a number and a seal")
+    assert code == 2 and "must be a number and a seal" in text
     code, text = lab("replay", "--head", "9:" + "0" * 16)
     assert code == 2 and "has 5 events, but when its head was noted there were 9" in text
 
@@ -230,7 +233,9 @@ def test_a_whole_experiment_on_the_command_line(lab):
     code, told = lab("status", "--json")
     told = json.loads(told)
     assert code == 3 and told["decision"]["names"] == ["ann"] and told["decision"]["certified"]
-    assert "1 value is missing" in " ".join(told["decision"]["assumptions"])
+    missing = {"code": "values-missing", "arguments": {"n": 1}}
+    assert any(missing.items() <= one.items() for one in told["decision"]["assumptions"])
+    assert told["next"]["code"] == "stop" and told["decision"]["sentence"]["code"] == "certified"
     assert lab("status", "--watch")[0] == 3
     code, text = lab("replay")
     assert (
@@ -398,9 +403,9 @@ def test_other_commands(lab):
         ("round;arm;value\n1;ann;0.5\n", "must name the columns round, arm, value"),
         ("round,arm,value\n1,ann,0;5\n", "line 2: value = '0;5' must be a number"),
         ('round,arm,value\n1,ann,"0,5"\n', "decimal point"),
-        ("round,arm,value\n1,zoe,0.5\n", "line 2: the arm 'zoe' is not known"),
+        ("round,arm,value\n1,zoe,0.5\n", "'zoe' is not known"),
         ("round,arm,value\nx,ann,0.5\n", "line 2: round = 'x'"),
-        ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n1,eve,0.5\n", "eve is not in the round"),
+        ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n1,eve,0.5\n", "arm eve: it is not in the round"),
         ("round,arm,value\n1,ann,0.5\n1,bob,0.5\n9,ann,0.5\n", "round 9 is not known"),
         ("round,arm,value\n1,ann,0.5\n", "the table is incomplete: round 1 has no line for bob"),
         (
@@ -409,7 +414,7 @@ def test_other_commands(lab):
         ),
         (
             "study,round,arm,value\nplates,1,ann,0.5\nplates,1,bob,0.5\n",
-            "line 2: the table is of the study 'plates', not of 'study'",
+            "line 2: the table is of the study 'plates', not of 'study'; give that one as --name",
         ),
         ("round,arm,value\n", "no lines"),
         (
@@ -490,9 +495,9 @@ def test_looking_makes_no_file(lab, words):
         code == 2 and "the file lba.db does not exist" in text and not list(Path().glob("lba.db*"))
     )
     code, text = lab(*words, "--storage", "sqlite:///nowhere/lab.db")
-    assert code == 2 and "nowhere does not exist" in text and not Path("nowhere").exists()
+    assert code == 2 and "nowhere" in text and not Path("nowhere").exists()
     code, text = lab("create", "screen.toml", "--storage", "sqlite:///nowhere/lab.db")
-    assert code == 2 and "nowhere does not exist" in text and not Path("nowhere").exists()
+    assert code == 2 and "nowhere" in text and not Path("nowhere").exists()
 
 
 def test_opening_makes_no_file(lab):
@@ -516,11 +521,12 @@ def test_sentences_name_commands_not_python(lab):
     assert "`combgame study retract 1 --reason ...`" in lab("tell", "todo.csv")[1]
     assert "give a round, or --arm" in lab("retract", "-r", "why")[1]
     assert (
-        "extend: give --max-rounds ..., or --deadline ..., or both."
+        "extend changes --max-rounds or --deadline; give one of them, or both."
         in lab("extend", "-r", "why")[1]
     )
     assert "has no --max-rounds, so" in lab("extend", "-r", "why", "--max-rounds", 9)[1]
-    assert json.loads(lab("replay", "--json")[1])["sentence"].startswith("3 events, 1 round: every")
+    again = json.loads(lab("replay", "--json")[1])["sentence"]
+    assert again["code"] == "same" and again["arguments"] == {"events": 3, "rounds": 1}
     assert (
         "it was stopped by hand (the project ended) after 1 round and"
         in lab("stop", "-r", "the project ended")[1]
@@ -531,13 +537,34 @@ def test_sentences_name_commands_not_python(lab):
     )
 
 
+def test_what_is_advised_is_spelt_by_the_shell_or_as_python_does():
+    root = typer.main.get_command(cli.app)
+    study, campaign = (root.commands[one].commands for one in ("study", "campaign"))
+    assert set(COMMANDS.values()) <= {*root.commands, *(f"study {verb}" for verb in study)}
+    commands = [*root.commands.values(), *study.values(), *campaign.values()]
+    assert set(OPTIONS.values()) <= {opt for one in commands for p in one.params for opt in p.opts}
+    assert Call("moment", "n", history=True).spelt(SHELL) == "moment(n, history=True)"
+    assert Option("ties", 3).spelt(SHELL) == "ties=3"
+    assert Phrase("unheard of").spelt(SHELL) == "unheard of"
+
+
+def test_a_refusal_for_programs_has_code_and_arguments(lab, monkeypatch, capsys):
+    lab("create", "screen.toml")
+    monkeypatch.setattr(sys, "argv", ["combgame", "study", "retract", "1", "-r", "why", "--json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "unknown-round" and error["arguments"]["round"] == 1
+    assert error["text"] and error["remedy"] == "none was asked yet"
+
+
 def test_the_only_study_needs_no_name(lab):
     lab("create", "screen.toml", "--name", "plates")
     assert lab("status")[1].startswith("study plates: running")
     assert "`combgame study tell todo.csv --name plates`" in lab("ask", "--out", "todo.csv")[1]
     lab("create", "screen.toml", "--name", "other")
     code, text = lab("status")
-    assert code == 2 and "there are the studies 'plates', 'other'; say which with --name" in text
+    assert code == 2 and "there are the studies plates, other; say which with --name" in text
     lab("create", "screen.toml")
     assert lab("status")[1].startswith("study study: running")
 
@@ -613,7 +640,7 @@ def test_frames(study):
     assert ((arms["low"] < arms["mean"]) & (arms["mean"] < arms["high"])).all() and arms[
         "leads"
     ].sum() == 1
-    with pytest.raises(cg.UnknownNameError, match="level = 'day'"):
+    with refused("unknown", cg.UnknownNameError, kind="level", name="day"):
         study.to_frame("day")
 
 
@@ -660,9 +687,9 @@ def test_the_legend_of_pulls_is_off_the_bars(study):
 
 
 def test_pictures_that_cannot_be_drawn(study):
-    with pytest.raises(cg.UnknownNameError, match="kind"):
+    with refused("unknown", cg.UnknownNameError, kind="kind", name="pie"):
         study.plot("pie")
-    with pytest.raises(cg.StudyError, match="no values yet"):
+    with refused("no-values", cg.StudyError):
         cg.Study(PROBLEM).plot()
-    with pytest.raises(cg.StoreError, match="cannot be written"):
+    with refused("unwritable", cg.StoreError):
         study.export("/nowhere/at/all.json")

@@ -13,7 +13,8 @@ from combgame.game.records import blank
 from combgame.game.round import note
 from combgame.study.doubts import ALARM, doubts, nothing_far, reach
 
-from .test_study import COINS, NAMES, PROBLEM, measure
+from .said import says
+from .studies import COINS, NAMES, PROBLEM, measure
 
 
 def fed(values):
@@ -139,11 +140,11 @@ def test_data_from_outside_are_observed_anew():
     study.observe({0: [0.0, 0.1, 0.2]})
     bad = study.observe({0: 1000.0})
     (one,) = study.status.doubts
-    assert one.outside and str(one).startswith(f"Data from outside, number {bad}, arm 0: 1000")
-    assert str(one).endswith(f"retract({bad}, reason), and observe it anew.")
+    assert one.outside and (one.round, one.arm, one.value) == (bad, 0, 1000.0)
+    assert f"retract({bad}, reason), and observe it anew" in one.sentence.remedy()
     study.retract(bad, "a point was lost")
     study.stop("enough")
-    assert "3 values were measured outside the study" in str(study.decision)
+    assert says(study.decision.assumptions, "values-outside", n=3)
     study.retract(arm=0, reason="contaminated")
     assert "measured outside" not in str(study.decision)
 
@@ -172,27 +173,22 @@ def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
         study.tell(todo, {todo.arms[0]: x})
     assert study.decision.certified and study.decision.doubts == ()
     assert (
-        "The answer rests on a single value of b, 1000 in round 2, and of c, 1.1 in round 3: "
-        "measure them again before you rely on it "
-        "(min_pulls=2 asks for two values of every arm)."
-    ) in study.decision.assumptions
-    assert any(
-        one.startswith("Arm a has a single value") and "min_pulls=2" in one
-        for one in study.decision.assumptions
-    )
+        "single value of b, 1000 in round 2, and of c, 1.1 in round 3; measure them again before "
+        "you rely on it (min_pulls=2 asks for two values of every arm)."
+    ) in str(study.decision)
+    assert says(study.decision.assumptions, "lone-values", arms=["a"])
     study.observe({"b": 1.2})  # measured again; the decision is still that of its time
     assert "measured outside" not in str(study.decision)
-    assert any("a single value of b, 1000 in round 2" in one for one in study.decision.assumptions)
+    assert says(study.decision.assumptions, "single-values", n=2)
+    assert "a single value of b, 1000 in round 2" in str(study.decision)
 
 
 def test_a_single_value_may_be_data_from_outside():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["a", "b"]))
     study.observe({"a": [1.0, 1.1]})
     study.observe({"b": 1000.0})
-    assert any(
-        "a single value of b, 1000 in the data from outside, number 2: measure it" in one
-        for one in study.decision.assumptions
-    )
+    assert says(study.decision.assumptions, "single-values", n=1)
+    assert "of b, 1000 in the data from outside, number 2; measure it" in str(study.decision)
 
 
 def test_coins_are_not_doubted():

@@ -21,7 +21,8 @@ from combgame.storage.events import Event, compact, seal
 from combgame.study import session
 
 from .said import refused
-from .test_study import BUDGET, HARD, PROBLEM, RULES, Machine, advisor_of, measure
+from .studies import HARD, PROBLEM, RULES, advisor_of, measure
+from .study_machine import BUDGET, Machine
 
 
 def asked(study):

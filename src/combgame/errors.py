@@ -43,7 +43,7 @@ class CombGameError(Exception):
         """The sentence as a surface says it."""
         return self.sentence.said(surface)
 
-    def within(self, place: str, **arguments: object) -> Self:
+    def within(self, place: str = "", /, **arguments: object) -> Self:
         """The same error, said of a place: a file, a line, a round."""
         return said_by(type(self), self.sentence.within(place, **arguments))
 

@@ -81,6 +81,7 @@ class Python:
         "several values": "give the values as a list",
         "share of n": "give a share of n results as (share, n)",
         "share unrounded": "give the share unrounded, such as {share}",
+        "decision says": "`decision` says",
     }
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:
@@ -94,6 +95,9 @@ class Python:
     def phrase(self, key: str) -> str:
         return self.PHRASES[key]
 
+    def __repr__(self) -> str:
+        return "PYTHON"
+
 
 PYTHON = Python()
 
@@ -101,7 +105,8 @@ PYTHON = Python()
 class Sentence:
     """code: what programs go by. text, remedy: what is the case and what to do, without the full
     stop, with places for the arguments as `str.format` has them; besides, `{n:count round}` is "2
-    rounds" and `{n:was|were}` chooses by the number.
+    rounds", `{n:was|were}` chooses by the number, `{names:list}` and `{names:and}` are "a, b" and
+    "a, and b", and `{part:capital}` begins with a capital letter. An argument may be a sentence.
 
     >>> text, remedy = "{n:count result} {n:was|were} late", "tell {n:it|them}"
     >>> late = Sentence("late", text, remedy=remedy, n=2)
@@ -126,14 +131,26 @@ class Sentence:
         """As a part of another sentence."""
         return self.said(surface).removesuffix(".")
 
-    def within(self, place: str, **arguments: object) -> "Sentence":
-        """The same, said of a place (a file, a line, a round), which has places for arguments too.
+    def within(self, place: str = "", /, **arguments: object) -> "Sentence":
+        """The same, said of a place (a file, a line, a round), which has places for arguments too;
+        without one, of the arguments themselves.
 
         >>> print(Sentence("empty", "{what} is empty", what="a cell").within("line {line}", line=2))
         line 2: a cell is empty.
+        >>> print(Sentence("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
+        a.toml: runs: 2 is late.
         """
+        text, advice = self.text, self.advice
+        if not self.arguments:  # then braces are braces
+            text, advice = (one.replace("{", "{{").replace("}", "}}") for one in (text, advice))
+        if not place:  # an inner place keeps its name
+            arguments = {
+                f"outer_{name}" if name in self.arguments else name: one
+                for name, one in arguments.items()
+            }
+            place = ": ".join(f"{{{name}}}" for name in arguments)
         known = {**arguments, **self.arguments}
-        return Sentence(self.code, f"{place}: {self.text}", remedy=self.advice, **known)
+        return Sentence(self.code, f"{place}: {text}", remedy=advice, **known)
 
     def remedy(self, surface: Surface = PYTHON) -> str:
         """What to do about it, as a surface says it; nothing where nothing is to be done."""
@@ -142,32 +159,12 @@ class Sentence:
     def _filled(self, text: str, surface: Surface) -> str:
         if not self.arguments:
             return text
-        spelt = {
-            name: value.spelt(surface) if isinstance(value, Term) else value
-            for name, value in self.arguments.items()
-        }
+        spelt = {name: _spelt(value, surface) for name, value in self.arguments.items()}
         return _WORDS.vformat(text, (), spelt)
-
-    def within(self, **places: object) -> "Sentence":
-        """The same, said of what stands in a place; the places are arguments of it.
-
-        >>> print(Sentence("late", "{n} is late", n=2).within(where="a.toml", key="runs"))
-        a.toml: runs: 2 is late.
-        """
-        text, advice = self.text, self.advice
-        if not self.arguments:  # then braces are braces
-            text, advice = (one.replace("{", "{{").replace("}", "}}") for one in (text, advice))
-        taken = self.arguments  # an inner place keeps its name
-        outer = {f"outer_{name}" if name in taken else name: one for name, one in places.items()}
-        text = "".join(f"{{{name}}}: " for name in outer) + text
-        return Sentence(self.code, text, remedy=advice, **{**self.arguments, **outer})
 
     def to_data(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
-        arguments = {
-            name: value.spelt(surface) if isinstance(value, Term) else value
-            for name, value in self.arguments.items()
-        }
+        arguments = {name: _data(value, surface) for name, value in self.arguments.items()}
         said = {"text": self.said(surface), "remedy": self.remedy(surface)}
         return {"code": self.code, "arguments": arguments, **said}
 
@@ -202,6 +199,13 @@ class _Words(string.Formatter):
         if "|" in format_spec:
             one, many = format_spec.split("|")
             return one if value == 1 else many
+        if format_spec == "list":
+            return ", ".join(map(str, value))
+        if format_spec == "and":
+            *most, last = map(str, value)
+            return f"{', '.join(most)}, and {last}" if most else last
+        if format_spec == "capital":
+            return f"{value}"[:1].upper() + f"{value}"[1:]
         return str(super().format_field(value, format_spec))
 
 
@@ -210,7 +214,7 @@ _WORDS = _Words()
 
 def _plain(value: object) -> Any:
     """As data that can be sent: a NumPy number as a number, another object as it looks."""
-    if isinstance(value, (*PLAIN, Call, Option, Phrase)):
+    if isinstance(value, (*PLAIN, Call, Option, Phrase, Sentence)):
         return value
     if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= 100:
         if isinstance(value, dict):
@@ -222,6 +226,20 @@ def _plain(value: object) -> Any:
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         return value.item()
     return Shown(repr(value))
+
+
+def _spelt(value: Any, surface: Surface) -> Any:
+    """Terms and sentences as a surface says them, in a list too."""
+    if isinstance(value, list | tuple):
+        return type(value)(_spelt(one, surface) for one in value)
+    return value.spelt(surface) if isinstance(value, Term | Sentence) else value
+
+
+def _data(value: Any, surface: Surface) -> Any:
+    """The same as plain data."""
+    if isinstance(value, list | tuple):
+        return [_data(one, surface) for one in value]
+    return value.to_data(surface) if isinstance(value, Sentence) else _spelt(value, surface)
 
 
 def _shown(value: object) -> str:

@@ -10,10 +10,12 @@ import typer
 from ..errors import CombGameError
 from ..version import __version__
 from .campaign import app as campaign
-from .looking import app as study  # with the commands of `study.py`
+from .options import finite
 from .paper import app as paper
 from .plan import plan
 from .simulate import compare, simulate
+from .speech import SHELL
+from .study import app as study
 from .warm import warm
 
 app = typer.Typer(
@@ -102,12 +104,19 @@ def demo(
     console.print("\n" + sentence(end, uniform))
 
 
+def said(error: CombGameError, as_json: bool) -> str:
+    """What went wrong, for a person or for a program."""
+    if as_json:
+        return json.dumps({"error": finite(error.sentence.to_data(SHELL))})
+    return f"combgame: {error.said(SHELL)}"
+
+
 def main() -> None:
     """Run the command line; what goes wrong is said in one sentence."""
     try:
         app()
     except CombGameError as error:
-        print(f"combgame: {error}", file=sys.stderr)
+        print(said(error, "--json" in sys.argv[1:]), file=sys.stderr)
         sys.exit(2)
     except SystemExit as end:
         if end.code == 130:  # typer's word for Ctrl-C

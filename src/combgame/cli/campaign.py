@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import StoreError, UnknownNameError
+from ..errors import unknown
+from ..report.files import save
 from .options import AsJson, Cluster, Jobs, StoreFile, say, stopped
 
 app = typer.Typer(
@@ -81,7 +82,7 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
             if c["stored"] < c["runs"]
         ]
         left = None if any(t is None for _, t in times) else sum(n * (t or 0.0) for n, t in times)
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "campaign": file.name,
             "stored": done,
             "planned": planned,
@@ -95,10 +96,10 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
             ],
         }
     if as_json:
-        typer.echo(json.dumps(told, indent=1))
+        typer.echo(json.dumps(data, indent=1))
         return
     typer.echo(
-        f"{told['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work "
+        f"{data['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work "
         "(with compiling)."
     )
     time = (
@@ -115,8 +116,8 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
         typer.echo(text)
     if len(sources) > 1:
         typer.echo(f"The runs were made by different versions: {', '.join(sources)}.")
-    if told["running"]:
-        typer.echo(f"It is being worked on by {told['running']}; {time}.")
+    if data["running"]:
+        typer.echo(f"It is being worked on by {data['running']}; {time}.")
     elif done < planned:
         typer.echo(f"Nobody is working on it; {time}: run the same command again.")
     else:
@@ -131,12 +132,7 @@ def put(text: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text.rstrip("\n"))
     else:
-        try:
-            out.write_text(text if text.endswith("\n") else text + "\n")
-        except OSError as error:
-            raise StoreError(
-                f"{out} cannot be written ({error.strerror}); choose another --out."
-            ) from error
+        save(out, text if text.endswith("\n") else text + "\n")
         say(f"wrote {out}.")
 
 
@@ -168,7 +164,7 @@ def export(store: StoreFile, form: Form = "csv", out: Out = None, as_json: AsJso
     from ..campaign.report import rows, show
 
     if form not in ("csv", "json"):
-        raise UnknownNameError(f"format = {form!r} is not known; runs are exported as csv or json.")
+        raise unknown("format", form, ("csv", "json"))
     with open_store(store)[0] as file:
         put(show(rows(file), "json" if as_json else form), out)
 
@@ -185,8 +181,8 @@ def plot(
     from ..campaign.opening import open_store
     from ..campaign.report import report as lines
     from ..report.figures import plot as draw
-    from ..report.figures import save
+    from ..report.figures import save as save_figure
 
     with open_store(store)[0] as file:
-        written = save(draw(lines(file), file.name), out or store.with_suffix(""))
+        written = save_figure(draw(lines(file), file.name), out or store.with_suffix(""))
     say("wrote " + " and ".join(map(str, written)) + ".")

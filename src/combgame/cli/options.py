@@ -1,7 +1,8 @@
 """Options that several commands share, and how they speak."""
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,9 +42,22 @@ def say(text: str) -> None:
     typer.echo(f"combgame: {text}", err=True)
 
 
-def put(data: Any, text: str, as_json: bool) -> None:
+def put(data: Any, text: str, as_json: bool, indent: int | None = 1) -> None:
     """The result, for a person or for a program."""
-    typer.echo(json.dumps(data, indent=1, allow_nan=False) if as_json else text)
+    typer.echo(json.dumps(finite(data), indent=indent, allow_nan=False) if as_json else text)
+
+
+def finite(data: Any) -> Any:
+    """The same data, with nothing where a number is not finite, which JSON cannot say.
+
+    >>> finite({"a": [1.0, math.inf]})
+    {'a': [1.0, None]}
+    """
+    if isinstance(data, Mapping):
+        return {name: finite(one) for name, one in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(one) for one in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 @contextmanager
@@ -63,7 +77,9 @@ def supposed(file: Path) -> tuple[Any, Any]:
     problem, means = read_problem(file)
     if means is None:
         raise InputError(
-            f"{file}: truth is missing; write the means that you suppose, [truth] and means = "
-            "[...], one per arm."
+            "no-truth",
+            "{path}: truth is missing",
+            remedy="write the means that you suppose, [truth] and means = [...], one per arm",
+            path=str(file),
         )
     return problem, means

@@ -48,7 +48,7 @@ def plan(
     from ..simulate.plan import plan as make
 
     problem, means = supposed(file)
-    found = make(
+    expected = make(
         problem,
         means,
         delta=delta or 0.05,
@@ -61,8 +61,8 @@ def plan(
         shrink=shrink or (1.0, 0.75, 0.5),
         epsilon=epsilon,
     )
-    put(found.to_dict(), str(found), as_json)
+    put(expected.to_dict(), str(expected), as_json)
     if picture is not None:
         from ..report.figures import save
 
-        say("wrote " + " and ".join(map(str, save(found.plot(), picture))) + ".")
+        say("wrote " + " and ".join(map(str, save(expected.plot(), picture))) + ".")

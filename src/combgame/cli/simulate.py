@@ -1,6 +1,5 @@
 """combgame simulate, combgame compare: many runs on the means that a problem file supposes."""
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -84,16 +83,10 @@ def compare(
 
 
 def _show(file: Path, rules: list[str], as_json: bool, **settings: Any) -> None:
-    """The report of some rules; JSON cannot say what is not finite."""
+    """The report of some rules."""
     from ..simulate.compare import compare as run
 
     problem, means = supposed(file)
-    found = run(problem, means, rules=rules, ties=None, **settings)  # there is no --ties to advise
-    rows = [
-        {
-            key: None if isinstance(x, float) and not math.isfinite(x) else x
-            for key, x in row.items()
-        }
-        for row in found.report()
-    ]
-    put(rows, str(found), as_json)
+    # there is no --ties to advise
+    comparison = run(problem, means, rules=rules, ties=None, **settings)
+    put(comparison.report(), str(comparison), as_json)

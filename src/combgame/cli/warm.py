@@ -25,13 +25,13 @@ def warm(
     from ..simulate.warm import warm as prepare
 
     problem, _ = read_problem(file)
-    found = [
+    rows = [
         {"rule": one, "threshold": level, **prepare(problem, one, level)._asdict()}
         for one in rule or ["frank-wolfe"]
         for level in threshold or ["mixture"]
     ]
     lines = []
-    for row in found:
+    for row in rows:
         if row["what"] is None:
             state = "is interpreted, there is nothing to compile"
         elif row["compiled"]:
@@ -39,4 +39,4 @@ def warm(
         else:
             state = "was ready"
         lines.append(f"{row['rule']}, {row['threshold']}: {state}.")
-    put(found, "\n".join(lines), as_json)
+    put(rows, "\n".join(lines), as_json)

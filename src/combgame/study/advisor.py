@@ -83,8 +83,8 @@ class Advisor:
         self.told = Side(problem, self.stopping, self.ledger.seen, self.engine)
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
-        self.plan = Side(mine, stopping, blank(problem.d), self.engine)
-        self._advise = choose_engine(self.engine, (self.plan.game, self.rule), advise)
+        self.ahead = Side(mine, stopping, blank(problem.d), self.engine)
+        self._advise = choose_engine(self.engine, (self.ahead.game, self.rule), advise)
 
     @property
     def changes(self) -> int:
@@ -103,7 +103,7 @@ class Advisor:
             self.charge()
         self.late += self.ended is not None and effect is Effect.VALUES
         if effect is not Effect.NOTHING and not event.data.get("more"):
-            self.judge(event, effect)
+            self.weigh(event, effect)
         return effect
 
     # ---- where it stands
@@ -124,13 +124,13 @@ class Advisor:
     @property
     def max_rounds(self) -> int | None:
         """As it is now: it may have been extended."""
-        found: int | None = self.ledger.limits.get("max_rounds", self.setting.max_rounds)
-        return found
+        most: int | None = self.ledger.limits.get("max_rounds", self.setting.max_rounds)
+        return most
 
     @property
     def deadline(self) -> float | None:
-        found: float | None = self.ledger.limits.get("deadline", self.setting.deadline)
-        return found
+        end: float | None = self.ledger.limits.get("deadline", self.setting.deadline)
+        return end
 
     # ---- choosing
 
@@ -138,7 +138,7 @@ class Advisor:
         """The action of the next new round. Pending rounds count as seen, with the means that their
         arms have now.
         """
-        ledger, side, order = self.ledger, self.plan, self.numbers.order
+        ledger, side, order = self.ledger, self.ahead, self.numbers.order
         seen, counts, pending, needed = (
             side.seen,
             ledger.seen.counts[order],
@@ -166,7 +166,7 @@ class Advisor:
                 )  # line 1: INIT
             if (
                 not lack.any() and (counts[needed] == 0.0).any()
-            ):  # nothing to go by yet: spread the first batch evenly
+            ):  # nothing to go by yet: the first batch goes evenly over the arms
                 lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
                 side.game.actions.argmax(lack, side.view.action)
@@ -177,7 +177,7 @@ class Advisor:
 
     # ---- stopping
 
-    def judge(self, event: Event, effect: Effect) -> None:
+    def weigh(self, event: Event, effect: Effect) -> None:
         """The evidence of what was told; the first time that it is enough is when the study
         stops.
         """
@@ -236,8 +236,8 @@ class Advisor:
     def doubts(self) -> tuple[Doubt, ...]:
         """Values that are hard to believe; nothing depends on them."""
         outside = {number for number, _, _ in self.ledger.outside}
-        found = doubts(self.setting.problem, self.ledger.seen, self.ledger.far)
-        return tuple(one._replace(outside=one.round in outside) for one in found)
+        doubtful = doubts(self.setting.problem, self.ledger.seen, self.ledger.far)
+        return tuple(one._replace(outside=one.round in outside) for one in doubtful)
 
     def weakest(self) -> tuple[float, tuple[int, ...]]:
         """The evidence, and the rival that it is least against. (Below the threshold a run may have
@@ -258,8 +258,8 @@ class Advisor:
         """
         one = [a for a in sorted(arms) if self.ledger.seen.counts[a] == 1.0]
         outside = {number for number, _, _ in self.ledger.outside} if one else set()
-        found = [(a, float(self.ledger.far[0, 0, a]), int(self.ledger.far[0, 2, a])) for a in one]
-        return [[a, value, number, number in outside] for a, value, number in found]
+        values = [(a, float(self.ledger.far[0, 0, a]), int(self.ledger.far[0, 2, a])) for a in one]
+        return [[a, value, number, number in outside] for a, value, number in values]
 
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""

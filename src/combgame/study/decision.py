@@ -4,10 +4,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..problem import Problem
-from ..report.words import count
+from ..sentences import PYTHON, Call, Option, Sentence, Surface
 from .advisor import Advisor
 from .doubts import Doubt
-from .retractions import conditions, judged
+from .retractions import conditions, level
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Decision:
     answer: tuple[int, ...]
     names: tuple[str, ...]
     why: str
-    sentence: str
+    sentence: Sentence
     # 1 - delta where it is certified; else the largest at which the evidence would have been enough
     confidence: float
     evidence: float
@@ -27,7 +27,7 @@ class Decision:
     rival: tuple[int, ...]
     rounds: int  # of which something was told, even if it was retracted
     values: int
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Sentence, ...]
     proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
     doubts: tuple[
         Doubt, ...
@@ -43,199 +43,236 @@ class Decision:
     def certified(self) -> bool:
         return self.why == "certified"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, which JSON can carry."""
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
         return {
             **asdict(self),
+            "sentence": self.sentence.to_data(surface),
+            "assumptions": [one.to_data(surface) for one in self.assumptions],
             "certified": self.certified,
-            "doubts": [one._asdict() for one in self.doubts],
+            "doubts": [one.to_dict(surface) for one in self.doubts],
         }
 
-    def __str__(self) -> str:
-        record = [
-            f"The last event is {self.head}: note it; replay(head=...) says whether the record "
-            "still has it."
-        ] * bool(self.head)
+    def said(self, surface: Surface = PYTHON) -> str:
+        """All of it, as a surface says it."""
+        listed: list[Sentence | Doubt] = [*self.assumptions, *self.doubts]
+        if self.head:
+            listed.append(
+                Sentence(
+                    "head",
+                    "The last event is {head}: note it; {replay} says whether the record still "
+                    "has it",
+                    head=self.head,
+                    replay=Call("replay", head=...),
+                )
+            )
         return "\n".join(
-            [self.sentence, *(f"- {one}" for one in (*self.assumptions, *self.doubts, *record))]
+            [self.sentence.said(surface), *(f"- {one.said(surface)}" for one in listed)]
         )
 
-
-REASONS = {
-    "budget": "max_rounds was reached",
-    "deadline": "the deadline passed",
-    "by hand": "it was stopped by hand",
-}
+    def __str__(self) -> str:
+        return self.said()
 
 
 def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
     """The decision that the facts of a study's end make."""
-    setting, why = advisor.setting, facts["why"]
-    problem, answer, rival = setting.problem, facts["answer"], facts["rival"]
-    sure = facts["confidence"]
-    best, other = problem.label(answer), problem.label(rival) or "none"
-    within = f", to within {setting.epsilon:g}," if setting.epsilon else ""
-    numbers = (
-        f"evidence {facts['evidence']:.2f} against {other}, threshold {facts['threshold']:.2f}"
-    )
-    changes = facts["retractions"], facts["corrections"], facts["delta"]
-    if facts["retractions"]:
-        numbers += f"; {judged(*changes)}"
-    spent = f"{count(facts['rounds'], 'round')} and {count(facts['values'], 'value')}"
-    proved, heuristic = (
-        setting.stopping.validity.proved,
-        f"the heuristic threshold {setting.stopping.name}",
-    )
-    if why == "certified":
-        held = (
-            f"with confidence {100 * sure:g}%"
-            if proved
-            else f"by {heuristic} at delta = {setting.delta:g}"
-        )
-        sentence = f"{best} is the best answer{within} {held}, after {spent} ({numbers})."
-    else:
-        reached = (
-            f"the confidence reached is {100 * sure:.3g}%"
-            if sure > 0.0
-            else "the evidence is too weak for any confidence"
-        )
-        if not proved:
-            reached += f" by {heuristic}, which is not proved,"
-        told = f" ({advisor.ledger.stopped})" if why == "by hand" else ""
-        asked = f"{100 * (1.0 - setting.delta):g}% was asked for"
-        sentence = (
-            f"Not certified: {REASONS[why]}{told} after {spent}; {best} leads, {reached} "
-            f"and {asked} ({numbers})."
-        )
-        if why != "by hand":
-            sentence += " Results that still come are counted and may yet certify it."
-    names = tuple(problem.label([a]) for a in answer)
+    setting, answer = advisor.setting, facts["answer"]
     return Decision(
         tuple(answer),
-        names,
-        why,
-        sentence,
-        sure,
+        tuple(setting.problem.label([a]) for a in answer),
+        facts["why"],
+        closing(advisor, facts),
+        facts["confidence"],
         facts["evidence"],
         facts["threshold"],
-        tuple(rival),
+        tuple(facts["rival"]),
         facts["rounds"],
         facts["values"],
         tuple(assumptions(advisor, facts)),
-        proved,
+        setting.stopping.validity.proved,
         advisor.doubts(),
-        *changes,
+        facts["retractions"],
+        facts["corrections"],
+        facts["delta"],
         head,
     )
 
 
-RESTS = "The answer rests on a single value"
+SPENT = "after {rounds:count round} and {values:count value}"
+NUMBERS = "evidence {evidence:.2f} against {rival}, threshold {threshold:.2f}"
 
 
-def rests_on(problem: Problem, single: list[Any], most: int = 5) -> str:
-    """A mistake in a single value would not show, and may be all that the answer is made of."""
-    said = [
-        f"of {problem.label([arm])}, {value:g} in "
-        f"{'the data from outside, number' if outside else 'round'} {number}"
-        for arm, value, number, outside in single[:most]
-    ]
-    if len(single) > most:
-        said.append(f"of {count(len(single) - most, 'more arm')}")
-    these = said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
-    again = "it" if len(single) == 1 else "them"
-    return (
-        f"{RESTS} {these}: measure {again} again before you rely on it (min_pulls=2 asks for "
-        "two values of every arm)."
+def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+    """Why it ended, in one sentence."""
+    setting, why, sure = advisor.setting, facts["why"], facts["confidence"]
+    problem, proved = setting.problem, setting.stopping.validity.proved
+    known: dict[str, Any] = {
+        "answer": problem.label(facts["answer"]),
+        "rival": problem.label(facts["rival"]) or "none",
+        **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
+        "percent": 100 * sure,
+        "name": setting.stopping.name,
+        "delta": setting.delta,
+        "epsilon": setting.epsilon,
+    }
+    numbers = " (" + NUMBERS
+    if facts["retractions"]:
+        numbers += "; {level}"
+        known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
+    numbers += ")"
+    if why == "certified":
+        text = "{answer} is the best answer"
+        if setting.epsilon:
+            text += ", to within {epsilon:g},"
+        if proved:
+            text += " with confidence {percent:g}%, "
+        else:
+            text += " by the heuristic threshold {name} at delta = {delta:g}, "
+        return Sentence("certified", text + SPENT + numbers, **known)
+    text, remedy = "Not certified: ", ""
+    if why == "budget":
+        text += "{max_rounds} was reached "
+    elif why == "deadline":
+        text += "the deadline passed "
+    else:
+        text += "it was stopped by hand ({reason}) "
+    if why != "by hand":
+        remedy = "Results that still come are counted and may yet certify it"
+    text += SPENT + "; {answer} leads, "
+    if sure > 0.0:
+        text += "the confidence reached is {percent:.3g}%"
+    else:
+        text += "the evidence is too weak for any confidence"
+    if not proved:
+        text += " by the heuristic threshold {name}, which is not proved,"
+    text += " and {asked:g}% was asked for" + numbers
+    return Sentence(
+        "not-certified",
+        text,
+        remedy=remedy,
+        asked=100.0 * (1.0 - setting.delta),
+        max_rounds=Option("max_rounds"),
+        reason=advisor.ledger.stopped,
+        **known,
     )
 
 
-LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is."
+def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:
+    """A mistake in a single value would not show, and may be all that the answer is made of."""
+    parts = [
+        Sentence(
+            "single-value",
+            "of {arm}, {value:g} in the data from outside, number {round}"
+            if outside
+            else "of {arm}, {value:g} in round {round}",
+            arm=problem.label([arm]),
+            value=value,
+            round=number,
+        )
+        for arm, value, number, outside in single[:most]
+    ]
+    if len(single) > most:
+        parts.append(Sentence("more-arms", "of {n:count more arm}", n=len(single) - most))
+    return Sentence(
+        "single-values",
+        "The answer rests on a single value {parts:and}",
+        remedy="measure {n:it|them} again before you rely on it ({twice} asks for two values of "
+        "every arm)",
+        parts=parts,
+        n=len(single),
+        twice=Option("min_pulls", 2),
+    )
 
 
-def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[str]:
+LATENESS = "the guarantee holds if how long a value takes has nothing to do with what it is"
+
+
+def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     """What the answer rests on, in plain sentences: first the threshold's own, then what happened
     in this study.
     """
-    setting, notes, pending = advisor.setting, advisor.ledger.notes, facts["pending"]
+    setting, happened = advisor.setting, advisor.ledger.happened
     single = {arm for arm, _, _, _ in facts["single"]}
     lone = [
         a
         for a in (advisor.needed & (advisor.ledger.seen.counts == 1.0)).nonzero()[0]
         if a not in single
     ]
-
-    def some(what: str, one: str, many: str) -> str:
-        return f"1 {one}" if notes[what] == 1 else f"{notes[what]:,} {many}"
-
-    found = [f"The threshold is {setting.stopping.validity}."]
-    if pending:
-        found.append(
-            f"{count(pending, 'value')} {'was' if pending == 1 else 'were'} still out when it "
-            f"stopped: {LATENESS}"
+    validity = setting.stopping.validity
+    made = [
+        Sentence(
+            "threshold",
+            "The threshold is {label}: {reason}",
+            label=validity.label,
+            reason=validity.reason,
         )
-    if "overtaking" in notes:
-        found.append(
-            f"{some('overtaking', 'round was', 'rounds were')} told before others that had been "
-            f"asked earlier: {LATENESS}"
+    ]
+    if n := facts["pending"]:
+        text = "{n:count value} {n:was|were} still out when it stopped: "
+        made.append(Sentence("values-out", text + LATENESS, n=n))
+    if n := happened.get("overtaking"):
+        text = "{n:count round} {n:was|were} told before others that had been asked earlier: "
+        made.append(Sentence("overtaken", text + LATENESS, n=n))
+    if n := happened.get("overdue"):
+        text = "{n:count round} {n:was|were} asked again because a lease had ended: "
+        made.append(Sentence("lease-ended", text + LATENESS, n=n))
+    if n := happened.get("failed"):
+        text = (
+            "{n:count round} failed: the guarantee holds if failing had nothing to do with the "
+            "values"
         )
-    if "overdue" in notes:
-        found.append(
-            f"{some('overdue', 'round was', 'rounds were')} asked again because a lease had "
-            f"ended: {LATENESS}"
+        made.append(Sentence("rounds-failed", text, n=n))
+    if n := happened.get("missing"):
+        text = (
+            "{n:count value} {n:is|are} missing: the guarantee holds if that had nothing to do "
+            "with what they were"
         )
-    if "failed" in notes:
-        found.append(
-            f"{some('failed', 'round', 'rounds')} failed: the guarantee holds if failing had "
-            "nothing to do with the values."
-        )
-    if "missing" in notes:
-        found.append(
-            f"{some('missing', 'value is', 'values are')} missing: the guarantee holds if that "
-            "had nothing to do with what they were."
-        )
+        made.append(Sentence("values-missing", text, n=n))
     if facts["retractions"]:
-        found.append(
-            conditions(
-                facts["retractions"],
-                facts["corrections"],
-                facts["delta"],
-                setting.stopping.validity.proved,
-            )
+        made.append(
+            conditions(facts["retractions"], facts["corrections"], facts["delta"], validity.proved)
         )
-    outside = facts["outside"]
-    if outside:
-        found.append(
-            f"{count(outside, 'value')} {'was' if outside == 1 else 'were'} measured outside the "
-            "study: the guarantee holds if they "
-            "were chosen before anybody saw them, and come from the same arms."
+    if n := facts["outside"]:
+        text = (
+            "{n:count value} {n:was|were} measured outside the study: the guarantee holds if they "
+            "were chosen before anybody saw them, and come from the same arms"
         )
-    if "averaged" in notes:
-        found.append(
-            f"{some('averaged', 'entry was', 'entries were')} told as means of several values: "
-            "each counts as that many independent ones."
+        made.append(Sentence("values-outside", text, n=n))
+    if n := happened.get("averaged"):
+        text = (
+            "{n:,} {n:entry was|entries were} told as means of several values: each counts as "
+            "that many independent ones"
         )
-    if "extended" in notes:
-        found.append(
-            f"The budget was extended {some('extended', 'time', 'times')}: nothing rests on "
-            "that, because the threshold allows for a look "
-            "after every round, however many there are."
+        made.append(Sentence("means-told", text, n=n))
+    if n := happened.get("extended"):
+        text = (
+            "The budget was extended {n:count time}: nothing rests on that, because the threshold "
+            "allows for a look after every round, however many there are"
         )
-    if single and facts["why"] == "certified":
-        found.append(rests_on(setting.problem, facts["single"]))
-    if lone and facts["why"] == "certified":
-        more = "more " * bool(single)
-        who = (
-            f"Arm {setting.problem.label(lone)} has"
-            if len(lone) == 1
-            else f"{len(lone):,} {more}arms have"
-        )
-        found.append(
-            f"{who} a single value{' each' * (len(lone) > 1)}, so a mistake in it would not "
-            "show; min_pulls=2 asks for two."
-        )
+        made.append(Sentence("extended", text, n=n))
+    if facts["why"] == "certified":
+        if single:
+            made.append(rests_on(setting.problem, facts["single"]))
+        if lone:
+            made.append(lonely([setting.problem.label([a]) for a in lone], bool(single)))
     if advisor.late:
-        found.append(
-            f"{advisor.late:,} result{'s' * (advisor.late > 1)} came after the decision: stored, "
-            "but not part of it."
-        )
-    return found
+        text = "{n:count result} came after the decision: stored, but not part of it"
+        made.append(Sentence("results-late", text, n=advisor.late))
+    return made
+
+
+def lonely(arms: list[str], more: bool) -> Sentence:
+    """Arms with one value, on which the answer does not rest; more: others were named before."""
+    if len(arms) == 1:
+        text = "Arm {arms:list} has a single value, so a mistake in it would not show"
+    else:
+        text = "{n:,} more" if more else "{n:,}"
+        text += " arms have a single value each, so a mistake in it would not show"
+    return Sentence(
+        "lone-values",
+        text,
+        remedy="{twice} asks for two",
+        arms=arms,
+        n=len(arms),
+        twice=Option("min_pulls", 2),
+    )

@@ -14,13 +14,14 @@ mistake, and for Gaussian values, some value is doubted at a given look with pro
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
+from ..sentences import PYTHON, Call, Sentence, Surface
 
 ALARM = 1e-3
 SHOWN = 5
@@ -37,15 +38,29 @@ class Doubt(NamedTuple):
     errors: float
     outside: bool = False  # whether it is data from outside
 
-    def __str__(self) -> str:
-        what, anew = ("Data from outside, number", "observe") if self.outside else ("Round", "tell")
-        return (
-            f"{what} {self.round}, arm {self.name}: {self.value:g} is {self.errors:,.3g} "
-            "standard errors from the mean of the arm's "
-            f"{f'{self.others:,} other values' if self.others > 1 else 'only other value'} (a "
-            "heuristic; it counts as it was told): "
-            f"if it is a mistake, retract({self.round}, reason), and {anew} it anew."
+    @property
+    def sentence(self) -> Sentence:
+        text = "Data from outside, number {round}" if self.outside else "Round {round}"
+        text += (
+            ", arm {name}: {value:g} is {errors:,.3g} standard errors from the mean of the arm's "
         )
+        text += "{others:,} other values" if self.others > 1 else "only other value"
+        text += " (a heuristic; it counts as it was told)"
+        remedy = "if it is a mistake, {retract}, and "
+        remedy += "observe it anew" if self.outside else "tell it anew"
+        retract = Call("retract", self.round, "reason")
+        return Sentence("doubtful", text, remedy=remedy, **self._asdict(), retract=retract)
+
+    def said(self, surface: Surface = PYTHON) -> str:
+        """What is doubted, and what to do, as a surface says it."""
+        return self.sentence.said(surface)
+
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data: its fields, and what is said of it."""
+        return {**self._asdict(), **self.sentence.to_data(surface)}
+
+    def __str__(self) -> str:
+        return self.said()
 
 
 def nothing_far(d: int) -> Floats:
@@ -85,11 +100,11 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
             left = np.maximum(
                 seen.squares - off * off * others / (others + 1.0), 1e-12 * seen.squares
             )  # of the others
-            spread = np.where(others > 1.0, left / (others - 1.0), math.inf)
-            low = np.sort(np.min(spread, axis=0))
+            variance = np.where(others > 1.0, left / (others - 1.0), math.inf)
+            low = np.sort(np.min(variance, axis=0))
             low = low[np.isfinite(low)]
             errors = off / np.sqrt(
-                np.maximum(spread, low[(low.size - 1) // 2] if low.size else 0.0)
+                np.maximum(variance, low[(low.size - 1) // 2] if low.size else 0.0)
                 * (1.0 + 1.0 / others)
             )
             bar = np.where(
@@ -100,8 +115,10 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
     errors = np.where(
         (others > 0.0) & (errors == errors), errors, 0.0
     )  # NaN: an arm all of whose values are equal
-    found = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
-    order = sorted(zip(*np.nonzero(found), strict=True), key=lambda at: (-errors[at], number[at]))
+    doubtful = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
+    order = sorted(
+        zip(*np.nonzero(doubtful), strict=True), key=lambda at: (-errors[at], number[at])
+    )
     return tuple(
         Doubt(
             int(number[at]),

@@ -1,13 +1,14 @@
 """What people tell of an arm: a number, a list of replicates, (mean, n), or that it is missing."""
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be, said_by
 from ..problem import Problem
+from ..sentences import Phrase, Sentence
 
 Entry = (
     None | float | list[float] | dict[str, float]
@@ -16,9 +17,9 @@ MOST = 2**53  # values in one mean
 
 
 def read_values(
-    problem: Problem, values: Any, among: Collection[int] | None = None, where: str = "values"
+    problem: Problem, values: Any, among: Collection[int] | None = None, round: int | None = None
 ) -> dict[int, Entry]:
-    """Values by arm, checked; `among`: the arms that may have one.
+    """Values by arm, checked; `among`: the arms that may have one; round: whose values they are.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0), names=["a", "b", "c"])
@@ -26,37 +27,38 @@ def read_values(
     {0: 1.0, 1: [0.5, 0.25], 2: {'mean': 0.5, 'n': 4}}
     """
     if not hasattr(values, "keys"):
-        raise InputError(
-            f"{where} = {values!r} must be values by arm, such as {{0: 0.3}} or {{'name': 0.3}}."
-        )
-    found: dict[int, Entry] = {}
+        what = "values by arm, such as {{0: 0.3}} or {{'name': 0.3}}"
+        raise must_be("values", values, what)
+    entries: dict[int, Entry] = {}
     for key in values.keys():  # noqa: SIM118  (a pandas Series iterates over its values)
         arm = problem.arm(key)
-        if among is not None and arm not in among:
-            raise InputError(
-                f"{where}: arm {problem.label([arm])} is not in the round, which has "
-                f"{problem.label(sorted(among))}."
-            )
-        if arm in found:
-            raise InputError(
-                f"{where}: arm {problem.label([arm])} is given twice, by its name and by its "
-                "number; give it once."
-            )
-        found[arm] = _entry(problem, arm, values[key], where)
-    return found
+        try:
+            if among is not None and arm not in among:
+                text = "it is not in the round, which has {arms}"
+                raise InputError("not-in-round", text, arms=problem.label(sorted(among)))
+            if arm in entries:
+                text = "it is given twice, by its name and by its number"
+                raise InputError("arm-twice", text, remedy="give it once")
+            entries[arm] = _entry(problem, arm, values[key])
+        except InputError as error:
+            name = problem.label([arm])
+            if round is None:
+                raise error.within("arm {arm}", arm=name) from None
+            raise error.within("round {round}, arm {arm}", round=round, arm=name) from None
+    return entries
 
 
-def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
-    if (
+def missing(value: Any) -> bool:
+    return (
         value is None
         or (isinstance(value, float | np.floating) and math.isnan(value))
         or type(value).__name__ in ("NAType", "NaTType")
-    ):
+    )
+
+
+def _entry(problem: Problem, arm: int, value: Any) -> Entry:
+    if missing(value):
         return None
-
-    def at() -> str:  # said only if something is wrong
-        return f"{where}: arm {problem.label([arm])}"
-
     if isinstance(value, tuple):
         if (
             len(value) != 2
@@ -64,61 +66,52 @@ def _entry(problem: Problem, arm: int, value: Any, where: str) -> Entry:
             or not isinstance(value[1], int | np.integer)
             or value[1] < 1
         ):
-            raise InputError(
-                f"{at()}: {value!r} must be (mean, n) with a whole n of at least 1; replicates "
-                "come as a list."
-            )
+            what = "(mean, n) with a whole n of at least 1"
+            raise must_be("value", value, what, "replicates come as a list")
+        mean, n = value[0], int(value[1])
         if not problem.rewards.known:
             raise InputError(
-                f"{at()}: a mean of {value[1]} values hides their spread, which is needed here; "
-                "give the values as a list."
+                "variance-hidden",
+                "a mean of {n} values hides how they vary, which is needed here",
+                remedy="{instead}",
+                n=n,
+                instead=Phrase("several values"),
             )
-        return _mean(problem, at, _number(problem, arm, at, value[0], int(value[1])), int(value[1]))
+        mean = _number(problem, arm, mean, n)
+        if n > MOST:
+            text = "n = {n} is more than 2**53, beyond which numbers are not counted exactly"
+            raise InputError("n-too-large", text, remedy="check it", n=n)
+        return {"mean": mean, "n": n}
     if isinstance(value, list | np.ndarray) and np.ndim(value) == 1:
-        present = [
-            x
-            for x in value
-            if not (x is None or (isinstance(x, float | np.floating) and math.isnan(x)))
-        ]
-        return [_number(problem, arm, at, x) for x in present] or None
-    return _number(problem, arm, at, value)
+        return [_number(problem, arm, x) for x in value if not missing(x)] or None
+    return _number(problem, arm, value)
 
 
-def _mean(problem: Problem, at: Callable[[], str], mean: float, n: int) -> Entry:
-    if n > MOST:
-        raise InputError(
-            f"{at()}: n = {n} is more than 2**53, beyond which numbers are not counted exactly; "
-            "check it."
-        )
-    return {"mean": mean, "n": n}
-
-
-def _number(
-    problem: Problem, arm: int, at: Callable[[], str], value: Any, n: int | None = None
-) -> float:
+def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> float:
     if (
         isinstance(value, str | bytes)
         or not isinstance(value, int | float | np.number | np.bool_)
         or isinstance(value, complex)
     ):
-        raise InputError(
-            f"{at()}: {value!r} must be a number, a list of replicates, (mean, n), or None for "
-            "missing."
-        )
+        what = "a number, a list of replicates, (mean, n), or None for missing"
+        raise must_be("value", value, what)
     x, (low, high) = float(value), problem.rewards.values(problem.d)
     if not abs(x) <= 1e100:
-        raise InputError(
-            f"{at()}: {value!r} must be a finite number, at most 1e100; None says that a value "
-            "is missing."
-        )
+        blank = Phrase("missing value")
+        raise must_be("value", value, "a finite number, at most 1e100", "{blank}", blank=blank)
     if not low <= x <= high:
         raise InputError(
-            f"{at()}: {x:g} is outside [{low:g}, {high:g}], where {problem.rewards} has its "
-            "values; check the value."
+            "value-outside",
+            "{value:g} is outside [{low:g}, {high:g}], where {rewards} has its values",
+            remedy="check the value",
+            value=x,
+            low=low,
+            high=high,
+            rewards=str(problem.rewards),
         )
     why = problem.rewards.refused(x, n) or problem.coarse(arm, x, n or 1)
     if why is not None:
-        raise InputError(f"{at()}: {why}")
+        raise said_by(InputError, why) if isinstance(why, Sentence) else InputError(why)
     return x
 
 

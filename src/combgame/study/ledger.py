@@ -64,7 +64,7 @@ class Ledger:
             str, Any
         ] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
-        self.notes: dict[str, int] = {}  # what touches the guarantee, counted
+        self.happened: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
         self.seen: Seen = blank(d)
@@ -92,46 +92,48 @@ class Ledger:
 
     @property
     def retractions(self) -> int:
-        return self.notes.get("retracted", 0)
+        return self.happened.get("retracted", 0)
 
     @property
     def corrections(self) -> int:
         """How often values were told anew in the place of some that were retracted; what was told
         together counts once.
         """
-        return self.notes.get("anew", 0)
+        return self.happened.get("anew", 0)
 
     @property
     def records(self) -> dict[int, Record]:
         """All rounds that it keeps, by their numbers."""
         return dict(sorted({**(self.shut or {}), **self.open}.items()))
 
-    def look_up(self, number: int, past: Past, what: str) -> Record:
+    def look_up(self, number: int, past: Past) -> Record:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
         if number in self.open:
             return self.open[number]
         shut = (
             self.shut if self.shut is not None else type(self).of(self.pending.size, past()).records
         )
-        found = shut.get(number)
-        if found is None:
-            last = f"the last one is {self.last}" if self.last else "none was asked yet"
-            raise UnknownNameError(f"{what}: round {number} is not known; {last}.")
-        return found
+        if number not in shut:
+            remedy = "the last one is {last}" if self.last else "none was asked yet"
+            text = "round {round} is not known"
+            raise UnknownNameError(
+                "unknown-round", text, remedy=remedy, round=number, last=self.last
+            )
+        return shut[number]
 
     def counting(self, arms: Iterable[int]) -> list[tuple[int, int, Entry]]:
         """The values of some arms that count, with their rounds, in the order in which they came.
         (Of a whole ledger.)
         """
         wanted = set(arms)
-        found = [
+        values = [
             (told.seq, number, arm, told.entry)
             for number, one in self.records.items()
             for arm, told in one.told.items()
             if arm in wanted and arm not in one.again and told.entry is not None
         ]
         return [
-            (number, arm, entry) for _, number, arm, entry in sorted(found, key=lambda one: one[0])
+            (number, arm, entry) for _, number, arm, entry in sorted(values, key=lambda one: one[0])
         ]
 
     # ---- one more event
@@ -143,13 +145,15 @@ class Ledger:
         act = getattr(self, f"on_{event.kind}", None)
         if act is None:
             raise StoreError(
-                f"event {event.seq} is of the kind {event.kind!r}, which this version of "
-                "combgame does not know; open the study with the "
-                "version that wrote it."
+                "unknown-event",
+                "event {seq} is of the kind {kind!r}, which this version of combgame does not know",
+                remedy="open the study with the version that wrote it",
+                seq=event.seq,
+                kind=event.kind,
             )
         effect: Effect = act(event, past)
         if self.anew and not event.data.get("more"):
-            self._note("anew")
+            self._count("anew")
             self.anew = False
         self.seq = event.seq
         return effect
@@ -169,7 +173,7 @@ class Ledger:
             self.pending[arms] += 1.0
             return Effect.NOTHING
         record = self.open[number]
-        self._note("overdue", record.expired(event.at))
+        self._count("overdue", record.expired(event.at))
         if record.waiting:
             record.waiting = False
             self.waiting -= 1
@@ -195,7 +199,7 @@ class Ledger:
         self._comes_back(present.intersection(record.gone))
         if not record.touched:
             earlier = takewhile(lambda other: other < number, self.open)
-            self._note("overtaking", any(not self.open[other].waiting for other in earlier))
+            self._count("overtaking", any(not self.open[other].waiting for other in earlier))
         self.told += not record.touched
         record.touched = True
         for arm, entry in values.items():
@@ -211,13 +215,13 @@ class Ledger:
     def on_failed(self, event: Event, past: Past) -> Effect:
         """data: `retry`; otherwise the round is given up."""
         record = self.open[event.round or 0]
-        self._note("failed")
+        self._count("failed")
         if not record.waiting:
             self.pending[record.left] -= 1.0
             self.waiting += 1
         record.waiting, record.until, record.rest, record.since = True, None, "failed", event.seq
         if not event.data.get("retry", True):
-            self._note("missing", bool(record.told), len(record.left))
+            self._count("missing", bool(record.told), len(record.left))
             self.dropped += not record.told
             for arm in record.left if record.told else ():
                 record.tell(arm, Told(None, event.seq, None))
@@ -252,7 +256,7 @@ class Ledger:
         if self.shut is None:
             self._become(type(self).of(self.pending.size, [*past(), event]), event)
             return Effect.CHANGE
-        self._note("retracted")
+        self._count("retracted")
         number, arms = event.round, self._named(event)
         if number is None:
             for record in self.open.values():
@@ -282,7 +286,7 @@ class Ledger:
 
     def on_extended(self, event: Event, past: Past) -> Effect:
         """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
-        self._note("extended")
+        self._count("extended")
         self.limits.update(event.data)
         return Effect.NOTHING
 
@@ -335,8 +339,8 @@ class Ledger:
     # ---- totals
 
     def _enter(self, arm: int, entry: Entry, number: int) -> None:
-        self._note("missing", entry is None)
-        self._note("averaged", isinstance(entry, dict))
+        self._count("missing", entry is None)
+        self._count("averaged", isinstance(entry, dict))
         self._add(arm, entry, number)
 
     def _add(self, arm: int, entry: Entry, number: int) -> None:
@@ -358,9 +362,9 @@ class Ledger:
             for number, arm, entry in whole.counting(arms):
                 self._add(arm, entry, number)
 
-    def _note(self, what: str, happened: bool = True, times: int = 1) -> None:
+    def _count(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
-            self.notes[what] = self.notes.get(what, 0) + times
+            self.happened[what] = self.happened.get(what, 0) + times
 
     # ---- as plain data
 

@@ -5,16 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, needs_extra
 from ..problem import Problem
+from ..report.files import form_of, save
 from ..report.tables import as_csv
+from ..sentences import PYTHON, Call, Surface
 from ..storage.copying import path_of
 from ..storage.events import Event, check_head, head_of
 from .advisor import Advisor
 from .decision import Decision, decide
-from .export import form_of, history, rows, save
 from .replay import Replay, replay
 from .round import Round, as_round
+from .rows import history, rows
 from .session import Session
 from .settings import Setting, now
 from .status import Status, standing
@@ -36,7 +38,10 @@ class Moment:
         """All up to then."""
         if self._events is None:
             raise InputError(
-                "the events were not read with this moment; moment(history=True) has them."
+                "no-history",
+                "the events were not read with this moment",
+                remedy="{history} has them",
+                history=Call("moment", history=True),
             )
         return self._events
 
@@ -75,28 +80,34 @@ class Moment:
         """
         return history(self._advisor.setting, self._advisor.engine, self.events)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """All of it, as plain data."""
         decision = self.decision
         return {
             "name": self.name,
-            "status": self.status.to_dict(),
-            "decision": None if decision is None else decision.to_dict(),
+            "status": self.status.to_dict(surface),
+            "decision": None if decision is None else decision.to_dict(surface),
             "arms": self.rows("arm"),
             "rounds": self.rows("round"),
             "head": head_of(self.events),
             "events": [one._asdict() for one in self.events],
         }
 
-    def export(self, path: Any = None, level: str = "event", form: str | None = None) -> str:
+    def export(
+        self,
+        path: Any = None,
+        level: str = "event",
+        form: str | None = None,
+        surface: Surface = PYTHON,
+    ) -> str:
         """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends;
         also written to `path`.
         """
         if form_of(path, form) == "csv":
-            table = self.rows(level)
-            text = as_csv(table) if table else ""
+            rows = self.rows(level)
+            text = as_csv(rows) if rows else ""
         else:
-            text = json.dumps(self.to_dict(), indent=1)
+            text = json.dumps(self.to_dict(surface), indent=1)
         if path is not None:
             save(path, text)
         return text
@@ -176,9 +187,7 @@ class Queries:
         try:
             import pandas
         except ImportError:
-            raise InputError(
-                "to_frame needs pandas: pip install 'combgame[frames]' (or use rows())."
-            ) from None
+            raise needs_extra("to_frame()", "frames") from None
         return pandas.DataFrame(self.rows(level))
 
     def export(self, path: Any = None, level: str = "event") -> str:

@@ -1,12 +1,12 @@
 """Deciding everything again, from the events alone."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..report.words import count
+from ..sentences import PYTHON, Sentence, Surface
 from ..storage.events import Event, head_of
 from .advisor import Advisor
-from .retractions import judged
+from .retractions import level
 from .settings import Setting
 
 
@@ -19,15 +19,23 @@ class Replay:
     events: int
     rounds: int
     differences: tuple[dict[str, Any], ...]
-    sentence: str
+    sentence: Sentence
     head: str = ""  # the number and the seal of the last event
 
     @property
     def same(self) -> bool:
         return not self.differences
 
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data, which JSON can carry."""
+        return {**asdict(self), "sentence": self.sentence.to_data(surface), "same": self.same}
+
+    def said(self, surface: Surface = PYTHON) -> str:
+        """What it found, as a surface says it."""
+        return self.sentence.said(surface)
+
     def __str__(self) -> str:
-        return self.sentence
+        return self.said()
 
 
 def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
@@ -35,17 +43,22 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
     advisor = Advisor(setting, engine, whole=True)
     for event in events:
         advisor.apply(event)
-    made, found = events[0].data["version"], advisor.differences
-    told = f"{count(len(events), 'event')}, {count(advisor.ledger.asked, 'round')}"
-    if found:
-        first = ", ".join(str(one["round"]) for one in found[:5])
-        sentence = (
-            f"{told}: {len(found):,} of the rounds would be chosen otherwise now, the "
-            f"first ones {first} (made with version {made})."
+    ledger, differences = advisor.ledger, advisor.differences
+    known: dict[str, Any] = {"events": len(events), "rounds": ledger.asked}
+    text = "{events:count event}, {rounds:count round}: "
+    if differences:
+        text += (
+            "{n:,} of the rounds would be chosen otherwise now, the first ones {first:list} (made "
+            "with version {version})"
         )
+        known["first"] = [one["round"] for one in differences[:5]]
+        known |= {"n": len(differences), "version": events[0].data["version"]}
     else:
-        sentence = f"{told}: every round is chosen again as it was asked."
+        text += "every round is chosen again as it was asked"
     if advisor.changes:
-        level = judged(advisor.ledger.retractions, advisor.ledger.corrections, advisor.delta)
-        sentence += f" {level.capitalize()}."
-    return Replay(len(events), advisor.ledger.asked, tuple(found), sentence, head_of(events))
+        text += ". {level:capital}"
+        known["level"] = level(ledger.retractions, ledger.corrections, advisor.delta)
+    sentence = (
+        Sentence("differs", text, **known) if differences else Sentence("same", text, **known)
+    )
+    return Replay(len(events), ledger.asked, tuple(differences), sentence, head_of(events))

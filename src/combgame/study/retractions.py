@@ -8,7 +8,7 @@ selection of values. So after k changes the study is judged at
     delta (k = 0),     delta / ((k + 1) (k + 2)) (k >= 1), which add up to delta/2.
 """
 
-from ..report.words import count
+from ..sentences import Sentence
 
 
 def spent(delta: float, changes: int) -> float:
@@ -22,33 +22,43 @@ def spent(delta: float, changes: int) -> float:
     )  # its logarithm is taken
 
 
-def judged(retractions: int, corrections: int, delta: float) -> str:
-    """How a study is judged; nothing if nothing was changed.
+def level(retractions: int, corrections: int, delta: float) -> Sentence:
+    """At which delta a study is judged that was changed.
 
-    >>> judged(2, 0, 0.05 / 12)
-    'after 2 retractions, judged at delta = 0.0042'
-    >>> judged(1, 1, 0.05 / 12)
-    'after 1 retraction and 1 correction, judged at delta = 0.0042'
+    >>> print(level(2, 0, 0.05 / 12))
+    after 2 retractions, judged at delta = 0.0042.
+    >>> print(level(1, 1, 0.05 / 12))
+    after 1 retraction and 1 correction, judged at delta = 0.0042.
     """
-    if not retractions:
-        return ""
-    corrected = f" and {count(corrections, 'correction')}" if corrections else ""
-    return f"after {count(retractions, 'retraction')}{corrected}, judged at delta = {delta:.2g}"
+    text = "after {retractions:count retraction}"
+    if corrections:
+        text += " and {corrections:count correction}"
+    text += ", judged at delta = {delta:.2g}"
+    return Sentence("level", text, retractions=retractions, corrections=corrections, delta=delta)
 
 
-def conditions(retractions: int, corrections: int, delta: float, proved: bool) -> str:
+def conditions(retractions: int, corrections: int, delta: float, proved: bool) -> Sentence:
     """What was changed, what the level is good for, and what no level is good for."""
-    corrected = f" and told anew {count(corrections, 'time')}" if corrections else ""
-    bound = (
-        "A certificate before the first retraction is wrong with probability at most delta, one "
-        "after it with at most delta/2 "
-        "(so that this one is sure enough by itself, and both together to 1.5 delta), if "
+    text = "Data were retracted {retractions:count time}"
+    if corrections:
+        text += " and told anew {corrections:count time}"
+    text += ", so delta is spent over that: {level}. "
+    if proved:
+        text += (
+            "A certificate before the first retraction is wrong with probability at most delta, "
+            "one after it with at most delta/2 (so that this one is sure enough by itself, and "
+            "both together to 1.5 delta), if "
+        )
+    else:
+        text += "That is of use if "
+    text += (
+        "nobody looked at any value to choose which are left out, and in which order (one that "
+        "was told anew is not left out); if somebody did, no delta makes up for it"
     )
-    return (
-        f"Data were retracted {count(retractions, 'time')}{corrected}, so delta is spent over "
-        "that: "
-        f"{judged(retractions, corrections, delta)}. "
-        f"{bound if proved else 'That is of use if '}nobody looked at any value to choose "
-        "which are left out, and in which order (one that was told anew is not left out); if "
-        "somebody did, no delta makes up for it."
+    return Sentence(
+        "retracted",
+        text,
+        retractions=retractions,
+        corrections=corrections,
+        level=level(retractions, corrections, delta),
     )

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, StoreError
+from ..errors import StoreError, must_be, said_by
 from ..game.sources import digest
+from ..sentences import Sentence
 from ..storage.events import Event, Sealed, check_seal, checked, seal
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
@@ -32,10 +33,10 @@ class Batch:
         ended = self.advisor.ended
         return ended is not None and ended is not self._was and ended["why"] == "certified"
 
-    def look_up(self, number: int, what: str) -> Record:
+    def look_up(self, number: int) -> Record:
         """A round, also one that has ended."""
         return self.advisor.ledger.look_up(
-            number, lambda: (one for one, _ in self.log.events(after=1, round=number)), what
+            number, lambda: (one for one, _ in self.log.events(after=1, round=number))
         )
 
     def choose(self) -> list[int]:
@@ -58,9 +59,8 @@ class Batch:
             if (
                 value is not None and type(value) is not kind_of
             ):  # a database would give back another value than was sealed
-                raise InputError(
-                    f"{what} = {value!r} must be of the type {kind_of.__name__}, or None."
-                )
+                kinds = "of the type {kind}, or None"
+                raise must_be(what, value, kinds, kind=kind_of.__name__)
         self.clean = False
         event = Event(self.advisor.ledger.seq + 1, kind, self.at, round, self.client, reason, data)
         sealed = seal(self.advisor.ledger.seal, event)
@@ -75,7 +75,7 @@ class Session:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
         self.lock = threading.RLock()
         self._advisor: Advisor | None = None
-        self._lost: str | None = None  # why it cannot go on
+        self._lost: Sentence | None = None  # why it cannot go on
 
     @contextmanager
     def writing(self, client: str | None) -> Iterator[Batch]:
@@ -86,12 +86,12 @@ class Session:
             batch = None
             try:
                 with self.storage.writing() as log:
-                    advisor, found = self._catch_up(log)
+                    advisor, read = self._catch_up(log)
                     batch = Batch(advisor, log, self.name, client)
                     yield batch
                     if batch.events:
                         log.append(batch.events)
-                    if len(found) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
+                    if len(read) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
                         self._keep(log, advisor)
             except BaseException:
                 if batch is None or not batch.clean:
@@ -129,31 +129,34 @@ class Session:
         one on, if `history` is asked for.
         """
         if self._lost is not None:
-            raise StoreError(self._lost)
+            raise said_by(StoreError, self._lost)
         advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
         seq, known = advisor.ledger.seq, advisor.ledger.seal
         stored = log.events(
             after=0 if history else max(seq - 1, 0)
         )  # in one read, which is of one moment in any database
-        found = [one for one in stored if one[0].seq >= seq]
+        news = [one for one in stored if one[0].seq >= seq]
         if seq and (
-            not found or (found[0][0].seq, found[0][1]) != (seq, known)
+            not news or (news[0][0].seq, news[0][1]) != (seq, known)
         ):  # the last one must be there, as it knows it
             if self._advisor is not None:
                 # for good: a worker that tries again must not go on with other data unawares
-                self._lost = (
-                    f"study {self.name!r}: event {seq} is not what was stored, because the file "
-                    "was changed or put back; "
-                    "open it again to go on with what it has now."
+                self._lost = Sentence(
+                    "event-changed",
+                    "study {name!r}: event {seq} is not what was stored, because the file was "
+                    "changed or put back",
+                    remedy="open it again to go on with what it has now",
+                    name=self.name,
+                    seq=seq,
                 )
-                raise StoreError(self._lost)
+                raise said_by(StoreError, self._lost)
             advisor, seq = (
                 load(self.setting, self.engine, None),
                 0,
             )  # that was a snapshot of other events
-            found = stored = stored if history else log.events()
+            news = stored = stored if history else log.events()
         self._advisor = advisor
-        for event, sealed in found[1:] if seq else found:
+        for event, sealed in news[1:] if seq else news:
             check_seal(advisor.ledger.seal, event, sealed, self.name)
             go_on(advisor, event, sealed, log, self.name)
         return advisor, stored

@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from ..data import from_data, problem_from, to_data
-from ..errors import CombGameError, InputError, StudyError, whole
+from ..errors import CombGameError, InputError, StudyError, must_be, whole
 from ..game.sources import digest
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Stopping
 from ..rules.base import stopping_of
+from ..sentences import Call, Option
 from ..version import __version__
 
 NAMES = (
@@ -62,13 +63,13 @@ class Setting:
         """As plain data. What no file can hold (your own oracle, your own rule) is described by its
         text.
         """
-        found: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
+        data: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
         for part in ("problem", "rule"):
             try:
-                found[part] = to_data(found[part])
+                data[part] = to_data(data[part])
             except InputError:
-                found[part] = {"own": repr(found[part])}
-        return {"version": __version__, "sources": digest(), **found}
+                data[part] = {"own": repr(data[part])}
+        return {"version": __version__, "sources": digest(), **data}
 
 
 def check_setting(
@@ -84,33 +85,34 @@ def check_setting(
 ) -> Setting:
     """The setting, or a sentence."""
     if not isinstance(problem, Problem):
-        raise InputError(f"Study: problem = {problem!r} must be a Problem; it comes first.")
+        raise must_be("problem", problem, "a Problem", "it comes first")
     deltas = check_deltas(delta)
     if len(deltas) > 1:
-        raise InputError(
-            f"Study: delta = {delta!r} must be one number, such as 0.05: a study stops once."
-        )
+        raise must_be("delta", delta, "one number, such as 0.05: a study stops once")
     made = Setting(
         problem,
         rule,
         deltas[0],
         threshold,
-        whole("Study: seed", seed, 0),
+        whole("seed", seed, 0),
         epsilon,
-        whole("Study: min_pulls", min_pulls, 0),
-        None if max_rounds is None else whole("Study: max_rounds", max_rounds, 1),
+        whole("min_pulls", min_pulls, 0),
+        None if max_rounds is None else whole("max_rounds", max_rounds, 1),
         read_time(deadline),
     )
     if not made.stopping.likelihood:
         raise InputError(
-            f"Study: the stopping rule {made.stopping.name} holds only if whole passes come back "
-            "complete, which no experiment promises; "
-            "use threshold='mixture', or another rule, such as 'frank-wolfe'."
+            "whole-passes",
+            "the stopping rule {name} holds only if whole passes come back complete, which no "
+            "experiment promises",
+            remedy="use {mixture}, or another rule, such as 'frank-wolfe'",
+            name=made.stopping.name,
+            mixture=Option("threshold", "mixture"),
         )
     return made
 
 
-def read_time(deadline: Any, where: str = "Study") -> float | None:
+def read_time(deadline: Any) -> float | None:
     """A moment: seconds since 1970, a datetime, or a text such as 2030-01-31T18:00.
 
     >>> read_time("1970-01-02T00:00+00:00")
@@ -119,17 +121,24 @@ def read_time(deadline: Any, where: str = "Study") -> float | None:
     if deadline is None:
         return None
     try:
-        if isinstance(deadline, str):
-            deadline = datetime.fromisoformat(deadline)
-        found = deadline.timestamp() if isinstance(deadline, datetime) else float(deadline)
+        at = datetime.fromisoformat(deadline) if isinstance(deadline, str) else deadline
+        seconds = at.timestamp() if isinstance(at, datetime) else float(at)
     except (TypeError, ValueError, OverflowError):
-        found = math.nan
-    if not math.isfinite(found) or isinstance(deadline, bool):
-        raise InputError(
-            f"{where}: deadline = {deadline!r} must be a datetime, seconds since 1970, or a text "
-            "such as '2030-01-31T18:00'."
-        )
-    return float(found)
+        seconds = math.nan
+    if not math.isfinite(seconds) or isinstance(deadline, bool):
+        such = "a datetime, seconds since 1970, or a text such as '2030-01-31T18:00'"
+        raise must_be("deadline", deadline, such)
+    return float(seconds)
+
+
+def past(deadline: Any) -> StudyError:
+    """A deadline at which nobody could ask any more."""
+    return StudyError(
+        "past",
+        "{deadline} is in the past, so nothing would be asked",
+        remedy="give a time to come",
+        deadline=Option("deadline", deadline),
+    )
 
 
 def setting_from(
@@ -140,26 +149,32 @@ def setting_from(
     """
     if problem is None:
         if "own" in data["problem"]:
-            raise StudyError(
-                f"study {name!r} has a problem that no file can hold; open it in Python: "
-                "Study(problem, ..., if_exists='resume')."
-            )
+            raise _own(name, "problem", Call("Study", "problem", "...", if_exists="resume"))
         problem = _problem(data["problem"], f"study {name!r}")
     chosen: Any = rule if rule is not None else data["rule"]
     if isinstance(chosen, Mapping):
         if "own" in chosen:
-            raise StudyError(
-                f"study {name!r} has a rule that no file can hold; open it in Python: "
-                "Study(problem, rule=..., if_exists='resume')."
-            )
+            again = Call("Study", "problem", rule=..., if_exists="resume")
+            raise _own(name, "rule", again)
         chosen = from_data(chosen, f"study {name!r}: rule")
     return Setting(problem, chosen, *(data[key] for key in NAMES[2:]))
 
 
+def _own(name: str, part: str, again: Call) -> StudyError:
+    return StudyError(
+        "not-in-file",
+        "study {name!r} has a {part} that no file can hold",
+        remedy="open it in Python: {again}",
+        name=name,
+        part=part,
+        again=again,
+    )
+
+
 def _problem(data: Mapping[str, Any], where: str) -> Problem:
     """A problem of a study; the first ones had it as a file of people's has."""
-    found: Problem = from_data(data, where) if "kind" in data else problem_from(data, where)[0]
-    return found
+    problem: Problem = from_data(data, where) if "kind" in data else problem_from(data, where)[0]
+    return problem
 
 
 def _value(key: str, data: Any) -> Any:
@@ -176,15 +191,22 @@ def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -
     """A study is resumed with what it was made with, however that was written."""
     for key in NAMES:
         if stored[key] != given[key] and _value(key, stored[key]) != _value(key, given[key]):
-            told = (
-                "another problem"
-                if key == "problem"
-                else f"{key} = {stored[key]!r}, not {given[key]!r}"
+            text = "study {name!r} was made with " + (
+                "another problem" if key == "problem" else "{key} = {stored!r}, not {given!r}"
             )
-            more = " (extend() changes it afterwards)" if key in ("max_rounds", "deadline") else ""
+            remedy = "give the same"
+            if key in ("max_rounds", "deadline"):
+                remedy += " ({extend} changes it afterwards)"
             raise StudyError(
-                f"study {name!r} was made with {told}; give the same{more}, or another name, or "
-                "if_exists='replace'."
+                "other-settings",
+                text,
+                remedy=remedy + ", or another name, or {replace}",
+                name=name,
+                key=key,
+                stored=stored[key],
+                given=given[key],
+                extend=Call("extend"),
+                replace=Option("if_exists", "replace"),
             )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import CombGameError, InputError, must_be
 from ..problem import Problem
+from ..sentences import Option
 from .round import Round
 
 COLUMNS = ("study", "round", "arm", "value", "n", "note")
@@ -41,29 +42,43 @@ def read_sheet(
     which study it is of.
     """
     try:
+        return _read(path, problem, study, rounds)
+    except CombGameError as error:
+        raise error.within("{path}", path=str(path)) from None
+
+
+def _read(path: Path, problem: Problem, study: str, rounds: bool) -> dict[int, dict[int, Any]]:
+    try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             head, *lines = list(csv.reader(file)) or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
-            f"{path} cannot be read ({error}); give the table that `combgame study ask --out` "
-            "wrote, as UTF-8."
+            "unreadable",
+            "it cannot be read ({why})",
+            remedy="give the table that `combgame study ask --out` wrote, as UTF-8",
+            why=str(error),
         ) from None
     columns = [word.strip().lower() for word in head]
     wanted = ["round", "arm", "value"][not rounds :]
     if any(columns.count(word) != 1 for word in wanted):
         raise InputError(
-            f"{path}: the first line must name the columns {', '.join(wanted)} (commas between "
-            f"them), not {','.join(head)!r}."
+            "no-columns",
+            "the first line must name the columns {wanted:list} (commas between them), not "
+            "{head!r}",
+            wanted=wanted,
+            head=",".join(head),
         )
-    for word, said in zip(columns, head, strict=True):
+    for word, written in zip(columns, head, strict=True):
         if word not in COLUMNS and word:
             raise InputError(
-                f"{path}: the column {said.strip()!r} is not known; take it out, or call it note "
-                "if it is for people. "
-                f"There are {', '.join(COLUMNS)}."
+                "unknown-column",
+                "the column {column!r} is not known",
+                remedy="take it out, or call it note if it is for people; there are {known:list}",
+                column=written.strip(),
+                known=list(COLUMNS),
             )
     read = [*wanted, *(word for word in ("study", "n") if word in columns)]
-    found: dict[int, dict[int, Any]] = {}
+    sheet: dict[int, dict[int, Any]] = {}
     for k, line in enumerate(lines, start=2):
         if not any(cell.strip() for cell in line):
             continue
@@ -71,52 +86,52 @@ def read_sheet(
             word: line[columns.index(word)].strip() if columns.index(word) < len(line) else ""
             for word in read
         }
-        if cells.get("study", "") not in ("", study.strip()):
-            raise InputError(
-                f"{path}, line {k}: the table is of the study {cells['study']!r}, not of "
-                f"{study!r}; give that one as --name, or mend the "
-                "column study."
-            )
         try:
-            arm = problem.arm(
-                cells["arm"] if problem.names or not cells["arm"].isdigit() else int(cells["arm"])
-            )
-        except LookupError as error:
-            raise InputError(f"{path}, line {k}: {error}") from None
-        number = _number(path, k, "round", cells["round"], int) if rounds else 0
-        value = _number(path, k, "value", cells["value"], float) if cells["value"] else None
-        n = _number(path, k, "n", cells["n"], int) if cells.get("n") else 1
-        if n < 1:
-            raise InputError(
-                f"{path}, line {k}: n = {n} must be at least 1; a blank value is missing."
-            )
-        value = (value, n) if n > 1 and value is not None else value
-        known = found.setdefault(number, {})
-        if (
-            value is not None
-            and known.get(arm) is not None
-            and (n > 1 or isinstance(known[arm], tuple))
-        ):
-            raise InputError(
-                f"{path}, line {k}: a mean of n values must be the only line of its arm in its "
-                "round; mend the table."
-            )
-        if known.get(arm) is None:
-            known[arm] = value
-        elif value is not None:
-            known[arm] = [*(known[arm] if isinstance(known[arm], list) else [known[arm]]), value]
-    if not found:
-        raise InputError(f"{path} has no lines to tell.")
-    return found
+            _enter(sheet, cells, problem, study)
+        except CombGameError as error:
+            raise error.within("line {line}", line=k) from None
+    if not sheet:
+        raise InputError("empty-table", "it has no lines to tell")
+    return sheet
 
 
-def _number(path: Path, line: int, what: str, cell: str, kind: Any) -> Any:
+def _enter(
+    sheet: dict[int, dict[int, Any]], cells: dict[str, str], problem: Problem, study: str
+) -> None:
+    """One more line."""
+    if cells.get("study", "") not in ("", study.strip()):
+        raise InputError(
+            "other-study",
+            "the table is of the study {theirs!r}, not of {study!r}",
+            remedy="give that one as {name}, or mend the column study",
+            theirs=cells["study"],
+            study=study,
+            name=Option("name"),
+        )
+    word = cells["arm"]
+    arm = problem.arm(word if problem.names or not word.isdigit() else int(word))
+    number = _number("round", cells["round"], int) if "round" in cells else 0
+    value = _number("value", cells["value"], float) if cells["value"] else None
+    n = _number("n", cells["n"], int) if cells.get("n") else 1
+    if n < 1:
+        raise must_be("n", n, "at least 1", "a blank value is missing")
+    if n > 1 and value is not None:
+        value = value, n
+    known = sheet.setdefault(number, {})
+    if known.get(arm) is None:
+        known[arm] = value
+    elif value is not None:
+        if n > 1 or isinstance(known[arm], tuple):
+            text = "a mean of n values must be the only line of its arm in its round"
+            raise InputError("mean-not-alone", text, remedy="mend the table")
+        known[arm] = [*(known[arm] if isinstance(known[arm], list) else [known[arm]]), value]
+
+
+def _number(what: str, cell: str, kind: Any) -> Any:
     try:
         return kind(cell)
     except ValueError:
-        such = (
-            "a whole number"
-            if kind is int
-            else "a number with a decimal point, or blank for missing"
-        )
-        raise InputError(f"{path}, line {line}: {what} = {cell!r} must be {such}.") from None
+        if kind is int:
+            raise must_be(what, cell, "a whole number") from None
+        point = "a number with a decimal point, or blank for missing"
+        raise must_be(what, cell, point) from None

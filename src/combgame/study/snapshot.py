@@ -75,8 +75,8 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
     advisor = Advisor(setting, engine)
     if kept is None:
         return advisor
-    facts, found = unpack(kept[1])
-    arrays = iter(found)
+    facts, bodies = unpack(kept[1])
+    arrays = iter(bodies)
     advisor.ledger.restore(facts["ledger"])
     advisor.rule = rebuilt(advisor.rule, arrays)
     if advisor.changes:
@@ -100,7 +100,7 @@ def beside(advisor: Advisor) -> list[Floats]:
         advisor.ledger.seen,
         advisor.told.view,
         advisor.told.game.judge,
-        advisor.plan.game.judge,
+        advisor.ahead.game.judge,
     )
     kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
     return [advisor.ledger.pending, advisor.ledger.far, *kept]

@@ -11,11 +11,12 @@ from ..errors import CombGameError
 from ..game.callback import own_errors
 from ..game.records import arms_of
 from ..report.words import count
+from ..sentences import PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from ..theory.complexity import complexity
 from ..theory.limit import limit
 from .advisor import Advisor
 from .doubts import Doubt
-from .retractions import judged
+from .retractions import level
 
 # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
 MANY = 300
@@ -49,7 +50,7 @@ class Status:
     expired: tuple[int, ...]  # of them, those whose lease has ended
     waiting: tuple[int, ...]  # rounds that failed and are asked again next
     forecast: tuple[int, int] | None
-    next: str  # what to do now
+    next: Sentence  # what to do now
     clients: tuple[str | None, ...] = ()  # who has the pending rounds
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
     settings: dict[str, Any] = field(
@@ -64,27 +65,27 @@ class Status:
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, which JSON can carry."""
-        told = {
-            name: [one._asdict() for one in getattr(self, name)] for name in ("rivals", "doubts")
+    def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
+        """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
+        return {
+            **asdict(self),
+            "rivals": [one._asdict() for one in self.rivals],
+            "next": self.next.to_data(surface),
+            "doubts": [one.to_dict(surface) for one in self.doubts],
         }
-        return {**asdict(self), **told}
 
-    def __str__(self) -> str:
+    def said(self, surface: Surface = PYTHON) -> str:
+        """All of it, as a surface says it."""
         left = (
             "too early to say"
             if self.forecast is None
             else f"about {self.forecast[0]:,} to {self.forecast[1]:,}"
         )
-        lines = [
-            f"study {self.name}: {self.state}",
-            f"  settings     {said(self.settings)}",
-            *(
-                [f"  level        {judged(self.retractions, self.corrections, self.delta)}"]
-                if self.retractions
-                else []
-            ),
+        lines = [f"study {self.name}: {self.state}", f"  settings     {listed(self.settings)}"]
+        if self.retractions:
+            changed = level(self.retractions, self.corrections, self.delta)
+            lines.append(f"  level        {changed.spelt(surface)}")
+        lines += [
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of "
             f"{self.threshold:.2f})",
             *(
@@ -92,34 +93,35 @@ class Status:
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
-            *(
-                [f"  later        {count(self.late, 'result')}: stored, but not part of this"]
-                if self.late
-                else []
-            ),
-            f"  pending      {count(len(self.pending), 'round')}{self._who()}"
-            + (f"; {len(self.expired)} of them overdue" if self.expired else "")
-            + (
-                f"; {len(self.waiting)} that failed and "
-                f"{'is' if len(self.waiting) == 1 else 'are'} to be asked again"
-                if self.waiting
-                else ""
-            ),
-            *([f"  last event   {self.head}"] if self.head else []),
-            *([f"  rounds left  {left}"] if self.state == "running" else []),
-            *(f"  {'doubtful' if k == 0 else '':<11}  {one}" for k, one in enumerate(self.doubts)),
-            self.next,
         ]
-        return "\n".join(lines)
+        if self.late:
+            lines.append(
+                f"  later        {count(self.late, 'result')}: stored, but not part of this"
+            )
+        lines.append(f"  pending      {count(len(self.pending), 'round')}{self._who()}")
+        if self.expired:
+            lines[-1] += f"; {len(self.expired)} of them overdue"
+        if self.waiting:
+            be = "is" if len(self.waiting) == 1 else "are"
+            lines[-1] += f"; {len(self.waiting)} that failed and {be} to be asked again"
+        if self.head:
+            lines.append(f"  last event   {self.head}")
+        if self.state == "running":
+            lines.append(f"  rounds left  {left}")
+        lines += [
+            f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
+            for k, one in enumerate(self.doubts)
+        ]
+        return "\n".join([*lines, self.next.said(surface)])
+
+    def __str__(self) -> str:
+        return self.said()
 
     def _who(self, most: int = 10) -> str:
         """The first pending rounds, and who has them."""
         pairs = list(zip(self.pending, self.clients, strict=False))
-        said = [
-            f"{number}" if client is None else f"{number} ({client})"
-            for number, client in pairs[:most]
-        ]
-        return (": " + ", ".join(said) + ", ..." * (len(pairs) > most)) if said else ""
+        words = [str(number) if who is None else f"{number} ({who})" for number, who in pairs]
+        return f": {several(words, most)}" if words else ""
 
 
 def settings(advisor: Advisor) -> dict[str, Any]:
@@ -150,10 +152,10 @@ def local(at: float) -> str:
         return f"{at:g} seconds after 1970"
 
 
-def said(settings: dict[str, Any]) -> str:
+def listed(settings: dict[str, Any]) -> str:
     """
     >>> how = {"delta": 0.05, "rule": "lloo", "threshold": "mixture", "epsilon": 0.0}
-    >>> said({**how, "min_pulls": 2, "max_rounds": 40, "deadline": None})
+    >>> listed({**how, "min_pulls": 2, "max_rounds": 40, "deadline": None})
     'delta 0.05, rule lloo, threshold mixture, at least 2 values of every arm, at most 40 rounds'
     """
     words = {
@@ -173,7 +175,7 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
     problem, side = advisor.setting.problem, advisor.told
     seen, best, game, trial = advisor.ledger.seen, side.view.best, side.game, np.zeros(problem.d)
     least, nearest = advisor.weakest()
-    found = {nearest: least}
+    evidence = {nearest: least}
     if problem.d <= MANY:
         force = 1.0 + 2.0 * np.abs(seen.feasible).sum()
         with own_errors():
@@ -181,9 +183,9 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
                 score = seen.feasible.copy()
                 score[arm] = -force if best[arm] > 0.5 else force
                 game.answers.argmax(score, trial)
-                if (trial != best).any() and arms_of(trial) not in found:
-                    found[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
-    order = sorted(found.items(), key=lambda pair: pair[1])[:most]
+                if (trial != best).any() and arms_of(trial) not in evidence:
+                    evidence[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
+    order = sorted(evidence.items(), key=lambda pair: pair[1])[:most]
     return tuple(Rival(answer, problem.label(answer), value) for answer, value in order)
 
 
@@ -214,10 +216,10 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
     )
     if setting.problem.d <= MANY and setting.problem.rewards.known:
         try:
-            found = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
+            bound = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
         except CombGameError:
             return None
-        end = limit(advisor.stopping, setting.problem, seen.feasible, found)
+        end = limit(advisor.stopping, setting.problem, seen.feasible, bound)
     ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
     low = max(int(ends[0]), 1)
     return low, max(math.ceil(ends[1]), low + 1)
@@ -270,49 +272,62 @@ def advice(
     overdue: tuple[int, ...],
     left: tuple[int, int] | None,
     most: int | None,
-) -> str:
-    """One sentence."""
-    these = "pending round" if len(out) == 1 else count(len(out), "pending round")
-    problem, counts = advisor.setting.problem, advisor.ledger.seen.counts
+) -> Sentence:
+    """What to do next."""
+    n, problem = len(out), advisor.setting.problem
+    says, these = Phrase("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
     if state == "certified":
         doubtful = len(advisor.doubts())
-        but = (
-            f", but {count(doubtful, 'value')} {'is' if doubtful == 1 else 'are'} hard to "
-            "believe: look there first"
-        )
-        return f"Stop: the answer is certified{but * (doubtful > 0)}; `decision` says why." + (
-            f" The {these} {'is' if len(out) == 1 else 'are'} not needed." if out else ""
-        )
+        text = "Stop: the answer is certified"
+        if doubtful:
+            text += (
+                ", but {doubtful:count value} {doubtful:is|are} hard to believe: look there first"
+            )
+        text += "; {says} why"
+        if out:
+            text += ". The " + these + " {n:is|are} not needed"
+        return Sentence("stop", text, doubtful=doubtful, n=n, says=says)
     if state != "running":
-        more = {
-            "budget": " extend(max_rounds=..., reason) gives it more rounds.",
-            "deadline": " extend(deadline=..., reason) gives it more time.",
-        }
-        return (
-            "It has stopped without a certified answer; `decision` says how sure it is."
-            + more.get(state, "")
-        )
-    silent = np.flatnonzero(advisor.needed & (counts == 0.0))
+        text = "It has stopped without a certified answer ({says} how sure it is)"
+        if state == "budget":
+            more = Call("extend", max_rounds=..., reason=...)
+            remedy = "{more} gives it more rounds"
+            return Sentence("budget-spent", text, remedy=remedy, says=says, more=more)
+        if state == "deadline":
+            more = Call("extend", deadline=..., reason=...)
+            remedy = "{more} gives it more time"
+            return Sentence("deadline-passed", text, remedy=remedy, says=says, more=more)
+        return Sentence("stopped", text, says=says)
+    silent = np.flatnonzero(advisor.needed & (advisor.ledger.seen.counts == 0.0))
     if silent.size and advisor.ledger.told >= 2 * len(advisor.start):
-        arm = problem.label([int(silent[0])])
-        return (
-            f"Look at arm {arm}: no value of it counts (they are missing, or were retracted); "
-            "without one nothing can be certified."
+        return Sentence(
+            "silent-arm",
+            "Look at arm {arm}: no value of it counts (they are missing, or were retracted); "
+            "without one nothing can be certified",
+            arm=problem.label([int(silent[0])]),
         )
     if overdue:
-        which, them = ("Round {} is", "it") if len(overdue) == 1 else ("Rounds {} are", "them")
-        said = ", ".join(map(str, overdue[:5])) + ", ..." * (len(overdue) > 5)
-        return (
-            f"{which.format(said)} overdue: ask again to give {them} to somebody else, or "
-            f"tell {them}."
+        return Sentence(
+            "overdue",
+            "{n:Round|Rounds} {rounds} {n:is|are} overdue: ask again to give {n:it|them} to "
+            "somebody else, or tell {n:it|them}",
+            n=len(overdue),
+            rounds=several([str(number) for number in overdue], 5),
         )
     if most is not None and advisor.ledger.plays >= most and out:
-        return f"The budget of {most:,} rounds is out: tell the {these}."
+        text = "The budget of {max_rounds:,} rounds is out: tell the " + these
+        return Sentence("budget-out", text, max_rounds=most, n=n)
     if left is not None and most is not None and advisor.ledger.told + left[0] > most:
-        return (
-            f"At this rate max_rounds = {most:,} will not be enough: expect {left[0]:,} to "
-            f"{left[1]:,} more; extend() can change it."
+        return Sentence(
+            "budget-short",
+            "At this rate {limit} will not be enough: expect {low:,} to {high:,} more",
+            remedy="{extend} can change it",
+            limit=Option("max_rounds", most),
+            low=left[0],
+            high=left[1],
+            extend=Call("extend"),
         )
     if out:
-        return f"Measure and tell the {these}; ask for more if you have capacity."
-    return "Ask for the next round, measure it, tell it."
+        text = "Measure and tell the " + these + "; ask for more if you have capacity"
+        return Sentence("measure", text, n=n)
+    return Sentence("ask", "Ask for the next round, measure it, tell it")

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
-from ..errors import InputError, StudyError, UnknownNameError, whole
+from ..errors import InputError, StudyError, must_be, unknown, whole
 from ..problem import Problem
 from ..rules import RuleBase
+from ..sentences import Call, Option
 from ..storage.events import Event, seal
 from ..storage.opening import open_storage
 from .advisor import Advisor
@@ -17,7 +18,7 @@ from .entries import Entry, read_values
 from .queries import Queries
 from .round import Record, Round, as_round
 from .session import Batch, Session
-from .settings import Setting, check_same, check_setting, now, read_time, setting_from
+from .settings import Setting, check_same, check_setting, now, past, read_time, setting_from
 
 IF_EXISTS = ("error", "resume", "replace")
 
@@ -69,12 +70,9 @@ class Study(Queries):
             problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline
         )
         if if_exists not in IF_EXISTS:
-            raise UnknownNameError(
-                f"Study: if_exists = {if_exists!r} is not known; use one of "
-                f"{', '.join(map(repr, IF_EXISTS))}."
-            )
+            raise unknown("if_exists", if_exists, IF_EXISTS)
         if not isinstance(name, str) or not name.strip():
-            raise InputError(f"Study: name = {name!r} must be a text, such as 'plate-7'.")
+            raise must_be("name", name, "a text, such as 'plate-7'")
         described = setting.described()
         Advisor(setting, engine)  # whatever does not fit is said before anything is stored
         event = Event(1, "created", now(), client=_client(client), data=described)
@@ -157,29 +155,28 @@ class Study(Queries):
         given out. lease: seconds after which a round may be given to somebody else. When the study
         is done (or all of its budget is out) a list is empty, and ask() says so.
         """
-        most = 1 if n is None else whole("ask: n", n, 1)
+        most = 1 if n is None else whole("n", n, 1)
         if lease is not None and (
             isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
         ):
-            raise InputError(
-                f"ask: lease = {lease!r} must be a positive number of seconds, or None."
-            )
+            raise must_be("lease", lease, "a positive number of seconds, or None")
         with self._session.writing(_client(client) or self.client) as batch:
-            found, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
-        self._call(asked=found)
+            rounds, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
+        self._call(asked=rounds)
         if n is not None:
-            return found
-        if not found:
-            why = (
-                f"it has stopped ({state})"
-                if state != "running"
-                else "its whole budget is out: tell the rounds that are pending"
+            return rounds
+        if not rounds:
+            text = "study {name!r} asks for nothing: " + (
+                "its whole budget is out: tell the rounds that are pending"
+                if state == "running"
+                else "it has stopped ({state})"
             )
+            remedy = "look at `done` before you ask, or use {several}"
+            several = Call("ask", "n")
             raise StudyError(
-                f"study {self.name!r} asks for nothing: {why}; look at `done` before you ask, or "
-                "use ask(n)."
+                "nothing-to-ask", text, remedy=remedy, name=self.name, state=state, several=several
             )
-        return found[0]
+        return rounds[0]
 
     def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
         advisor, ledger = batch.advisor, batch.advisor.ledger
@@ -218,7 +215,7 @@ class Study(Queries):
         again is harmless; something else is refused until the round is retracted. Nothing is stored
         of what is refused.
         """
-        self.tell_many({_number(round, "tell"): values}, final, client)
+        self.tell_many({_number(round): values}, final, client)
 
     def tell_many(
         self,
@@ -239,21 +236,20 @@ class Study(Queries):
                 for key, values in (told.items() if isinstance(told, Mapping) else told)
             ]
         except (TypeError, ValueError):
-            raise InputError(
-                f"tell_many: told = {told!r} must be values by round, such as {{todo: {{'name': "
-                f"0.3}}}}, or pairs (round, values)."
-            ) from None
+            what = "values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)"
+            raise must_be("told", told, what) from None
         for key, values in pairs:
-            number = _number(key, "tell")
+            number = _number(key)
             if number in rounds:
-                raise InputError(f"tell_many: round {number} is given twice; give it once.")
+                text = "round {round} is given twice"
+                raise InputError("round-twice", text, remedy="give it once", round=number)
             rounds[number] = values
         with self._session.writing(_client(client) or self.client) as batch:
-            found = {
+            news = {
                 number: self._read(batch, number, values, bool(final))
                 for number, values in rounds.items()
             }
-            fresh = {number: new for number, new in found.items() if new is not None}
+            fresh = {number: new for number, new in news.items() if new is not None}
             for k, (number, new) in enumerate(fresh.items(), start=1):
                 more: dict[str, Any] = (
                     {"more": True} if k < len(fresh) else {}
@@ -272,20 +268,23 @@ class Study(Queries):
 
     def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
         """What is new of a round; None if nothing is."""
-        known = batch.look_up(number, "tell")
+        known = batch.look_up(number)
         if known.state == "given up":
             raise StudyError(
-                f"tell: round {number} was given up; what was measured nevertheless can be told "
-                "with observe()."
+                "round-given-up",
+                "round {round} was given up",
+                remedy="what was measured nevertheless can be told with {observe}",
+                round=number,
+                observe=Call("observe"),
             )
         if known.state == "observed":
             raise StudyError(
-                f"tell: number {number} is data from outside, not a round; it can only be "
-                "retracted."
+                "from-outside",
+                "number {round} is data from outside, not a round",
+                remedy="it can only be retracted",
+                round=number,
             )
-        new = self._news(
-            number, known, read_values(self.problem, values, known.arms, f"tell: round {number}")
-        )
+        new = self._news(number, known, read_values(self.problem, values, known.arms, number))
         return new if new or (final and known.left) else None
 
     def _news(self, number: int, known: Record, given: dict[int, Entry]) -> dict[int, Entry]:
@@ -294,10 +293,17 @@ class Study(Queries):
             if arm in known.told and known.told[arm].entry != entry and arm not in known.again:
                 old = "missing" if known.told[arm].entry is None else known.told[arm].entry
                 raise StudyError(
-                    f"tell: round {number}: arm {self.problem.label([arm])} was told to be "
-                    f"{old}, and now {entry}; nothing was changed: "
-                    f"retract({number}, reason) first if it was wrong; if the round was measured "
-                    "twice, observe() adds the second."
+                    "told-otherwise",
+                    "round {round}, arm {arm} was told to be {before}, and now {now}; nothing was "
+                    "changed",
+                    remedy="{retract} first if it was wrong; if the round was measured twice, "
+                    "{observe} adds the second",
+                    round=number,
+                    arm=self.problem.label([arm]),
+                    before=old,
+                    now="missing" if entry is None else entry,
+                    retract=Call("retract", number, "reason"),
+                    observe=Call("observe"),
                 )
         return {
             arm: entry
@@ -309,15 +315,18 @@ class Study(Queries):
         self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
-        number, reason = _number(round, "fail"), _reason(reason, "fail")
+        number, reason = _number(round), _reason(reason)
         with self._session.writing(_client(client) or self.client) as batch:
-            known = batch.look_up(number, "fail")
+            known = batch.look_up(number)
             if known.state == "given up" or (known.waiting and retry):
                 return
             if known.state != "open":
                 raise StudyError(
-                    f"fail: round {number} has been told; retract({number}, reason) takes that "
-                    "back."
+                    "round-told",
+                    "round {round} has been told",
+                    remedy="{retract} takes that back",
+                    round=number,
+                    retract=Call("retract", number, "reason"),
                 )
             batch.add("failed", number, reason, retry=bool(retry))
 
@@ -339,25 +348,26 @@ class Study(Queries):
         The values of an arm may be told anew in their rounds, also where a round had ended; such a
         round does not ask for it.
         """
-        reason = _reason(reason, "retract")
+        reason = _reason(reason)
         if (round is None) == (arm is None):
-            raise InputError("retract: give a round, or arm=..., and not both.")
+            text = "retract takes a round or an arm, one of them"
+            remedy, arm_option = "give a round, or {arm}, and not both", Option("arm")
+            raise InputError("round-or-arm", text, remedy=remedy, arm=arm_option)
         with self._session.writing(_client(client) or self.client) as batch:
             if round is None:
                 which = self.problem.arm(arm)  # type: ignore[arg-type]
                 if batch.advisor.ledger.seen.counts[which] == 0.0:
-                    raise StudyError(
-                        f"retract: no value of arm {self.problem.label([which])} was told, so "
-                        "there is nothing to retract."
-                    )
+                    text = "no value of arm {arm} was told, so there is nothing to retract"
+                    raise StudyError("arm-not-told", text, arm=self.problem.label([which]))
                 batch.add("retracted", None, reason, arm=which)
             else:
-                number = _number(round, "retract")
-                if not batch.look_up(number, "retract").told:
-                    raise StudyError(
-                        f"retract: nothing that was told of round {number} is left, so there is "
-                        "nothing to retract."
+                number = _number(round)
+                if not batch.look_up(number).told:
+                    text = (
+                        "nothing that was told of round {round} is left, so there is nothing to "
+                        "retract"
                     )
+                    raise StudyError("round-not-told", text, round=number)
                 batch.add("retracted", number, reason)
             decision = self._certified(batch)
         self._call(certified=decision)
@@ -366,16 +376,15 @@ class Study(Queries):
         """Data that were measured outside the study, by arm; the number by which they can be
         retracted.
         """
-        reason = None if reason is None else _reason(reason, "observe")
+        reason = None if reason is None else _reason(reason)
         given = {
             arm: entry
-            for arm, entry in read_values(self.problem, values, None, "observe").items()
+            for arm, entry in read_values(self.problem, values).items()
             if entry is not None
         }
         if not given:
-            raise InputError(
-                f"observe: values = {values!r} has no value; give at least one arm with one."
-            )
+            text, remedy = "values = {values!r} has no value", "give at least one arm with one"
+            raise InputError("no-value", text, remedy=remedy, values=values)
         with self._session.writing(_client(client) or self.client) as batch:
             number = batch.advisor.ledger.last + 1
             batch.add(
@@ -399,51 +408,59 @@ class Study(Queries):
         The guarantee does not depend on budgets, so they may be extended whatever the data look
         like.
         """
-        reason = _reason(reason, "extend")
+        reason = _reason(reason)
         if max_rounds is None and deadline is None:
-            raise InputError("extend: give max_rounds=..., or deadline=..., or both.")
+            raise InputError(
+                "extend-nothing",
+                "extend changes {max_rounds} or {deadline}",
+                remedy="give one of them, or both",
+                max_rounds=Option("max_rounds"),
+                deadline=Option("deadline"),
+            )
         given: dict[str, Any] = {}
         if max_rounds is not None:
             given["max_rounds"] = (
-                None if max_rounds == math.inf else whole("extend: max_rounds", max_rounds, 1)
+                None if max_rounds == math.inf else whole("max_rounds", max_rounds, 1)
             )
         if deadline is not None:
             endless = isinstance(deadline, float) and deadline == math.inf
-            given["deadline"] = None if endless else read_time(deadline, "extend")
+            given["deadline"] = None if endless else read_time(deadline)
         with self._session.writing(_client(client) or self.client) as batch:
             advisor = batch.advisor
             if advisor.ended is not None:
-                raise StudyError(
-                    f"extend: study {self.name!r} has ended ({advisor.ended['why']}), so there "
-                    "is nothing to extend."
-                )
+                text = "study {name!r} has ended ({why}), so there is nothing to extend"
+                raise StudyError("ended", text, name=self.name, why=advisor.ended["why"])
             for what, new in given.items():
                 old = getattr(advisor, what)
                 if old is None:
                     raise StudyError(
-                        f"extend: study {self.name!r} has no {what}, so there is nothing to "
-                        "extend; stop() ends it."
+                        "no-limit",
+                        "study {name!r} has no {limit}, so there is nothing to extend",
+                        remedy="{stop} ends it",
+                        name=self.name,
+                        limit=Option(what),
+                        stop=Call("stop"),
                     )
                 if new is not None and new <= old:
                     raise StudyError(
-                        f"extend: {what} = {new!r} is not more than {old!r}, which it has; give "
-                        "more, or stop() it."
+                        "not-more",
+                        "{limit} is not more than {before!r}, which it has",
+                        remedy="give more, or {stop} it",
+                        limit=Option(what, new),
+                        before=old,
+                        stop=Call("stop"),
                     )
             if (given.get("deadline") or math.inf) <= batch.at:
-                raise StudyError(
-                    f"extend: deadline = {deadline!r} is in the past, so nothing would be asked; "
-                    "give a time to come."
-                )
+                raise past(deadline)
             batch.add("extended", None, reason, **given)
 
     def stop(self, reason: str, client: str | None = None) -> None:
         """End the study by hand, if it is not certified; stopping it twice is harmless."""
-        reason = _reason(reason, "stop")
+        reason = _reason(reason)
         with self._session.writing(_client(client) or self.client) as batch:
             if batch.advisor.ended is not None and batch.advisor.ended["why"] == "certified":
-                raise StudyError(
-                    f"stop: study {self.name!r} is certified; there is nothing to stop."
-                )
+                text = "study {name!r} is certified; there is nothing to stop"
+                raise StudyError("certified-already", text, name=self.name)
             if batch.advisor.ledger.stopped is None:
                 batch.add("closed", None, reason)
 
@@ -480,19 +497,17 @@ class Study(Queries):
             raise errors[0]
 
 
-def _number(round: Any, what: str) -> int:
-    return whole(f"{what}: round", round.id if isinstance(round, Round) else round, 1)
+def _number(round: Any) -> int:
+    return whole("round", round.id if isinstance(round, Round) else round, 1)
 
 
-def _reason(reason: Any, what: str) -> str:
+def _reason(reason: Any) -> str:
     if not isinstance(reason, str) or not reason.strip():
-        raise InputError(
-            f"{what}: reason = {reason!r} must be a text that says why; it is kept with the event."
-        )
+        raise must_be("reason", reason, "a text that says why", "it is kept with the event")
     return str(reason)
 
 
 def _client(client: Any) -> str | None:
     if client is not None and (not isinstance(client, str) or not client.strip()):
-        raise InputError(f"client = {client!r} must be a text that says who, or None.")
+        raise must_be("client", client, "a text that says who, or None")
     return None if client is None else str(client)

@@ -1,4 +1,4 @@
-"""combgame study status | export | plot | replay | copy | list: what only looks."""
+"""combgame study status | export | plot | replay: what only looks."""
 
 import time
 from pathlib import Path
@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ..errors import CombGameError
-from .options import AsJson
-from .study import DIFFERS, Name, Where, app, in_shell, leave, looked, names_in, opened, put
+from ..options import AsJson
+from ..speech import SHELL, Shell
+from .base import DIFFERS, Name, Where, leave, looked, opened, put
 
-__all__ = ["app"]
+BELOW = Shell(decision_says="below is")  # where the decision follows
 
 
-@app.command()
 def status(
     storage: Where,
     name: Name = None,
@@ -29,12 +28,14 @@ def status(
         while True:
             now, decision = looked(study)
             if now != before:
-                told = {
-                    **now.to_dict(),
-                    "decision": None if decision is None else decision.to_dict(),
+                data = {
+                    **now.to_dict(SHELL),
+                    "decision": None if decision is None else decision.to_dict(SHELL),
                 }
-                text = str(now).replace("`decision` says", "below is")
-                put(told, text if decision is None else f"{text}\n\n{decision}", as_json)
+                text = now.said(BELOW)
+                if decision is not None:
+                    text += f"\n\n{decision.said(SHELL)}"
+                put(data, text, as_json)
             before = now
             if not watch or now.state != "running":
                 leave(now.state)
@@ -42,7 +43,6 @@ def status(
             time.sleep(every)
 
 
-@app.command()
 def export(
     storage: Where,
     name: Name = None,
@@ -61,13 +61,13 @@ def export(
     """The study as a table (CSV), or all of it (JSON)."""
     with opened(storage, name) as study, study.moment(history=True) as now:
         if out is not None:
-            now.export(out, level, form)
+            now.export(out, level, form, SHELL)
             put({"out": str(out)}, f"wrote {out}.", as_json)
         else:
-            typer.echo(now.export(None, level, form or ("json" if as_json else "csv")).rstrip("\n"))
+            form = form or ("json" if as_json else "csv")
+            typer.echo(now.export(None, level, form, SHELL).rstrip("\n"))
 
 
-@app.command()
 def plot(
     storage: Where,
     out: Annotated[
@@ -79,7 +79,7 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """A picture of the study, as PNG and SVG."""
-    from ..report.figures import save
+    from ...report.figures import save
 
     with opened(storage, name) as study:
         base = out.with_suffix("") if out.suffix.lower() in (".png", ".svg") else out
@@ -87,30 +87,6 @@ def plot(
         put(written, f"wrote {' and '.join(written)}.", as_json)
 
 
-File = Annotated[
-    str, typer.Argument(help="A file of studies, such as lab.db (or sqlite:///lab.db).")
-]
-
-
-@app.command()
-def copy(source: File, destination: File, as_json: AsJson = False) -> None:
-    """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal
-    beside it.) Overwrites nothing.
-    """
-    from ..storage.copying import path_of
-    from ..storage.opening import open_storage
-
-    target = path_of(destination)
-    storing = open_storage(source if "://" in source else f"sqlite:///{source}", "", 30.0)
-    try:
-        with in_shell():
-            storing.copy(target)
-    finally:
-        storing.close()
-    put({"out": str(target)}, f"wrote {target}.", as_json)
-
-
-@app.command()
 def replay(
     storage: Where,
     name: Name = None,
@@ -125,27 +101,8 @@ def replay(
 ) -> None:
     """Decide everything again from the events, and say where that differs."""
     with opened(storage, name) as study:
-        found = study.replay(head)
+        again = study.replay(head)
         there = f" Event {head} is there." if head else ""
-        put({**vars(found), "same": found.same}, f"{found}{there}", as_json)
-        if not found.same:
+        put(again.to_dict(SHELL), f"{again.said(SHELL)}{there}", as_json)
+        if not again.same:
             raise typer.Exit(DIFFERS)
-
-
-@app.command("list")
-def listed(storage: Where, as_json: AsJson = False) -> None:
-    """The studies in a storage."""
-    from ..study.study import Study
-
-    found = []
-    for one in names_in(storage):
-        try:
-            with Study.open(storage, one) as study:
-                found.append({"name": one, "state": study.state})
-        except CombGameError as error:
-            found.append({"name": one, "state": str(error)})
-    put(
-        found,
-        "\n".join(f"{one['name']}: {one['state']}" for one in found) or "there are no studies yet.",
-        as_json,
-    )

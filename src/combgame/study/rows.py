@@ -1,12 +1,11 @@
-"""A study as tables: per round, per arm, per event; and how its evidence grew."""
+"""The rows of a study: per round, per arm, per event; and how its evidence grew."""
 
 import json
 from datetime import UTC, datetime
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, StoreError, UnknownNameError
+from ..errors import unknown
 from ..problem import Problem
 from ..storage.events import Event, seal
 from .advisor import Advisor
@@ -16,7 +15,6 @@ from .round import Record
 from .settings import Setting
 
 LEVELS = ("round", "arm", "event")
-FORMS = ("csv", "json")
 SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one arm on its own
 
 
@@ -40,9 +38,7 @@ def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, An
             {**one._asdict(), "at": _moment(one.at), "data": json.dumps(one.data), "seal": sealed}
             for one, sealed in zip(events, seals, strict=True)
         ]
-    raise UnknownNameError(
-        f"level = {level!r} is not known; use one of {', '.join(map(repr, LEVELS))}."
-    )
+    raise unknown("level", level, LEVELS)
 
 
 def _moment(at: float) -> str:
@@ -73,7 +69,7 @@ def _arms(advisor: Advisor) -> list[dict[str, Any]]:
     answer.
     """
     problem, seen, rewards = advisor.setting.problem, advisor.ledger.seen, advisor.told.game.rewards
-    found = []
+    rows = []
     for a in range(problem.d):
         n, mean = float(seen.counts[a]), float(seen.mean[a])
         ends = (
@@ -81,7 +77,7 @@ def _arms(advisor: Advisor) -> list[dict[str, Any]]:
             if n
             else (None, None)
         )
-        found.append(
+        rows.append(
             {
                 "arm": problem.label([a]),
                 "n": int(n),
@@ -92,12 +88,12 @@ def _arms(advisor: Advisor) -> list[dict[str, Any]]:
                 "leads": bool(advisor.told.view.best[a] > 0.5 and n),
             }
         )
-    return found
+    return rows
 
 
 def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str, Any]]:
     """The evidence after everything that was told; nothing is chosen again for that."""
-    advisor, found = Advisor(setting, engine, whole=True), []
+    advisor, points = Advisor(setting, engine, whole=True), []
     for event in events:
         effect = advisor.apply(event, chosen=True)
         if effect in (Effect.VALUES, Effect.CHANGE) and not event.data.get("more"):
@@ -105,7 +101,7 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
             kept = {
                 key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")
             }
-            found.append(
+            points.append(
                 {
                     "seq": event.seq,
                     "at": event.at,
@@ -113,29 +109,4 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
                     **kept,
                 }
             )
-    return found
-
-
-def form_of(path: Any, form: str | None) -> str:
-    """ "csv" or "json": as it is said, or else as the file's name ends; JSON without a file."""
-    if form is None:
-        form = "json" if path is None else Path(path).suffix.lower()[1:]
-        if form not in FORMS:
-            raise InputError(
-                f"{path} must end with .csv (the rows of a level) or .json (all of it); on the "
-                "command line, --format says so too."
-            )
-    elif form not in FORMS:
-        raise UnknownNameError(
-            f"format = {form!r} is not known; use one of {', '.join(map(repr, FORMS))}."
-        )
-    return form
-
-
-def save(path: Any, text: str) -> None:
-    try:
-        Path(path).write_text(text)
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be written ({error.strerror}); choose another place."
-        ) from error
+    return points

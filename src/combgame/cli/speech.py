@@ -1,0 +1,65 @@
+"""How the shell speaks: what sentences advise, as one types it there."""
+
+import shlex
+from collections.abc import Mapping
+
+from ..sentences import PYTHON
+
+STUDY = "ask copy create export extend fail observe plot replay retract status stop tell"
+COMMANDS = {
+    **{verb: verb for verb in ("compare", "plan", "simulate", "warm")},
+    **{verb: f"study {verb}" for verb in STUDY.split()},
+}
+SAME = (  # options that Python calls alike
+    "arm client cluster deadline delta epsilon head if_exists jobs kind lease level max_rounds "
+    "min_pulls name out reason relabel rule runs seed shrink storage store threshold"
+)
+OPTIONS = {
+    **{name: "--" + name.replace("_", "-") for name in SAME.split()},
+    "path": "--out",
+    "form": "--format",
+    "rules": "--rule",
+    "thresholds": "--threshold",
+}
+PHRASES = {
+    "missing value": "a blank cell says that a value is missing",
+    "several values": "give each value a line of its own",
+    "share of n": "give a share of n results as the value, with n in a column n",
+    "share unrounded": "give the share with ten digits",
+    "decision says": "`combgame study status` says",
+}
+
+
+class Shell:
+    """As one types it in a shell. What the shell has no word for is spelt as Python does.
+
+    >>> SHELL.call("extend", (), {"max_rounds": ..., "reason": ...})
+    '`combgame study extend --max-rounds ... --reason ...`'
+    >>> SHELL.call("retract", (3, "reason"), {}), SHELL.option("if_exists", "replace")
+    ('`combgame study retract 3 --reason ...`', '--if-exists replace')
+    >>> SHELL.call("moment", (), {"history": True}), SHELL.option("ties", None)
+    ('moment(history=True)', 'ties=None')
+    """
+
+    def __init__(self, **phrases: str) -> None:
+        self.phrases = {**PHRASES, **{key.replace("_", " "): x for key, x in phrases.items()}}
+
+    def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:
+        words = [one for one in given if isinstance(one, str)]  # what the reader has to say
+        if verb not in COMMANDS or not OPTIONS.keys() >= {*words, *named}:
+            return PYTHON.call(verb, given, named)
+        typed = [shlex.quote(str(one)) for one in given if not isinstance(one, str)]
+        typed += [f"{OPTIONS[word]} ..." for word in words]
+        typed += [self.option(name, "..." if x is ... else x) for name, x in named.items()]
+        return f"`{' '.join(['combgame', COMMANDS[verb], *typed])}`"
+
+    def option(self, name: str, value: object) -> str:
+        if name not in OPTIONS:
+            return PYTHON.option(name, value)
+        return OPTIONS[name] + ("" if value is ... else f" {shlex.quote(str(value))}")
+
+    def phrase(self, key: str) -> str:
+        return self.phrases.get(key, PYTHON.PHRASES.get(key, key))
+
+
+SHELL = Shell()

@@ -1,0 +1,37 @@
+"""combgame study create | ask | tell | observe | fail | retract | extend | stop | status | export |
+plot | replay | copy | list.
+"""
+
+from collections.abc import Callable
+
+import typer
+
+from . import changes, rounds, storage, views
+
+app = typer.Typer(
+    help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as "
+    "told, 2 refused (the sentence says why), "
+    "and for `ask` and `status`: 3 the answer is certified, 4 it stopped without a certificate; "
+    "for `ask`: 5 nothing to give just now; "
+    "for `replay`: 1 it differs.",
+    no_args_is_help=True,
+)
+
+COMMANDS: tuple[Callable[..., None], ...] = (
+    storage.create,
+    rounds.ask,
+    rounds.tell,
+    rounds.observe,
+    rounds.fail,
+    changes.retract,
+    changes.extend,
+    changes.stop,
+    views.status,
+    views.export,
+    views.plot,
+    views.replay,
+    storage.copy,
+)
+for command in COMMANDS:
+    app.command()(command)
+app.command("list")(storage.listed)

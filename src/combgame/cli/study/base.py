@@ -1,0 +1,102 @@
+"""What the commands of studies share: their options, opening a study, exit codes."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from ...errors import InputError
+from .. import options
+
+CERTIFIED, STOPPED, NOTHING, DIFFERS = 3, 4, 5, 1
+Where = Annotated[
+    str,
+    typer.Option(
+        "--storage",
+        "-s",
+        envvar="COMBGAME_STORAGE",
+        help="sqlite:///file.db or postgresql+psycopg://...",
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        envvar="COMBGAME_STUDY",
+        help="The study's name, if there are several in the storage.",
+    ),
+]
+Client = Annotated[
+    str | None,
+    typer.Option(
+        envvar="COMBGAME_CLIENT",
+        help="Who you are (user@host): asking again gives your open rounds back.",
+    ),
+]
+
+
+Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it is kept.")]
+Number = Annotated[int, typer.Argument(help="The round.")]
+
+
+put = partial(options.put, indent=None)  # one line, also where a program watches
+
+
+@contextmanager
+def opened(storage: str, name: str | None, client: str | None = None) -> Iterator[Any]:
+    from ...study.study import Study
+
+    with Study.open(storage, name or the_only(storage), client=client or whoami()) as study:
+        yield study
+
+
+def names_in(storage: str) -> list[str]:
+    from ...storage.opening import open_storage
+
+    storing: Any = open_storage(storage, "", 30.0)
+    try:
+        return list(storing.names())
+    finally:
+        storing.close()
+
+
+def the_only(storage: str) -> str:
+    """The study that is meant if none is named."""
+    names = names_in(storage)
+    if len(names) > 1 and "study" not in names:
+        raise InputError(
+            "several-studies",
+            "there are the studies {names:list}",
+            remedy="say which with --name (or COMBGAME_STUDY)",
+            names=names,
+        )
+    return names[0] if len(names) == 1 else "study"
+
+
+def named(name: str) -> str:
+    return "" if name == "study" else f" --name {shlex.quote(name)}"
+
+
+def whoami() -> str:
+    """user@host: on the command line everybody is somebody."""
+    import getpass
+    import platform
+
+    try:
+        return f"{getpass.getuser()}@{platform.node()}"
+    except (KeyError, OSError):
+        return f"somebody@{platform.node()}"
+
+
+def leave(state: str) -> None:
+    if state != "running":
+        raise typer.Exit(CERTIFIED if state == "certified" else STOPPED)
+
+
+def looked(study: Any) -> tuple[Any, Any]:
+    """Its status and its decision at one moment."""
+    with study.moment() as now:
+        return now.status, now.decision

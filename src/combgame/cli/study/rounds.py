@@ -1,0 +1,227 @@
+"""combgame study ask | tell | observe | fail: the rounds, and what came out of them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...report.files import save
+from ...report.words import count
+from ...study.entries import pulls
+from ...study.sheet import read_sheet, write_sheet
+from ..options import AsJson, say
+from ..speech import SHELL
+from .base import (
+    NOTHING,
+    Client,
+    Name,
+    Number,
+    Reason,
+    Where,
+    leave,
+    looked,
+    named,
+    opened,
+    put,
+)
+from .sheets import check_whole, spare
+
+
+def ask(
+    storage: Where,
+    name: Name = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Up to so many rounds.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the table to be filled in to this file."),
+    ] = None,
+    client: Client = None,
+    lease: Annotated[
+        float | None, typer.Option(help="Seconds after which somebody else may get the rounds.")
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Overwrite --out, even if it has values that were not told."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """What to measure next, as a table to be filled in."""
+    with opened(storage, name, client) as study:
+        if out is not None and not force:
+            spare(out, study)
+        before = {one.id for one in study.pending if one.client == study.client}
+        rounds = study.ask(n, lease=lease)
+        data = [{**vars(one), "had": one.id in before} for one in rounds]
+        had, some = sum(one.id in before for one in rounds), count(len(rounds), "round")
+        if had:
+            mine = f"{had} of them you had" if len(rounds) > 1 else "you had it"
+            some += f" ({mine} already)"
+        if out is not None and rounds:
+            save(out, write_sheet(rounds, study.name), "your rounds are kept: ask again")
+            next_step = f"`combgame study tell {out}{named(study.name)}`"
+            put(data, f"wrote {some} to {out}: fill in the values, then {next_step}.", as_json)
+        elif as_json or rounds:
+            put(data, write_sheet(rounds, study.name).rstrip("\n"), as_json)
+            if had and not as_json:
+                say(f"{some}.")
+        if not rounds:
+            status, decision = looked(study)
+            say(status.next.said(SHELL))
+            for line in warnings(status, decision) if status.state == "certified" else ():
+                say(line)
+            leave(status.state)
+            raise typer.Exit(NOTHING)
+
+
+def tell(
+    file: Annotated[
+        Path, typer.Argument(help="The table that `ask` wrote, filled in: blank cells are missing.")
+    ],
+    storage: Where,
+    name: Name = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Blank cells are still to come, not missing.")
+    ] = False,
+    final: Annotated[
+        bool,
+        typer.Option(
+            "--final", help="Rounds without any value are missing too, not still to come."
+        ),
+    ] = False,
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what came out: all of the table, or, if anything in it is refused, nothing. The same
+    table again is harmless.
+    """
+    with opened(storage, name, client) as study:
+        sheet = read_sheet(file, study.problem, study.name)
+        left = {one.id: one.left for one in study.pending}
+        if not partial:
+            check_whole(file, sheet, left, study.problem)
+        blank = (
+            []
+            if final
+            else [
+                number
+                for number, values in sheet.items()
+                if all(x is None for x in values.values())
+            ]
+        )
+        told = {number: values for number, values in sheet.items() if number not in blank}
+        if partial:
+            told = {
+                number: {arm: x for arm, x in values.items() if x is not None}
+                for number, values in told.items()
+            }
+        new = study.tell_many(told, final=not partial)
+        status, decision = looked(study)
+        present = [
+            sum(n for _, n in pulls(entry))
+            for entries in new.values()
+            for entry in entries.values()
+        ]
+        done: dict[str, Any] = {
+            "stored": list(new),
+            "already": [number for number in told if number not in new],
+            "values": sum(present),
+            "missing": present.count(0),
+        }
+        put(
+            {"told": list(told), "blank": blank, **done, **standing(status)},
+            "\n".join(
+                [
+                    f"{summary(**done, blank=blank)} {status.next.said(SHELL)}",
+                    *warnings(status, decision),
+                ]
+            ),
+            as_json,
+        )
+
+
+def warnings(status: Any, decision: Any) -> list[str]:
+    """What to look at before relying on the answer, whoever told it."""
+    certified = decision is not None and decision.certified
+    single = (
+        [one for one in decision.assumptions if one.code == "single-values"] if certified else []
+    )
+    return [one.said(SHELL) for one in [*status.doubts, *single]]
+
+
+def standing(status: Any) -> dict[str, Any]:
+    """Where a study stands now, for programs."""
+    doubts = [one.to_dict(SHELL) for one in status.doubts]
+    return {"state": status.state, "next": status.next.to_data(SHELL), "doubts": doubts}
+
+
+def summary(
+    stored: list[int], already: list[int], values: int, missing: int, blank: list[int]
+) -> str:
+    """
+    >>> summary([1, 2], [3], 6, 1, [])
+    '2 rounds, 6 values stored; 1 round was there already; 1 value missing.'
+    """
+    said = [f"{count(len(stored), 'round')}, {count(values, 'value')} stored"]
+    if already:
+        said.append(
+            f"{count(len(already), 'round')} {'was' if len(already) == 1 else 'were'} there already"
+        )
+    if missing:
+        said.append(f"{count(missing, 'value')} missing")
+    if blank:
+        one = len(blank) == 1
+        said.append(
+            f"{count(len(blank), 'round')} without any value {'stays' if one else 'stay'} open "
+            f"(--final: {'it is' if one else 'they are'} "
+            "missing)"
+        )
+    return "; ".join(said) + "."
+
+
+def observe(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A table with the columns arm and value, and n where a value is the mean of n."
+        ),
+    ],
+    storage: Where,
+    name: Name = None,
+    reason: Reason = "measured outside the study",
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """Data that were measured outside the study."""
+    with opened(storage, name, client) as study:
+        number = study.observe(read_sheet(file, study.problem, study.name, rounds=False)[0], reason)
+        status, decision = looked(study)
+        put(
+            {"number": number, **standing(status)},
+            "\n".join(
+                [
+                    f"stored as number {number}, by which it can be retracted. "
+                    f"{status.next.said(SHELL)}",
+                    *warnings(status, decision),
+                ]
+            ),
+            as_json,
+        )
+
+
+def fail(
+    round: Number,
+    storage: Where,
+    reason: Reason,
+    name: Name = None,
+    give_up: Annotated[bool, typer.Option("--give-up", help="Do not ask it again.")] = False,
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """A round did not work; it is asked again."""
+    with opened(storage, name, client) as study:
+        study.fail(round, reason, retry=not give_up)
+        put(
+            {"round": round, "retry": not give_up},
+            f"round {round} is {'given up' if give_up else 'asked again'}.",
+            as_json,
+        )

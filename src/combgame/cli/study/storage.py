@@ -1,0 +1,110 @@
+"""combgame study create | list | copy: the studies in a storage."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...errors import CombGameError
+from ..options import AsJson
+from ..speech import SHELL
+from .base import Client, Where, named, names_in, put, whoami
+
+
+def create(
+    file: Annotated[Path, typer.Argument(help="The problem (.toml).")],
+    storage: Where,
+    name: Annotated[
+        str, typer.Option("--name", envvar="COMBGAME_STUDY", help="The study's name.")
+    ] = "study",
+    delta: Annotated[float, typer.Option(help="The probability of a wrong answer.")] = 0.05,
+    rule: Annotated[str, typer.Option(help="Which rule chooses.")] = "frank-wolfe",
+    threshold: Annotated[str, typer.Option(help="When it is enough.")] = "mixture",
+    seed: Annotated[int, typer.Option(help="The same seed, the same experiment.")] = 0,
+    epsilon: Annotated[
+        float, typer.Option(help="Any answer within epsilon of the best will do.")
+    ] = 0.0,
+    min_pulls: Annotated[
+        int,
+        typer.Option(
+            help="Every arm that matters gets so many values first; with 2 and a known sigma, a "
+            "gross typing mistake shows."
+        ),
+    ] = 0,
+    max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            help="Give up at this time, such as 2030-01-31T18:00 (local time, or with an offset: "
+            "+01:00)."
+        ),
+    ] = None,
+    if_exists: Annotated[str, typer.Option(help="error, resume or replace.")] = "error",
+    client: Client = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a study of a problem file."""
+    from ...data import read_problem
+    from ...study.settings import now, past, read_time
+    from ...study.study import Study
+
+    end = read_time(deadline)
+    if end is not None and end <= now() and if_exists != "resume":
+        raise past(deadline)
+    with Study(
+        read_problem(file)[0],
+        delta=delta,
+        rule=rule,
+        threshold=threshold,
+        storage=storage,
+        name=name,
+        seed=seed,
+        if_exists=if_exists,
+        epsilon=epsilon,
+        min_pulls=min_pulls,
+        max_rounds=max_rounds,
+        deadline=deadline,
+        client=client or whoami(),
+    ) as study:
+        put(
+            {"name": name, "state": study.state},
+            f"study {name!r} is ready: `combgame study ask{named(name)}` says what to measure "
+            "first.",
+            as_json,
+        )
+
+
+File = Annotated[
+    str, typer.Argument(help="A file of studies, such as lab.db (or sqlite:///lab.db).")
+]
+
+
+def copy(source: File, destination: File, as_json: AsJson = False) -> None:
+    """Copy a file of studies while others write to it. (`cp` would leave out what is in the -wal
+    beside it.) Overwrites nothing.
+    """
+    from ...storage.copying import path_of
+    from ...storage.opening import open_storage
+
+    target = path_of(destination)
+    storing = open_storage(source if "://" in source else f"sqlite:///{source}", "", 30.0)
+    try:
+        storing.copy(target)
+    finally:
+        storing.close()
+    put({"out": str(target)}, f"wrote {target}.", as_json)
+
+
+def listed(storage: Where, as_json: AsJson = False) -> None:
+    """The studies in a storage."""
+    from ...study.study import Study
+
+    studies = []
+    for one in names_in(storage):
+        try:
+            with Study.open(storage, one) as study:
+                studies.append({"name": one, "state": study.state})
+        except CombGameError as error:
+            studies.append({"name": one, "state": error.said(SHELL)})
+    lines = [f"{one['name']}: {one['state']}" for one in studies]
+    put(studies, "\n".join(lines) or "there are no studies yet.", as_json)
