@@ -400,7 +400,7 @@ CASES = {
     ),
     "unreachable": (
         lambda: cg.Paths([(0, 1), (2, 3)], 0, 3),
-        "unreachable",
+        "sink-unreachable",
         {"sink": 3, "source": 0},
     ),
     "unknown source": (

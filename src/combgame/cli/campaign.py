@@ -9,6 +9,7 @@ import typer
 from ..errors import unknown
 from ..report.files import save
 from .options import AsJson, Cluster, Jobs, StoreFile, say, stopped
+from .speech import SHELL
 
 app = typer.Typer(
     help="Many runs of many configurations, stored: survives being killed, never computes a run "
@@ -71,7 +72,7 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
             file.sources(),
             file.busy(),
         )
-        twins = [str(one) for one in remarks(file.configurations())]
+        twins = [one.said(SHELL) for one in remarks(file.configurations())]
         done, planned = (
             sum(c["stored"] for c in configurations),
             sum(c["runs"] for c in configurations),

@@ -77,7 +77,7 @@ def supposed(file: Path) -> tuple[Any, Any]:
     problem, means = read_problem(file)
     if means is None:
         raise InputError(
-            "no-truth",
+            "truth-missing",
             "{path}: truth is missing",
             remedy="write the means that you suppose, [truth] and means = [...], one per arm",
             path=str(file),

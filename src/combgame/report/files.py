@@ -33,7 +33,7 @@ def save(path: Any, text: str, kept: str = "") -> None:
         if kept:
             remedy += " ({kept})"
         raise StoreError(
-            "unwritable",
+            "file-unwritable",
             "{path} cannot be written ({why})",
             remedy=remedy,
             path=str(path),

@@ -144,7 +144,7 @@ class Paths(StructureBase):
                 self._ways[v] = sum(self._ways[graph.heads[a]] for a in leaving[v])
         if not self._ways[start]:
             raise InputError(
-                "unreachable",
+                "sink-unreachable",
                 "Paths: the sink {sink!r} cannot be reached from the source {source!r}",
                 remedy="check the edges",
                 sink=sink,

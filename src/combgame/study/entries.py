@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError, must_be, said_by
 from ..problem import Problem
-from ..sentences import Phrase, Sentence
+from ..sentences import Phrase
 
 Entry = (
     None | float | list[float] | dict[str, float]
@@ -111,7 +111,7 @@ def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> flo
         )
     why = problem.rewards.refused(x, n) or problem.coarse(arm, x, n or 1)
     if why is not None:
-        raise said_by(InputError, why) if isinstance(why, Sentence) else InputError(why)
+        raise said_by(InputError, why)
     return x
 
 

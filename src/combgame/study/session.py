@@ -142,7 +142,7 @@ class Session:
             if self._advisor is not None:
                 # for good: a worker that tries again must not go on with other data unawares
                 self._lost = Sentence(
-                    "event-changed",
+                    "event-replaced",
                     "study {name!r}: event {seq} is not what was stored, because the file was "
                     "changed or put back",
                     remedy="open it again to go on with what it has now",

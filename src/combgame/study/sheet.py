@@ -53,7 +53,7 @@ def _read(path: Path, problem: Problem, study: str, rounds: bool) -> dict[int, d
             head, *lines = list(csv.reader(file)) or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
-            "unreadable",
+            "sheet-unreadable",
             "it cannot be read ({why})",
             remedy="give the table that `combgame study ask --out` wrote, as UTF-8",
             why=str(error),
@@ -101,7 +101,7 @@ def _enter(
     """One more line."""
     if cells.get("study", "") not in ("", study.strip()):
         raise InputError(
-            "other-study",
+            "sheet-of-another",
             "the table is of the study {theirs!r}, not of {study!r}",
             remedy="give that one as {name}, or mend the column study",
             theirs=cells["study"],

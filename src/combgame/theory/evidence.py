@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be
+from ..errors import InputError, must_be, said_by
 from ..game.callback import own_errors
 from ..game.records import Floats, arms_of
 from ..problem import Problem, check_deltas
@@ -75,19 +75,15 @@ def evidence(
     if delta is not None:
         for a, (x, n) in enumerate(zip(mean, weight, strict=True)):
             if n > 0.0 and (why := problem.coarse(a, x, n)) is not None:
-                raise InputError(
-                    "too-coarse",
-                    "estimates: arm {arm}: {why}",
-                    arm=problem.label([a]),
-                    why=str(why).removesuffix("."),
-                )
+                why = why.within("estimates: arm {arm}", arm=problem.label([a]))
+                raise said_by(InputError, why)
     known = problem.rewards.known
     if known != (spreads is None):
         raise InputError(
             "spreads-if-unknown",
             "spreads, the sample standard deviations per arm, are for rewards whose sigma is not "
-            "known, Gaussian(known=False), and needed there",
-            remedy="leave them out" if known else "give one per arm",
+            "known, Gaussian(known=False), and needed there; here the rewards are {rewards}",
+            remedy="give one per arm, or leave them out",
             rewards=str(problem.rewards),
         )
     scatter = problem.noise() if known else problem.vector(spreads, "spreads")
