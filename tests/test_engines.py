@@ -232,7 +232,7 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
 
     from numba import typeof
 
-    from combgame.game.numba import _key
+    from combgame.game.parts import layout
 
     class One(NamedTuple):
         x: np.ndarray
@@ -266,9 +266,62 @@ def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
     ]
     for a in given:
         for b in given:
-            assert (_key((a,), []) == _key((b,), [])) <= (typeof(a) == typeof(b)), (a, b)
-    with pytest.raises(TypeError):
-        _key((object(),), [])
+            assert (layout((a,)) == layout((b,))) <= (typeof(a) == typeof(b)), (a, b)
+    assert layout((object(),)) is None
+
+
+def test_a_cast_of_a_part_shares_what_the_part_shares_and_nothing_with_other_casts():
+    from typing import NamedTuple
+
+    from combgame.game.parts import mould
+
+    class Inner(NamedTuple):
+        x: np.ndarray
+        n: int
+
+    class Outer(NamedTuple):
+        inner: Inner
+        only: Inner
+        same: np.ndarray
+        turned: np.ndarray
+
+    class Nothing(NamedTuple):
+        pass
+
+    x, turned = np.arange(3.0), np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    form = mould(Outer(Inner(x, 4), Inner(np.zeros(2), 5), x, turned))
+    one, two = form.cast(), form.cast()
+    assert type(one) is Outer and type(one.inner) is Inner and (one.inner.n, one.only.n) == (4, 5)
+    assert one.inner.x is one.same and one.turned.flags.f_contiguous
+    one.same[0], one.only.x[1], one.turned[0, 0] = 7.0, 8.0, 9.0
+    assert two.inner.x.tolist() == [0.0, 1.0, 2.0] and two.only.x.tolist() == [0.0, 0.0]
+    assert two.turned.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and x[0] == 0.0
+    assert mould(Nothing()).cast() == Nothing()
+    assert mould(Inner(np.arange(6)[::2], 1)) is None  # with gaps
+    whole = np.arange(6.0)
+    assert mould(Outer(Inner(whole[:4], 1), Inner(whole[3:], 1), x, turned)) is None  # overlapping
+    assert mould(Inner(object(), 1)) is None
+
+
+@pytest.mark.parametrize("rule", ["lloo", "frank-wolfe", "uniform", "gcb-pe"])
+@pytest.mark.parametrize("threshold", ["stylised", "mixture"])
+def test_runs_of_a_series_are_those_made_one_by_one(rule, threshold):
+    from combgame.simulate.bench import make_bench
+    from combgame.simulate.run import Run
+
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+    chosen = cg.GCBPE(0.0325) if rule == "gcb-pe" else rule
+    threshold = "proved" if rule == "gcb-pe" else threshold
+    means = [0.9, 0.6, 0.5, 0.3, 0.1]
+    bench = make_bench(problem, means, chosen, [0.1, 0.01], threshold, 3, 200, "python")
+    for number in range(3):
+        together, mine = bench.one(number), bench.numbers(number)
+        own = np.array(means)[mine.order]
+        setup, told = bench.rule.setup(problem), bench.stopping
+        alone = Run(problem, setup, told, own, 2, 3, number, "python")
+        alone.advance(200)
+        assert together.stops.tolist() == alone.stops.tolist()
+        assert together.winners.tolist() == mine.theirs(alone.winners).tolist()
 
 
 BOTH = """

@@ -14,11 +14,11 @@ from types import FunctionType
 from typing import Any
 
 import numba
-import numpy as np
 from numba import config, njit, typeof, types
 from numba.extending import overload_method, register_jitable
 
 from ..marks import FUNCTIONS, PARTS
+from ..parts import layout
 from ..telling import telling
 from .borrow import Borrowing, plain
 from .lazy import lazily
@@ -27,10 +27,6 @@ TRIED = (
     "0.68.",
 )  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
 INNER = {"no_cfunc_wrapper": True, "pipeline_class": Borrowing}  # of what only compiled code calls
-LAYOUT = (
-    0x1 | 0x2 | 0x100 | 0x400
-)  # contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
-SIMPLE = (bool, int, float, np.random.Generator)
 _TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
 _REGISTERED: set[Any] = set()
 _SEEN = [0, 0]
@@ -56,24 +52,32 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
     called.kept = function if ours else None  # type: ignore[attr-defined]
     entry = njit(nogil=True, error_model="numpy", **INNER)(called)
-    known: dict[
-        Any, Callable[..., Any]
-    ] = {}  # by what numba's own dispatcher looks at, in twenty times the time
+    known: dict[Any, Callable[..., Any]] = {}  # faster than numba's own dispatcher, twenty times
 
-    def call(*args):  # type: ignore[no-untyped-def]
-        try:
-            key = tuple(_key(args, []))
-        except TypeError:
-            key = None
-        run = known.get(key) if key is not None else None
-        if run is None:
+    def code_for(args: tuple[Any, ...]) -> Callable[..., Any]:
+        key = layout(args)
+        if key is None or key not in known:
             with telling(function, args):
-                run = _made(entry, typeof(args), ours)
-            if key is not None:
-                known[key] = run
-        return run(args)
+                known[key] = _made(entry, typeof(args), ours)
+        return known[key]
 
-    call.entry = entry  # type: ignore[attr-defined]
+    def call(*args: Any) -> Any:
+        return code_for(args)(args)
+
+    def alike() -> Callable[..., Any]:
+        """For calls whose arguments all have the types of the first one's, which are looked at
+        once.
+        """
+        code: list[Callable[..., Any]] = []
+
+        def again(*args: Any) -> Any:
+            if not code:
+                code.append(code_for(args))
+            return code[0](args)
+
+        return again
+
+    call.entry, call.alike = entry, alike  # type: ignore[attr-defined]
     return call
 
 
@@ -103,20 +107,6 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
     finally:
         config.BOUNDSCHECK = before
     found: Callable[..., Any] = entry.get_overload((kind,))
-    return found
-
-
-def _key(values: tuple[Any, ...], found: list[Any]) -> list[Any]:
-    """All that numba's type of the arguments depends on; TypeError: something else is in them."""
-    for x in values:
-        kind = type(x)
-        found.append(kind)
-        if kind is np.ndarray:
-            found += x.dtype, x.ndim, x.flags.num & LAYOUT
-        elif isinstance(x, tuple):
-            _key(x, found)
-        elif kind not in SIMPLE and not isinstance(x, np.generic):
-            raise TypeError
     return found
 
 
