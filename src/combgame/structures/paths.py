@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -233,9 +234,32 @@ class Paths(StructureBase):
         return {a for out in self._leaving for a in out}
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal: the smallest flow with at least 1 on every edge (a linear programme with integer
-        corners), as paths.
-        """
+        """Minimal: the smallest flow with at least 1 on every edge, as paths."""
+        lone = self._lone_flow()
+        if lone is None:
+            flow = self._flow()
+        else:
+            called = vars(self).get("_called")
+            flow = {a if called is None else int(called[a]): x for a, x in lone.items()}
+        found = []
+        while any(flow[a] for a in self._leaving[0]):
+            v, taken = 0, []
+            while v < len(self._leaving) - 1:
+                a = max(self._leaving[v], key=lambda arm: flow[arm])
+                flow[a] -= 1
+                taken.append(a)
+                v = self._head[a]
+            found.append(tuple(sorted(taken)))
+        return found
+
+    @figure
+    def _lone_flow(self) -> dict[int, int] | None:
+        """The smallest flow, where there is one only: the numbers of the arms do not decide it."""
+        flow = self._flow()
+        return flow if self._alone(flow) else None
+
+    def _flow(self) -> dict[int, int]:
+        """A linear programme with integer corners."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
@@ -258,17 +282,34 @@ class Paths(StructureBase):
             bounds=(1, None),
             method="highs-ds",
         )
-        flow = {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
-        found = []
-        while any(flow[a] for a in self._leaving[0]):
-            v, taken = 0, []
-            while v < len(self._leaving) - 1:
-                a = max(self._leaving[v], key=lambda arm: flow[arm])
-                flow[a] -= 1
-                taken.append(a)
-                v = self._head[a]
-            found.append(tuple(sorted(taken)))
-        return found
+        return {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
+
+    def _alone(self, flow: dict[int, int]) -> bool:
+        """Whether no other flow is as small: two that are differ by cycles, which take an edge
+        forwards, or backwards if it has more than 1.
+        """
+        group = list(range(len(self._leaving)))  # nodes between which one can go back and forth
+
+        def root(v: int) -> int:
+            while group[v] != v:
+                group[v] = v = group[group[v]]
+            return v
+
+        for a, x in flow.items():
+            u, v = root(self._tail[a]), root(self._head[a])
+            if x > 1 and u == v:
+                return False
+            if x > 1:
+                group[u] = v
+        onwards: TopologicalSorter[int] = TopologicalSorter()
+        for a, x in flow.items():
+            if x == 1:
+                onwards.add(root(self._head[a]), root(self._tail[a]))
+        try:
+            onwards.prepare()  # an edge inside a group is a circle too
+        except CycleError:
+            return False
+        return True
 
     @some_arms
     def deciding(self) -> set[int]:
