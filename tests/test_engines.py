@@ -114,6 +114,65 @@ def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
         )
 
 
+class Curious(NamedTuple):
+    """A field and three helpers, whose names mean other things elsewhere."""
+
+    learn: np.ndarray
+    find: int
+
+    def least(self, a: int, b: float) -> float:
+        return self._twice(min(self.learn[a], b))
+
+    def _twice(self, x: float) -> float:
+        return 2.0 * x + self.count(x)
+
+    def count(self, x: float) -> float:  # tuples have another
+        return self.find if x > 0.5 else 0.25
+
+
+class Lazy(NamedTuple):
+    least: np.ndarray
+    inner: Curious
+    count: float
+
+    def learn(self, more: float) -> None:
+        for a in range(self.least.size):
+            self.least[a] += self._twice() * more + self.inner.least(a, more)
+
+    def _twice(self) -> float:
+        return self.count / 2.0
+
+    def find(self, a: int, b: int, c: int) -> float:
+        return self.least[a] + self.inner.learn[b] * c
+
+
+class Heir(Curious):
+    """Another meaning of an inherited helper."""
+
+    def count(self, x: float) -> float:
+        return 100.0
+
+
+def ask(one: Curious, two: Lazy, heir: Heir, out: np.ndarray) -> None:
+    two.learn(0.5)
+    two.learn(more=0.25)
+    out[0], out[1] = one.least(1, 0.75), two.find(0, 1, c=3)
+    out[2], out[3] = heir.least(1, 0.75), two.count
+
+
+def test_helpers_of_parts_may_have_any_name():
+    from combgame.game.engines import choose_engine
+
+    made = []
+    for engine in ("python", "compiled"):
+        one = Curious(np.array([0.1, 0.7, 0.3]), 4)
+        two, out = Lazy(np.array([0.2, 0.9]), one, 0.6), np.zeros(4)
+        parts = one, two, Heir(*one), out
+        choose_engine(engine, parts, ask)(*parts)
+        made.append([out.tolist(), two.least.tolist()])
+    assert made[0] == made[1] and made[0][0][0] == 2 * 0.7 + 4 and made[0][0][2] == 2 * 0.7 + 100
+
+
 class Clash(NamedTuple):
     choose: int  # has the name of a verb
     d: int

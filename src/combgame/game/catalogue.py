@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .marks import compilable
-
 
 class Mixture(NamedTuple):
     """w_t, a sparse distribution over actions, and its marginals w~_t."""
@@ -22,7 +20,6 @@ class Mixture(NamedTuple):
     size: NDArray[np.int64]  # int64[1]
 
 
-@compilable
 class Catalogue(NamedTuple):
     """Every set met so far, numbered 0, 1, ...; a hash table finds the number of a set."""
 

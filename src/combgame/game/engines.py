@@ -107,10 +107,11 @@ def compiled_entry(function: Callable[..., Any], ours: bool) -> Callable[..., An
 
 @functools.cache
 def _verbs(marked: int) -> dict[str, list[str]]:
-    """Every verb and its parameters."""
+    """Every verb of a protocol and its parameters."""
     return {
         name: list(inspect.signature(method).parameters)
         for part in PARTS[:marked]
+        if getattr(part, "_is_protocol", False)
         for name, method in vars(part).items()
         if inspect.isfunction(method) and not name.startswith("_")
     }

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..errors import InputError
 from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
-from ..game.marks import compilable
 from ..game.parts import Original
 from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View, vector
@@ -30,7 +29,6 @@ from .starts import start_sets, table
 TINY = 1e-9
 
 
-@compilable
 class FrankWolfePart(NamedTuple):
     kappa: float
     slow: float  # kappa_t = kappa / sqrt(1 + t / slow)

@@ -40,7 +40,6 @@ class KnownPart(NamedTuple):
         return self.variance
 
 
-@compilable
 class UnknownPart(NamedTuple):
     """Upper bounds on variances, for all t at once.
 

@@ -16,7 +16,7 @@ from .base import Geometry, StructureBase
 from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
 from .nearest.detours import labels
-from .numbering import figure, renumbered, some_arms
+from .numbering import figure, per_arm, renumbered, some_arms
 from .sums.diagram import DiagramPart, diagram
 
 
@@ -236,12 +236,7 @@ class Paths(StructureBase):
     def covering(self) -> list[tuple[int, ...]]:
         """Minimal: the smallest flow with at least 1 on every edge, as paths."""
         lone = self._lone_flow()
-        if lone is None:
-            flow = self._flow()
-        else:
-            called = vars(self).get("_called")
-            flow = {a if called is None else int(called[a]): x for a, x in lone.items()}
-        found = []
+        flow, found = self._flow() if lone is None else dict(lone), []
         while any(flow[a] for a in self._leaving[0]):
             v, taken = 0, []
             while v < len(self._leaving) - 1:
@@ -252,7 +247,7 @@ class Paths(StructureBase):
             found.append(tuple(sorted(taken)))
         return found
 
-    @figure
+    @per_arm
     def _lone_flow(self) -> dict[int, int] | None:
         """The smallest flow, where there is one only: the numbers of the arms do not decide it."""
         flow = self._flow()

@@ -6,30 +6,26 @@ call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not onl
 results are the same, to the last bit.
 """
 
-import inspect
 import os
 import warnings
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numba
-from numba import config, njit, typeof, types
-from numba.extending import overload_method, register_jitable
+from numba import config, njit, typeof
+from numba.extending import register_jitable
 
-from ..marks import FUNCTIONS, PARTS
+from ..marks import FUNCTIONS
 from ..parts import layout
 from ..telling import telling
-from .borrow import Borrowing, plain
+from .borrow import plain
 from .lazy import lazily
+from .methods import INNER
 
 TRIED = (
     "0.68.",
 )  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
-INNER = {"no_cfunc_wrapper": True, "pipeline_class": Borrowing}  # of what only compiled code calls
-_TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
-_REGISTERED: set[Any] = set()
-_SEEN = [0, 0]
+_TAUGHT: set[Any] = set()
 
 
 if os.environ.get("COMBGAME_COMPILER") == "plain" or not numba.__version__.startswith(TRIED):
@@ -111,51 +107,8 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
 
 
 def teach() -> None:
-    """Let compiled code call marked functions, and the verbs of marked protocols on NamedTuples."""
-    if [len(FUNCTIONS), len(PARTS)] == _SEEN:
-        return
-    _SEEN[:] = [len(FUNCTIONS), len(PARTS)]
+    """Let compiled code call marked functions; methods of parts it may call anyway."""
     for function in FUNCTIONS:
-        if function not in _REGISTERED:
-            _REGISTERED.add(function)
+        if function not in _TAUGHT:
+            _TAUGHT.add(function)
             register_jitable(**INNER)(function)
-    for part in PARTS:
-        for name, method in vars(part).items():
-            if inspect.isfunction(method) and not name.startswith("_"):
-                _teach_verb(name, inspect.signature(method))
-
-
-def _teach_verb(name: str, signature: inspect.Signature) -> None:
-    words = list(signature.parameters)
-    if name in _TAUGHT:
-        if _TAUGHT[name] != words:
-            raise TypeError(
-                f"the verb {name!r} is declared twice with different parameters: {_TAUGHT[name]} "
-                f"and {words}"
-            )
-        return
-    _TAUGHT[name] = words
-    bare = inspect.Signature(
-        [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
-    )
-    for kind in (types.NamedTuple, types.NamedUniTuple):
-
-        def resolve(self, *args):  # type: ignore[no-untyped-def]
-            method = getattr(self.instance_class, name, None)
-            return None if method is None else _bare(method)
-
-        resolve.__signature__ = bare  # type: ignore[attr-defined]
-        overload_method(kind, name, jit_options=INNER)(resolve)
-
-
-def _bare(method: FunctionType) -> FunctionType:
-    """The method without its annotations: numba compares those too, and a user's need not be
-    ours.
-    """
-    return FunctionType(
-        method.__code__,
-        method.__globals__,
-        method.__name__,
-        method.__defaults__,
-        method.__closure__,
-    )
