@@ -15,6 +15,7 @@ import numba
 from numba import config, njit, typeof
 from numba.extending import register_jitable
 
+from ...sentences import Sentence
 from ..marks import FUNCTIONS
 from ..parts import layout
 from ..telling import telling
@@ -95,15 +96,16 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
                 except Exception:
                     plain.clear()  # it cannot be compiled at all
                     raise
-                warnings.warn(
-                    "combgame compiles in numba's own way from here on, which is slower: "
-                    f"{error!r}",
-                    stacklevel=4,
+                said = Sentence(
+                    "compiled-plainly",
+                    "combgame compiles in numba's own way from here on, which is slower: {reason}",
+                    reason=repr(error),
                 )
+                warnings.warn(str(said), stacklevel=4)
     finally:
         config.BOUNDSCHECK = before
-    found: Callable[..., Any] = entry.get_overload((kind,))
-    return found
+    code: Callable[..., Any] = entry.get_overload((kind,))
+    return code
 
 
 def teach() -> None:
