@@ -145,7 +145,7 @@ class Argument(NamedTuple):
 
 
 def telling(described: Any) -> Iterator[Argument]:
-    """The arguments that are not as usual. One that is a description itself is always told."""
+    """The arguments that are not as usual. One that is a description itself is always given."""
     kind: type = type(described)
     known, placed = _parameters(kind), True
     for name, value in arguments(described).items():

@@ -44,8 +44,8 @@ def _bound(method: FunctionType) -> Any:
 
         def generic(self, args: Any, kws: Any) -> Any:
             kind = self.context.resolve_value_type(function)
-            found = kind.get_call_type(self.context, (self.this, *args), kws)
-            return found.replace(pysig=words).as_method()
+            signature = kind.get_call_type(self.context, (self.this, *args), kws)
+            return signature.replace(pysig=words).as_method()
 
     @lower_builtin(Bound.key, types.BaseNamedTuple, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
