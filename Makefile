@@ -21,7 +21,7 @@ demo: $(VENV)/.installed
 	$(BIN)/combgame demo
 
 test: lint types
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .

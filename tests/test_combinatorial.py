@@ -724,3 +724,32 @@ def test_nearest_never_overstates_however_unlike_the_sigmas(structure):
         assert found <= exact * (1 + 1e-6) + 1e-12
         if weight.all() and sigma.max() < 1e5 * sigma.min():
             assert found == pytest.approx(exact, rel=1e-4)
+
+
+def test_a_smallest_flow_is_shared_by_all_numberings_where_no_other_is_as_small():
+    """Against all flows of small networks; the coverings are those of a flow of its own."""
+    rng, lone = np.random.default_rng(1), []
+    for _ in range(150):
+        nodes = int(rng.integers(3, 6))
+        ends = [sorted(rng.choice(nodes, 2, replace=False).tolist()) for _ in range(6)]
+        net = try_to(lambda nodes=nodes, ends=ends: cg.Paths(ends, 0, nodes - 1))
+        if net is None:
+            continue
+        flow = net._flow()
+        most = sum(flow[a] for a in net._leaving[0])
+        as_small = 0
+        for values in itertools.product(range(1, most + 1), repeat=len(flow)):
+            other = dict(zip(flow, values, strict=True))
+            net_of = [0] * len(net._leaving)
+            for a, x in other.items():
+                net_of[net._tail[a]] -= x
+                net_of[net._head[a]] += x
+            as_small += net_of[0] == -most and not any(net_of[1:-1])
+        lone.append(as_small == 1)
+        assert (net._lone_flow() is not None) == lone[-1]
+        mine = net.numbered(rng.permutation(net.d))
+        shared, own = mine.covering(), mine._flow()
+        assert np.bincount(np.concatenate(shared), minlength=net.d).sum() == sum(own.values())
+        if lone[-1]:
+            assert {a: sum(a in path for path in shared) for a in own} == own
+    assert 0 < sum(lone) < len(lone)

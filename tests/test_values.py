@@ -499,7 +499,7 @@ def test_a_structure_under_other_numbers_is_the_value_of_both(structure):
         problem.numbered(order)
     )
     if not isinstance(structure, cg.Partition):  # which is made anew
-        with pytest.raises(cg.InputError, match="numbered anew for a run; describe the original"):
+        with refused("numbered-anew", cg.InputError):
             to_data(one)
 
 

@@ -20,10 +20,7 @@ class CombGameError(Exception):
     ('1 arms are too few; give two.', 'too-few', {'n': 1}, 'give two')
     """
 
-    def __init__(self, code: str, text: str = "", /, *, remedy: str = "", **arguments: object):
-        if not text:  # a sentence that is not yet told apart
-            code, text = "error", code.replace("{", "{{").replace("}", "}}")
-            arguments = arguments or {"_": None}
+    def __init__(self, code: str, text: str, /, *, remedy: str = "", **arguments: object):
         self.sentence = Sentence(code, text, remedy=remedy, **arguments)
         super().__init__(self.sentence.said())
 

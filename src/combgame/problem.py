@@ -135,13 +135,20 @@ class Problem(Description):
         answers = actions if self.answers is self.actions else _numbered(self.answers, order)
         if actions is None or answers is None or rewards is None:
             return None
-        low, high = (tuple(ends[a] for a in order) for ends in (self.low, self.high))
+        low, high = self.low, self.high
+        if not self._even:
+            low, high = (tuple(ends[a] for a in order) for ends in (low, high))
         alike = actions is self.actions and answers is self.answers
         if alike and (rewards, low, high) == (self.rewards, self.low, self.high):
             return self
         return self._with(
             actions=actions, answers=answers, rewards=rewards, names=None, low=low, high=high
         )
+
+    @cached_property
+    def _even(self) -> bool:
+        """Whether all arms have the same bounds."""
+        return len(set(self.low)) == len(set(self.high)) == 1
 
     def unnamed(self) -> "Problem":
         """The same problem without what is only a name (of arms, nodes, edges, rows and columns):

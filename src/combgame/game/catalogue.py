@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .marks import compilable
-
 
 class Mixture(NamedTuple):
     """w_t, a sparse distribution over actions, and its marginals w~_t."""
@@ -22,15 +20,14 @@ class Mixture(NamedTuple):
     size: NDArray[np.int64]  # int64[1]
 
 
-@compilable
 class Catalogue(NamedTuple):
-    """Every set met so far, numbered 0, 1, ...; a hash table finds the number of a set."""
+    """Every set met so far, numbered 0, 1, ...; slots by hash find the number of a set."""
 
     members: NDArray[np.int64]  # int64[room, K]: its arms, ascending
     length: NDArray[np.int64]  # int64[room]
     played: NDArray[np.float64]  # N_A: how often it was chosen
     owed: NDArray[np.float64]  # sum_s w_{s,A}: how often it should have been
-    slots: NDArray[np.int64]  # the hash table: number + 1, or 0
+    slots: NDArray[np.int64]  # by hash: number + 1, or 0
     size: NDArray[np.int64]  # int64[1]
 
     def find(self, action: NDArray[np.float64]) -> int:
@@ -96,13 +93,13 @@ class Catalogue(NamedTuple):
 
 def make_catalogue(room: int, largest: int) -> Catalogue:
     """An empty catalogue for `room` sets of at most `largest` arms."""
-    table = 1 << max(4, int(2 * room).bit_length())  # at most half full
+    slots = 1 << max(4, int(2 * room).bit_length())  # at most half full
     return Catalogue(
         np.zeros((room, largest), np.int64),
         np.zeros(room, np.int64),
         np.zeros(room),
         np.zeros(room),
-        np.zeros(table, np.int64),
+        np.zeros(slots, np.int64),
         np.zeros(1, np.int64),
     )
 
@@ -133,7 +130,7 @@ def enlarge_catalogue(old: Catalogue, room: int) -> Catalogue:
 
 
 def _index(new: Catalogue, n: int) -> None:
-    """Make the hash table of the first n sets. They are known to differ, so nothing has to be
+    """Fill the slots of the first n sets. They are known to differ, so nothing has to be
     compared.
     """
     new.size[0] = n

@@ -111,21 +111,29 @@ def arguments(described: Any) -> dict[str, Any]:
     """
     if not is_value(described):
         raise InputError(
-            f"{short(described)} cannot be described by its arguments; make its class, "
-            f"{type(described).__name__}, a frozen dataclass."
+            "not-describable",
+            "{what} cannot be described by its arguments",
+            remedy="make its class, {kind}, a frozen dataclass",
+            what=short(described),
+            kind=type(described).__name__,
         )
     if getattr(described, "_original", None) is not None:
-        raise InputError(f"{described} has been numbered anew for a run; describe the original.")
-    found: dict[str, Any]
+        raise InputError(
+            "numbered-anew",
+            "{what} has been numbered anew for a run",
+            remedy="describe the original",
+            what=str(described),
+        )
+    given: dict[str, Any]
     if "arguments" in vars(type(described)):
-        found = described.arguments()
+        given = described.arguments()
     elif is_dataclass(described):
-        found = {
+        given = {
             item.name: getattr(described, item.name) for item in fields(described) if item.init
         }
     else:
-        found = described._asdict()
-    return found
+        given = described._asdict()
+    return given
 
 
 class Argument(NamedTuple):
@@ -137,7 +145,7 @@ class Argument(NamedTuple):
 
 
 def telling(described: Any) -> Iterator[Argument]:
-    """The arguments that are not as usual. One that is a description itself is always told."""
+    """The arguments that are not as usual. One that is a description itself is always given."""
     kind: type = type(described)
     known, placed = _parameters(kind), True
     for name, value in arguments(described).items():
@@ -168,11 +176,11 @@ def short(described: Any) -> str:
 
 @cache
 def _parameters(kind: type) -> dict[str, inspect.Parameter]:
-    found = dict(inspect.signature(kind).parameters)
+    known = dict(inspect.signature(kind).parameters)
     for item in fields(kind) if is_dataclass(kind) else ():
-        if item.default_factory is not MISSING and item.name in found:
-            found[item.name] = found[item.name].replace(default=item.default_factory())
-    return found
+        if item.default_factory is not MISSING and item.name in known:
+            known[item.name] = known[item.name].replace(default=item.default_factory())
+    return known
 
 
 def _same(value: Any, usual: Any) -> bool:
@@ -184,15 +192,15 @@ def _key(described: Any) -> tuple[Any, ...] | None:
     known = vars(described)
     if "_key" not in known:
         known["_key"] = described._compared()
-    found: tuple[Any, ...] | None = known["_key"]
-    return found
+    key: tuple[Any, ...] | None = known["_key"]
+    return key
 
 
 def _called(described: Any, word: Any) -> str:
-    told = telling(described)
+    given = telling(described)
     words = [
         word(one.name, one.value) if one.placed else f"{one.name}={word(one.name, one.value)}"
-        for one in told
+        for one in given
     ]
     return f"{type(described).__name__}({', '.join(words)})"
 

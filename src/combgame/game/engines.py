@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import EngineError, UnknownNameError
+from ..errors import EngineError, said_by, unknown
+from ..sentences import Option, Sentence
 from .callback import SIGNATURE
 from .marks import FUNCTIONS, PARTS
 from .parts import leaves_of
@@ -29,9 +30,7 @@ def choose_engine(
     only if asked for.
     """
     if engine not in ENGINES:
-        raise UnknownNameError(
-            f"engine = {engine!r} is not known; use one of {', '.join(map(repr, ENGINES))}."
-        )
+        raise unknown("engine", engine, ENGINES)
     if engine == "python":
         return function
     key = (
@@ -49,9 +48,9 @@ def choose_engine(
 def _choose(
     engine: str, parts: tuple[Any, ...], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    misfit = next((found for part in parts if (found := _misfit(part)) is not None), None)
+    misfit = next((said for part in parts if (said := _misfit(part)) is not None), None)
     if misfit is not None:
-        raise EngineError(misfit + ".")
+        raise said_by(EngineError, misfit)
     leaves = [leaf for part in parts for leaf in leaves_of(part)]
     foreign = next(
         (
@@ -73,14 +72,13 @@ def _choose(
         teach()  # what has been marked since
         return kept
     if engine == "compiled":
-        why = (
-            f"{type(foreign).__name__} is not a NamedTuple part"
-            if foreign is not None
-            else "numba is not installed"
-        )
-        raise EngineError(
-            f"engine = 'compiled' cannot be used: {why}; use engine='auto' or 'python'."
-        )
+        ways = {"auto": Option("engine", "auto"), "python": Option("engine", "python")}
+        remedy = "use {auto} or {python}"
+        if foreign is None:
+            text = "engine = 'compiled' cannot be used: numba is not installed"
+            raise EngineError("no-numba", text, remedy=remedy, **ways)
+        text, kind = "engine = 'compiled' cannot be used: {part} is not a NamedTuple part", foreign
+        raise EngineError("foreign-part", text, remedy=remedy, part=type(kind).__name__, **ways)
     return function
 
 
@@ -93,8 +91,11 @@ def own_bounds() -> Iterator[None]:
         yield
     except IndexError as error:
         raise EngineError(
-            f"a part wrote outside its arrays ({error}); a learner's mixture has room for "
-            "`LearnerBase.room(d, home)` actions: override it."
+            "outside-arrays",
+            "a part wrote outside its arrays ({reason})",
+            remedy="a learner's mixture has room for `LearnerBase.room(d, home)` actions: override "
+            "it",
+            reason=str(error),
         ) from error
 
 
@@ -107,51 +108,60 @@ def compiled_entry(function: Callable[..., Any], ours: bool) -> Callable[..., An
 
 @functools.cache
 def _verbs(marked: int) -> dict[str, list[str]]:
-    """Every verb and its parameters."""
+    """Every verb of a protocol and its parameters."""
     return {
         name: list(inspect.signature(method).parameters)
         for part in PARTS[:marked]
+        if getattr(part, "_is_protocol", False)
         for name, method in vars(part).items()
         if inspect.isfunction(method) and not name.startswith("_")
     }
 
 
-def _misfit(part: Any) -> str | None:
+def _misfit(part: Any) -> Sentence | None:
     """Why compiled code would not find a verb of a part: a field that hides it, or other
     parameters.
     """
     if not (isinstance(part, tuple) and hasattr(part, "_fields")):
         return None
     own = _class_misfit(type(part), len(PARTS))
-    return own or next((found for field in part if (found := _misfit(field)) is not None), None)
+    return own or next((said for field in part if (said := _misfit(field)) is not None), None)
 
 
 @functools.cache
-def _class_misfit(kind: Any, marked: int) -> str | None:
+def _class_misfit(kind: Any, marked: int) -> Sentence | None:
     verbs = _verbs(marked)
     for field in kind._fields:
         if field in verbs:
-            return (
-                f"the field {kind.__name__}.{field} has the name of a verb, so compiled code "
-                "cannot tell them apart; rename it"
+            return Sentence(
+                "field-hides-verb",
+                "the field {part}.{field} has the name of a verb, so that compiled code cannot "
+                "tell them apart",
+                remedy="rename it",
+                part=kind.__name__,
+                field=field,
             )
     for name, words in verbs.items():
         method = getattr(kind, name, None)
         if inspect.isfunction(method) and list(inspect.signature(method).parameters) != words:
-            return (
-                f"the method {kind.__name__}.{name} must have the parameters ({', '.join(words)})"
+            return Sentence(
+                "verb-parameters",
+                "the method {part}.{verb} must have the parameters ({parameters})",
+                part=kind.__name__,
+                verb=name,
+                parameters=", ".join(words),
             )
     return None
 
 
-def _classes(values: tuple[Any, ...], found: list[type]) -> list[type]:
+def _classes(values: tuple[Any, ...], kinds: list[type]) -> list[type]:
     """The class of everything in some parts; that of a NamedTuple says how many follow."""
     for x in values:
         kind = type(x)
-        found.append(kind)
+        kinds.append(kind)
         if isinstance(x, tuple) and hasattr(kind, "_fields"):
-            _classes(x, found)
-    return found
+            _classes(x, kinds)
+    return kinds
 
 
 def _ours(part: Any) -> bool:

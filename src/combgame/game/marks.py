@@ -10,8 +10,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compilable(part: Part) -> Part:
-    """Mark a Protocol (or a NamedTuple): compiled code may call its public methods on
-    NamedTuples.
+    """Mark a Protocol: its public methods are verbs, which have the same parameters in all parts,
+    and no part has a field of that name.
     """
     PARTS.append(part)
     return part

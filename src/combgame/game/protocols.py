@@ -1,12 +1,12 @@
 """The verbs of every part: what the round calls, what is read, what is written.
 
 A *part* is a NamedTuple whose fields are numbers, arrays or other parts, with plain methods. The
-same methods run interpreted, or compiled by numba (`game/numba` resolves each verb below to the
-method of the NamedTuple's own class). Any other Python object with the same verbs runs interpreted.
+same methods run interpreted, or compiled by numba (`game/numba` resolves a method to that of the
+NamedTuple's own class). Any other Python object with the same verbs runs interpreted.
 
 Rules that compiling imposes: fixed positional signatures with these parameter names; a mutable
-number lives in an array of one element; loops, not array expressions; no verb or field called
-`count` or `index`.
+number lives in an array of one element; loops, not array expressions; no field with the name of a
+verb.
 
 Shapes: `d` arms; a set is a 0/1 vector float64[d]; what a verb writes comes last.
 """

@@ -8,9 +8,9 @@ import pathlib
 @functools.cache
 def digest(*folders: str) -> str:
     """Hash of the package's sources; of some of its folders only."""
-    root, found = pathlib.Path(__file__).parents[1], hashlib.sha256()
+    root, seal = pathlib.Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(
         path for folder in folders or ("",) for path in (root / folder).rglob("*.py")
     ):
-        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()
+        seal.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return seal.hexdigest()

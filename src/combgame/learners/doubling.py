@@ -11,13 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import must_be
-from ..game.marks import compilable
 from ..game.records import Floats
 
 FIRST, RATIO = 200.0, (3.0 + math.sqrt(5.0)) / 2.0  # T0 and b of the paper
 
 
-@compilable
 class Doubling(NamedTuple):
     ratio: float
     left: Floats  # rounds left in the epoch, per seat

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..game.marks import compilable
 from ..game.protocols import Ensemble, Structure
 from ..game.records import Floats
 from ..structures import StructureBase
@@ -22,7 +21,6 @@ from ..structures import StructureBase
 TIE = 1e-12
 
 
-@compilable
 class ProductHedgePart(NamedTuple):
     ensemble: Ensemble
     logs: float  # ln|A|

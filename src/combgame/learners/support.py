@@ -13,7 +13,7 @@ import numpy as np
 
 from ..game.catalogue import Catalogue, Mixture
 from ..game.heaps import drop, rise
-from ..game.marks import compilable, jitable
+from ..game.marks import jitable
 from ..game.records import Floats, Ints
 
 CRUMB = 1e-16  # weights below this are dropped (their mass goes to the vertex entered next)
@@ -33,7 +33,6 @@ def pivot(inverse: Floats, coordinates: Floats, row: int) -> None:
                 inverse[r, k] -= factor * inverse[row, k]
 
 
-@compilable
 class Support(NamedTuple):
     ids: Ints  # int64[seats, room]: catalogue numbers
     weight: Floats  # float64[seats, room]

@@ -4,10 +4,10 @@ fresh part per run.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..game.descriptions import Description, is_value, short
-from ..game.parts import copied
+from ..game.parts import Original
 from ..game.protocols import Rule
 from ..game.records import Ints, Random
 from ..learners.base import impartial
@@ -17,7 +17,11 @@ from ..stopping.names import THRESHOLDS, make_stopping
 
 
 class Setup(Protocol):
-    """A rule that knows its problem."""
+    """A rule that knows its problem.
+
+    One that says `alike = True` makes all its fresh rules of arrays of the same types, so that they
+    are looked at once.
+    """
 
     def fresh(self, rng: Random) -> tuple[Rule, Ints]:
         """A rule at its beginning, and the actions of its start (a row of arms each, filled up with
@@ -31,16 +35,18 @@ class Setup(Protocol):
         """What a finished run tells of its rule, such as the size of the support."""
 
 
-class FixedSetup(NamedTuple):
+class FixedSetup:
     """A rule whose arrays never grow: every run begins with a copy of the part, after the actions
     of `rows`.
     """
 
-    part: Rule
-    rows: Ints
+    alike = True
+
+    def __init__(self, part: Rule, rows: Ints) -> None:
+        self.part, self.rows = Original(part), rows
 
     def fresh(self, rng: Random) -> tuple[Rule, Ints]:
-        return copied(self.part), self.rows
+        return self.part.copy(), self.rows
 
     def enlarge(self, rule: Rule) -> Rule:
         return rule

@@ -17,7 +17,7 @@ from ..game.catalogue import (
     make_mixture,
 )
 from ..game.marks import jitable
-from ..game.parts import copied, grown
+from ..game.parts import Original, copied, grown
 from ..game.protocols import Bonus, Game, Learner, Rewards, Tracker
 from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..learners import LLOO, LearnerBase
@@ -93,11 +93,21 @@ class CombGameSetup:
         self.start = rule.start or rule.learner.start
         self._visible = vector(problem.actions.observable(), self.d)
         self._every = problem.actions.sets(FULL_LIMIT) if rule.learner.on_simplex else None
-        self._template = None if self.start == "random-covering" else self._make(self._begin(None))
+        self._original: tuple[Original[CombGamePart], Ints] | None = None
+        if self.start != "random-covering":
+            part, start = self._make(self._begin(None))
+            self._original = Original(part), start
 
     def fresh(self, rng: Random) -> tuple[CombGamePart, Ints]:
-        part, start = self._template or self._make(self._begin(rng))
-        return copied(part), in_order(self.start, start, rng)
+        if self._original is None:
+            part, start = self._make(self._begin(rng))
+            return copied(part), start
+        original, start = self._original
+        return original.copy(), in_order(self.start, start, rng)
+
+    @property
+    def alike(self) -> bool:
+        return self._original is not None
 
     def _begin(self, rng: Random | None) -> list[tuple[int, ...]]:
         return start_sets(self.start, self.problem.actions, rng)

@@ -17,8 +17,7 @@ import numpy as np
 
 from ..errors import must_be
 from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
-from ..game.marks import compilable
-from ..game.parts import copied
+from ..game.parts import Original
 from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..stopping.base import Question
@@ -30,7 +29,6 @@ from .starts import padded, start_sets
 TINY = 1e-9
 
 
-@compilable
 class FrankWolfePart(NamedTuple):
     kappa: float
     slow: float  # kappa_t = kappa / sqrt(1 + t / slow)
@@ -159,12 +157,14 @@ class FrankWolfePart(NamedTuple):
 class FrankWolfeSetup:
     """Frank-Wolfe on a problem."""
 
+    alike = True
+
     def __init__(self, rule: "FrankWolfe", problem: Question) -> None:
         self.rule, self.problem, d = rule, problem, problem.actions.d
         self.start = padded(start_sets("covering", problem.actions, None))
         self.width = min(d, problem.answers.difference_bound())
         places = rule.pool or min(max(d, 16), 128)
-        self.template = FrankWolfePart(
+        part = FrankWolfePart(
             rule.kappa,
             rule.slow,
             rule.explore,
@@ -184,9 +184,10 @@ class FrankWolfeSetup:
             np.zeros(1, np.int64),
             np.zeros(d),
         )
+        self._original = Original(part)
 
     def fresh(self, rng: Random) -> tuple[FrankWolfePart, Ints]:
-        return copied(self.template), self.start
+        return self._original.copy(), self.start
 
     def enlarge(self, rule: FrankWolfePart) -> FrankWolfePart:
         met = enlarge_catalogue(rule.met, 4 * rule.met.length.size)

@@ -8,14 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..game.catalogue import Mixture
-from ..game.marks import compilable
 from ..game.protocols import Structure
 from ..game.records import Floats
 
 ROUNDS, TAKEN, LONGEST, WIDEST, SQUARES, TOPS = range(6)  # the places of `figures`
 
 
-@compilable
 class Ledger(NamedTuple):
     kept: bool
     total: (

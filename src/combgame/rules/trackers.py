@@ -9,12 +9,10 @@ import numpy as np
 from ..errors import unknown
 from ..game.catalogue import Catalogue, Mixture
 from ..game.heaps import drop, rise
-from ..game.marks import compilable
 from ..game.protocols import Tracker
 from ..game.records import Floats, Ints, Random
 
 
-@compilable
 class CTracking(NamedTuple):
     """argmin over B_t of N_{t-1,A} / sum_{s<=t} w_{s,A}, B_t = all actions that ever had weight.
 

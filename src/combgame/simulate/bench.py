@@ -18,7 +18,7 @@ from ..theory.complexity import tied
 from ..theory.evidence import first_two
 from .numbering import RELABELLED, Numbering, drawn, own_numbers
 from .result import Simulation
-from .run import Outcome, Run
+from .run import Outcome, Run, Series
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,10 @@ class Bench:
     @cached_property
     def setup(self) -> Setup:
         return self.rule.setup(self.problem)
+
+    @cached_property
+    def _series(self) -> Series:
+        return Series(self.problem, self.stopping, len(self.deltas), self.engine)
 
     def numbers(self, number: int) -> Numbering:
         """Those of run `number`."""
@@ -78,6 +82,7 @@ class Bench:
             self.seed,
             number,
             self.engine,
+            self._series if mine.problem is self.problem and setup is self.setup else None,
         )
 
     def one(self, number: int) -> Outcome:

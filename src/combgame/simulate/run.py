@@ -1,18 +1,65 @@
 """One run."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..game.callback import own_errors
 from ..game.engines import choose_engine, own_bounds
+from ..game.parts import layout, mould
 from ..game.protocols import Game, Rule
-from ..game.records import Floats, Ints, Random, View, blank
+from ..game.records import Floats, Ints, Random, Seen, View, blank
 from ..game.round import FULL, play
 from ..problem import Problem
 from ..rules import Setup
 from ..stopping.base import Stopping
+
+
+class Scene(NamedTuple):
+    """What a run begins with, but for its rule."""
+
+    game: Game
+    seen: Seen
+    view: View
+    stops: Ints
+    winners: Floats
+
+
+def scene(problem: Problem, stopping: Stopping, deltas: int) -> Scene:
+    d, seen = problem.d, blank(problem.d)
+    return Scene(
+        stopping.on(problem.game(), seen),
+        seen,
+        View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d)),
+        np.full(deltas, -1, np.int64),
+        np.zeros((deltas, d)),
+    )
+
+
+class Series:
+    """Runs of one set-up on one problem: what they begin with is made once, and copied; what plays
+    them is chosen once.
+    """
+
+    def __init__(self, problem: Problem, stopping: Stopping, deltas: int, engine: str) -> None:
+        self._made, self._engine = (problem, stopping, deltas), engine
+        self._mould = mould(scene(problem, stopping, deltas))
+        self._play: dict[Any, Callable[..., int]] = {}  # by what a rule and its start look like
+
+    def scene(self) -> Scene:
+        return scene(*self._made) if self._mould is None else self._mould.cast()
+
+    def play(self, run: "Run") -> Callable[..., int]:
+        key: Any = None
+        if self._mould is not None:
+            key = getattr(run.setup, "alike", False) or layout((run.rule, run.start))
+        if key is not None and key in self._play:
+            return self._play[key]
+        chosen = choose_engine(self._engine, (run.game, run.rule))
+        if key is not None:
+            self._play[key] = chosen = getattr(chosen, "alike", lambda: chosen)()
+        return chosen
 
 
 class Run:
@@ -30,18 +77,17 @@ class Run:
         seed: int,
         number: int,
         engine: str,
+        series: Series | None = None,
     ) -> None:
-        d = problem.d
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        self.setup, self.means = setup, means
+        self.setup, self.means, self._engine = setup, means, engine
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
-        self.seen = blank(d)
-        self.game: Game = stopping.on(problem.game(), self.seen)
-        self.view = View(np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(1), np.zeros(d))
-        self.stops: Ints = np.full(deltas, -1, np.int64)
-        self.winners: Floats = np.zeros((deltas, d))
-        self._play: Callable[..., int] = choose_engine(engine, (self.game, self.rule))
+        begin = scene(problem, stopping, deltas) if series is None else series.scene()
+        self.game, self.seen, self.view, self.stops, self.winners = begin
+        self._play: Callable[..., int] = (
+            choose_engine(engine, (self.game, self.rule)) if series is None else series.play(self)
+        )
 
     @property
     def compiled(self) -> bool:
@@ -59,7 +105,7 @@ class Run:
                     self.start,
                     self.means,
                     self.rng,
-                    last,
+                    int(last),
                     self.seen,
                     self.view,
                     self.stops,
@@ -68,6 +114,8 @@ class Run:
             if ended != FULL:
                 return int(ended)
             self.rule = self.setup.enlarge(self.rule)
+            if self.compiled:  # larger arrays may be of other types
+                self._play = choose_engine(self._engine, (self.game, self.rule))
 
 
 class Outcome(NamedTuple):

@@ -34,7 +34,6 @@ class ConstantPart(NamedTuple):
         return float(self.constant[which])
 
 
-@compilable
 class JudgePart(NamedTuple):
     """The distance of the nearest alternative at the weights W, less the largest fees."""
 

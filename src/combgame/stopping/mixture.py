@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, must_be
-from ..game.marks import compilable
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
@@ -22,7 +21,6 @@ from .pairs import PairJudgePart, PairsPart
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
 
-@compilable
 class MixturePart(NamedTuple):
     """The Gaussian mixture, with the scale that suits the last rival best: the bound holds for all
     of them at once.

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from ..game.marks import compilable, jitable
+from ..game.marks import jitable
 from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Ints, Seen, View
 from ..game.rivals import against
@@ -98,7 +98,6 @@ def lowest(
     return value if value > -math.inf else -math.inf, at  # not a number: no evidence
 
 
-@compilable
 class PairsPart(NamedTuple):
     """The mixture itself, for exchanges of arm i of the leader for arm j: as `Rewards`, with
     evidence less fees for a distance.
@@ -244,7 +243,6 @@ def beyond(
     return False
 
 
-@compilable
 class PairJudgePart(NamedTuple):
     """Where answers differ by exchanges: the least of the mixture over all pairs; or the nearest
     pair's, while that is too little.

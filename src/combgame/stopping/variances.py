@@ -41,7 +41,6 @@ class KnownPart(NamedTuple):
         return self.variance
 
 
-@compilable
 class UnknownPart(NamedTuple):
     """Upper bounds on variances, for all t at once.
 

@@ -48,3 +48,17 @@ def some_arms(method: Callable[..., set[int]]) -> Callable[..., set[int]]:
         return set(arms) if original is None else set(self._called[sorted(arms)].tolist())
 
     return look
+
+
+def per_arm(method: Callable[..., dict[int, Of] | None]) -> Callable[..., dict[int, Of] | None]:
+    """Figures of arms that no numbering changes, or None: computed once, by the original."""
+    once = figure(method)
+
+    @wraps(method)
+    def look(self: Any) -> dict[int, Of] | None:
+        known: dict[int, Of] | None = once(self)
+        if known is None or vars(self).get("_original") is None:
+            return known
+        return {int(self._called[a]): x for a, x in known.items()}
+
+    return look

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from .base import Geometry, StructureBase
 from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
 from .nearest.detours import labels
-from .numbering import figure, renumbered, some_arms
+from .numbering import figure, per_arm, renumbered, some_arms
 from .sums.diagram import DiagramPart, diagram
 
 
@@ -233,9 +234,27 @@ class Paths(StructureBase):
         return {a for out in self._leaving for a in out}
 
     def covering(self) -> list[tuple[int, ...]]:
-        """Minimal: the smallest flow with at least 1 on every edge (a linear programme with integer
-        corners), as paths.
-        """
+        """Minimal: the smallest flow with at least 1 on every edge, as paths."""
+        lone = self._lone_flow()
+        flow, found = self._flow() if lone is None else dict(lone), []
+        while any(flow[a] for a in self._leaving[0]):
+            v, taken = 0, []
+            while v < len(self._leaving) - 1:
+                a = max(self._leaving[v], key=lambda arm: flow[arm])
+                flow[a] -= 1
+                taken.append(a)
+                v = self._head[a]
+            found.append(tuple(sorted(taken)))
+        return found
+
+    @per_arm
+    def _lone_flow(self) -> dict[int, int] | None:
+        """The smallest flow, where there is one only: the numbers of the arms do not decide it."""
+        flow = self._flow()
+        return flow if self._alone(flow) else None
+
+    def _flow(self) -> dict[int, int]:
+        """A linear programme with integer corners."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
@@ -258,17 +277,34 @@ class Paths(StructureBase):
             bounds=(1, None),
             method="highs-ds",
         )
-        flow = {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
-        sets = []
-        while any(flow[a] for a in self._leaving[0]):
-            v, taken = 0, []
-            while v < len(self._leaving) - 1:
-                a = max(self._leaving[v], key=lambda arm: flow[arm])
-                flow[a] -= 1
-                taken.append(a)
-                v = self._head[a]
-            sets.append(tuple(sorted(taken)))
-        return sets
+        return {a: round(float(x)) for a, x in zip(arms, solved.x, strict=True)}
+
+    def _alone(self, flow: dict[int, int]) -> bool:
+        """Whether no other flow is as small: two that are differ by cycles, which take an edge
+        forwards, or backwards if it has more than 1.
+        """
+        group = list(range(len(self._leaving)))  # nodes between which one can go back and forth
+
+        def root(v: int) -> int:
+            while group[v] != v:
+                group[v] = v = group[group[v]]
+            return v
+
+        for a, x in flow.items():
+            u, v = root(self._tail[a]), root(self._head[a])
+            if x > 1 and u == v:
+                return False
+            if x > 1:
+                group[u] = v
+        onwards: TopologicalSorter[int] = TopologicalSorter()
+        for a, x in flow.items():
+            if x == 1:
+                onwards.add(root(self._head[a]), root(self._tail[a]))
+        try:
+            onwards.prepare()  # an edge inside a group is a circle too
+        except CycleError:
+            return False
+        return True
 
     @some_arms
     def deciding(self) -> set[int]:

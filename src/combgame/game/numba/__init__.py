@@ -6,34 +6,27 @@ call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not onl
 results are the same, to the last bit.
 """
 
-import inspect
 import os
 import warnings
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numba
-import numpy as np
-from numba import config, njit, typeof, types
-from numba.extending import overload_method, register_jitable
+from numba import config, njit, typeof
+from numba.extending import register_jitable
 
-from ..marks import FUNCTIONS, PARTS
+from ...sentences import Sentence
+from ..marks import FUNCTIONS
+from ..parts import layout
 from ..telling import telling
-from .borrow import Borrowing, plain
+from .borrow import plain
 from .lazy import lazily
+from .methods import INNER
 
 TRIED = (
     "0.68.",
 )  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
-INNER = {"no_cfunc_wrapper": True, "pipeline_class": Borrowing}  # of what only compiled code calls
-LAYOUT = (
-    0x1 | 0x2 | 0x100 | 0x400
-)  # contiguous (C, F), aligned, writeable: with the dtype and ndim, all that numba looks at
-SIMPLE = (bool, int, float, np.random.Generator)
-_TAUGHT: dict[str, list[str]] = {}  # verb -> its parameter names
-_REGISTERED: set[Any] = set()
-_SEEN = [0, 0]
+_TAUGHT: set[Any] = set()
 
 
 if os.environ.get("COMBGAME_COMPILER") == "plain" or not numba.__version__.startswith(TRIED):
@@ -56,24 +49,32 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
     called.kept = function if ours else None  # type: ignore[attr-defined]
     entry = njit(nogil=True, error_model="numpy", **INNER)(called)
-    known: dict[
-        Any, Callable[..., Any]
-    ] = {}  # by what numba's own dispatcher looks at, in twenty times the time
+    known: dict[Any, Callable[..., Any]] = {}  # faster than numba's own dispatcher, twenty times
 
-    def call(*args):  # type: ignore[no-untyped-def]
-        try:
-            key = tuple(_key(args, []))
-        except TypeError:
-            key = None
-        run = known.get(key) if key is not None else None
-        if run is None:
+    def code_for(args: tuple[Any, ...]) -> Callable[..., Any]:
+        key = layout(args)
+        if key is None or key not in known:
             with telling(function, args):
-                run = _made(entry, typeof(args), ours)
-            if key is not None:
-                known[key] = run
-        return run(args)
+                known[key] = _made(entry, typeof(args), ours)
+        return known[key]
 
-    call.entry = entry  # type: ignore[attr-defined]
+    def call(*args: Any) -> Any:
+        return code_for(args)(args)
+
+    def alike() -> Callable[..., Any]:
+        """For calls whose arguments all have the types of the first one's, which are looked at
+        once.
+        """
+        code: list[Callable[..., Any]] = []
+
+        def again(*args: Any) -> Any:
+            if not code:
+                code.append(code_for(args))
+            return code[0](args)
+
+        return again
+
+    call.entry, call.alike = entry, alike  # type: ignore[attr-defined]
     return call
 
 
@@ -95,77 +96,21 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
                 except Exception:
                     plain.clear()  # it cannot be compiled at all
                     raise
-                warnings.warn(
-                    "combgame compiles in numba's own way from here on, which is slower: "
-                    f"{error!r}",
-                    stacklevel=4,
+                said = Sentence(
+                    "compiled-plainly",
+                    "combgame compiles in numba's own way from here on, which is slower: {reason}",
+                    reason=repr(error),
                 )
+                warnings.warn(str(said), stacklevel=4)
     finally:
         config.BOUNDSCHECK = before
-    found: Callable[..., Any] = entry.get_overload((kind,))
-    return found
-
-
-def _key(values: tuple[Any, ...], found: list[Any]) -> list[Any]:
-    """All that numba's type of the arguments depends on; TypeError: something else is in them."""
-    for x in values:
-        kind = type(x)
-        found.append(kind)
-        if kind is np.ndarray:
-            found += x.dtype, x.ndim, x.flags.num & LAYOUT
-        elif isinstance(x, tuple):
-            _key(x, found)
-        elif kind not in SIMPLE and not isinstance(x, np.generic):
-            raise TypeError
-    return found
+    code: Callable[..., Any] = entry.get_overload((kind,))
+    return code
 
 
 def teach() -> None:
-    """Let compiled code call marked functions, and the verbs of marked protocols on NamedTuples."""
-    if [len(FUNCTIONS), len(PARTS)] == _SEEN:
-        return
-    _SEEN[:] = [len(FUNCTIONS), len(PARTS)]
+    """Let compiled code call marked functions; methods of parts it may call anyway."""
     for function in FUNCTIONS:
-        if function not in _REGISTERED:
-            _REGISTERED.add(function)
+        if function not in _TAUGHT:
+            _TAUGHT.add(function)
             register_jitable(**INNER)(function)
-    for part in PARTS:
-        for name, method in vars(part).items():
-            if inspect.isfunction(method) and not name.startswith("_"):
-                _teach_verb(name, inspect.signature(method))
-
-
-def _teach_verb(name: str, signature: inspect.Signature) -> None:
-    words = list(signature.parameters)
-    if name in _TAUGHT:
-        if _TAUGHT[name] != words:
-            raise TypeError(
-                f"the verb {name!r} is declared twice with different parameters: {_TAUGHT[name]} "
-                f"and {words}"
-            )
-        return
-    _TAUGHT[name] = words
-    bare = inspect.Signature(
-        [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
-    )
-    for kind in (types.NamedTuple, types.NamedUniTuple):
-
-        def resolve(self, *args):  # type: ignore[no-untyped-def]
-            method = getattr(self.instance_class, name, None)
-            return None if method is None else _bare(method)
-
-        resolve.__signature__ = bare  # type: ignore[attr-defined]
-        overload_method(kind, name, jit_options=INNER)(resolve)
-
-
-def _bare(method: FunctionType) -> FunctionType:
-    """The method without its annotations: numba compares those too, and a user's need not be
-    ours.
-    """
-    return FunctionType(
-        method.__code__,
-        method.__globals__,
-        method.__name__,
-        method.__defaults__,
-        method.__closure__,
-    )

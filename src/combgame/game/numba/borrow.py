@@ -96,15 +96,15 @@ class Borrowing(CompilerBase):  # type: ignore[misc]
 
     def compile_extra(self, func: Any) -> Any:
         context, file = self.state.targetctx, disk.file_of(func, self.state, bool(plain))
-        found = disk.load(file, context) if file is not None else None
-        if found is not None:
-            context.insert_user_function(found.entry_point, found.fndesc, [found.library])
-            return found
+        result = disk.load(file, context) if file is not None else None
+        if result is not None:
+            context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+            return result
         COUNT[0] += 1
-        found = super().compile_extra(func)
+        result = super().compile_extra(func)
         if file is not None:
-            disk.save(file, found)
-        return found
+            disk.save(file, result)
+        return result
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)

@@ -136,13 +136,13 @@ def load(file: Path, context: Any) -> Any:
         if hashlib.sha256(data[32:]).digest() != data[:32]:
             return None
         state = pickle.loads(zlib.decompress(data[32:]))
-        found = CompileResult._rebuild(context, *state)
+        result = CompileResult._rebuild(context, *state)
     except Exception:  # whatever is wrong with it: it is compiled anew, and written over
         return None
     _ALIVE.append((state[2], state[-1]))  # its environment, and those of all that it calls
     with contextlib.suppress(OSError):
         os.utime(file)
-    return found
+    return result
 
 
 def save(file: Path, result: Any) -> None:
@@ -179,11 +179,11 @@ def _write(file: Path, data: bytes) -> None:
 
 def _bound(folder: Path, largest: int = LARGEST) -> None:
     """Remove what was used longest ago, until the rest is small enough."""
-    found = sorted(
+    files = sorted(
         ((path.stat(), path) for path in folder.iterdir()), key=lambda item: -item[0].st_mtime
     )
     total = 0
-    for state, path in found:
+    for state, path in files:
         total += state.st_size
         if total > largest:
             path.unlink(missing_ok=True)

@@ -37,13 +37,13 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
             self._finalize_dynamic_globals()
             self.inner = self._finalized = True
 
-    def _needs(self, found: dict[Any, None]) -> dict[Any, None]:
+    def _needs(self, known: dict[Any, None]) -> dict[Any, None]:
         for library in self._linking_libraries:
-            if library not in found:
-                found[library] = None
+            if library not in known:
+                known[library] = None
                 if isinstance(library, LazyLibrary) and library.inner:
-                    library._needs(found)
-        return found
+                    library._needs(known)
+        return known
 
     def _whole(self) -> None:
         """`CPUCodeLibrary.finalize`, with what the linked libraries need in turn."""
@@ -96,8 +96,8 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
             for v in module.global_variables
             if v.name.startswith(ENVIRONMENT)
         }
-        found = [lookup_environment(name) for name in sorted(names)]
-        return tuple(env for env in found if env is not None and env.can_cache())
+        looked_up = [lookup_environment(name) for name in sorted(names)]
+        return tuple(env for env in looked_up if env is not None and env.can_cache())
 
     def _get_module_for_linking(self) -> Any:
         """For a library that is not lazy: as numba makes it."""
@@ -131,7 +131,7 @@ def unserialized(generator: Any, state: Any) -> Any:
 
 @contextmanager
 def lazily() -> Iterator[None]:
-    """While lazy libraries are made: what an environment is for is told when there is machine code
+    """While lazy libraries are made: what an environment is for is said when there is machine code
     that looks at it.
 
     Functions have numbers in their names, 1, 2, ... in every process; LLVM code that is kept on
