@@ -18,9 +18,13 @@ class CombGameError(Exception):
     >>> error = InputError("too-few", "{n} arms are too few", remedy="give two", n=1)
     >>> str(error), error.code, error.arguments, error.remedy
     ('1 arms are too few; give two.', 'too-few', {'n': 1}, 'give two')
+    >>> print(InputError("a sentence of one's own").code)
+    error
     """
 
-    def __init__(self, code: str, text: str, /, *, remedy: str = "", **arguments: object):
+    def __init__(self, code: str, text: str = "", /, *, remedy: str = "", **arguments: object):
+        if not text:  # a sentence alone, as a part of one's own may say it
+            code, text, arguments = "error", "{said}", {"said": code.removesuffix(".")}
         self.sentence = Sentence(code, text, remedy=remedy, **arguments)
         super().__init__(self.sentence.said())
 
