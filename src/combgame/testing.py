@@ -50,9 +50,8 @@ def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -
         )
         met.add(arms_of(out))
         if sets or met:
-            best = max(
-                score[list(s)].sum() for s in sets or met
-            )  # sets that cannot be listed: at least those met before
+            # sets that cannot be listed: at least those met before
+            best = max(score[list(s)].sum() for s in sets or met)
             got = score @ out
             assert got >= best - 1e-9 * max(1.0, abs(best)), (
                 f"argmax reached {got}, but {best} is possible."

@@ -131,9 +131,8 @@ class Driver:
     engine: str
     stored: Callable[[Chunk, float | None], None]  # it is; about so many seconds are left
     tries: dict[tuple[str, int], int] = field(default_factory=dict)
-    suspects: list[tuple[Share, int, int]] = field(
-        default_factory=list
-    )  # out when a worker died: each is tried alone
+    # out when a worker died: each is tried alone
+    suspects: list[tuple[Share, int, int]] = field(default_factory=list)
 
     def run(self) -> None:
         sources = here()

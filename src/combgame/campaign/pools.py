@@ -90,9 +90,8 @@ def _dask(jobs: int, cluster: str) -> Iterator[Pool]:
         raise must_be("cluster", shown, what, "give 'local' for one on this machine")
     local = None
     try:
-        if (
-            cluster == "local"
-        ):  # the port of its web page is any that is free: several may run side by side
+        # the port of its web page is any that is free: several may run side by side
+        if cluster == "local":
             local = LocalCluster(
                 n_workers=jobs,
                 threads_per_worker=1,

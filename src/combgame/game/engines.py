@@ -33,13 +33,8 @@ def choose_engine(
         raise unknown("engine", engine, ENGINES)
     if engine == "python":
         return function
-    key = (
-        engine,
-        function,
-        len(PARTS),
-        len(FUNCTIONS),
-        *_classes(parts, []),
-    )  # all that the choice depends on
+    # all that the choice depends on
+    key = (engine, function, len(PARTS), len(FUNCTIONS), *_classes(parts, []))
     if key not in _CHOSEN:
         _CHOSEN[key] = _choose(engine, parts, function)
     return _CHOSEN[key]

@@ -16,13 +16,11 @@ def lambert_bar(x: float) -> float:
     """
     if x <= 1.0:
         return 1.0
-    y = (
-        x + math.log(x) + (math.sqrt(2.0 * (x - 1.0)) if x < 2.0 else 0.5)
-    )  # to the right of the root
+    # to the right of the root
+    y = x + math.log(x) + (math.sqrt(2.0 * (x - 1.0)) if x < 2.0 else 0.5)
     for _ in range(100):
-        new = (
-            y * (x - 1.0 + math.log(y)) / (y - 1.0)
-        )  # Newton on y - ln y: convex, so it falls to the root
+        # Newton on y - ln y: convex, so it falls to the root
+        new = y * (x - 1.0 + math.log(y)) / (y - 1.0)
         if new <= 1.0 or new >= y:
             break
         y = new

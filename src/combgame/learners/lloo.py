@@ -73,9 +73,8 @@ class LLOOPart(NamedTuple):
         if self.largest[seat] > 0.0:
             eta = self.parameters.rate / (root * self.largest[seat])
         for a in range(reward.size):
-            self.score[a] = eta * total[a] - 2.0 * (
-                mixture.arms[a] - self.centre[a]
-            )  # -grad F_t(w~_t)
+            # -grad F_t(w~_t)
+            self.score[a] = eta * total[a] - 2.0 * (mixture.arms[a] - self.centre[a])
         actions.argmax(self.score, self.vertex)
         number = catalogue.find(self.vertex)
         mass = min(self.parameters.mass / root, 1.0)

@@ -40,9 +40,8 @@ class OFWPart(NamedTuple):
         pull = 2.0 * clock[1] / (clock[0] * self.diameter)
         for a in range(reward.size):
             total[a] += reward[a]
-            self.score[a] = total[a] / clock[0] - pull * (
-                mixture.arms[a] - self.centre[a]
-            )  # -grad F_t(w~_t)
+            # -grad F_t(w~_t)
+            self.score[a] = total[a] / clock[0] - pull * (mixture.arms[a] - self.centre[a])
         actions.argmax(self.score, self.vertex)
         number = catalogue.find(self.vertex)
         self.support.shrink(seat, 1.0 - step)

@@ -54,9 +54,8 @@ class ProductHedgePart(NamedTuple):
         elif self.logs > 0.0:
             actions.argmax(reward, self.trial)
             for a in range(arms.size):
-                mix += (
-                    self.trial[a] * reward[a]
-                )  # m_t at an infinite eta: the best of the leaders, which all actions are
+                # m_t at an infinite eta: the best of the leaders, which all actions are
+                mix += self.trial[a] * reward[a]
             if mix - mean > TIE * abs(mix):
                 self.gap[0] = mix - mean
 

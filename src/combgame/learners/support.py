@@ -121,9 +121,8 @@ class Support(NamedTuple):
             self.basis[r] = -1  # no action has this row yet
             for k in range(rows):
                 self.inverse[r, k] = 1.0 if r == k else 0.0
-        for i in range(
-            n - 1, -1, -1
-        ):  # the newest first: they weigh most, so that most of the others just go
+        # the newest first: they weigh most, so that most of the others just go
+        for i in range(n - 1, -1, -1):
             number, free = self.ids[seat, i], -1
             for r in range(rows):  # (1_A, 1) in the coordinates of the basis
                 value = self.inverse[r, rows - 1]
@@ -136,9 +135,8 @@ class Support(NamedTuple):
                     and (free < 0 or abs(value) > abs(self.column[free]))
                 ):
                     free = r
-            if (
-                free < 0
-            ):  # dependent: move its weight onto the basis, as far as all weights stay positive
+            # dependent: move its weight onto the basis, as far as all weights stay positive
+            if free < 0:
                 step, blocked = weight[i], -1
                 for r in range(rows):
                     if self.basis[r] >= 0 and self.column[r] < -NOTHING:

@@ -18,12 +18,8 @@ FIVE = ("uniform", "adahedge", "hedge", "ofw", "lloo")
 THREE = ("uniform", "adahedge", "lloo")
 # the noise scale in GCB-PE's radius that the paper's four means imply: `gcb_pe.implied_scale`
 SCALE = 0.0325
-PUBLISHED = {
-    5: 19914,
-    10: 85314,
-    15: 166179,
-    20: 316552,
-}  # GCB-PE's mean stopping times in the paper
+# GCB-PE's mean stopping times in the paper
+PUBLISHED = {5: 19914, 10: 85314, 15: 166179, 20: 316552}
 
 
 @dataclass(frozen=True)

@@ -176,9 +176,8 @@ def dual(
     value -= margin * value
     if start <= 0.0:  # case 1: nothing to do
         return value
-    for i in range(
-        n
-    ):  # case 2: arms without weight move first, one after the other, as far as needed
+    # case 2: arms without weight move first, one after the other, as far as needed
+    for i in range(n):
         a = arms[i]
         if weight[a] < WEIGHTLESS:
             free = high[a] - alternative[a] if sign[i] > 0.0 else alternative[a] - low[a]

@@ -45,9 +45,8 @@ class Ledger(NamedTuple):
         figures[LONGEST] = max(figures[LONGEST], math.sqrt(length))
         figures[WIDEST] = max(figures[WIDEST], span)
         figures[SQUARES] += span * span
-        share = (
-            1.0 / span if span > 0.0 else 0.0
-        )  # a round in which every action gets the same: no loss
+        # a round in which every action gets the same: no loss
+        share = 1.0 / span if span > 0.0 else 0.0
         figures[TOPS] += top * share
         for a in range(reward.size):
             self.total[a] += reward[a]

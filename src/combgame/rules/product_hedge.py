@@ -71,9 +71,8 @@ class ProductAdaHedge(RuleBase):
     def setup(self, problem: Question) -> FixedSetup:
         actions, d = problem.actions, problem.actions.d
         learner, sets = product_hedge(actions), start_sets("covering", actions, None)
-        owed = np.bincount([a for chosen in sets for a in chosen], minlength=d).astype(
-            float
-        )  # N~ = sum w~ at the start
+        # N~ = sum w~ at the start
+        owed = np.bincount([a for chosen in sets for a in chosen], minlength=d).astype(float)
         part = ProductAdaHedgePart(
             learner,
             make_bonus(self.bonus),

@@ -70,9 +70,8 @@ class Deferral:
         Deferral.current = None
         try:
             for number, handler in self.handlers.items():
-                if (
-                    signal.getsignal(number) == self.later
-                ):  # and not what somebody has put there meanwhile
+                # and not what somebody has put there meanwhile
+                if signal.getsignal(number) == self.later:
                     signal.signal(number, handler)
         finally:
             self.hand_over()

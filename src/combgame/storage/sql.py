@@ -201,9 +201,8 @@ class Database:
         except StoreError as error:
             if not isinstance(error.__context__, IntegrityError):
                 raise
-            return self.begin(
-                created, "error" if if_exists == "error" else "resume"
-            )  # somebody else has just made it
+            # somebody else has just made it
+            return self.begin(created, "error" if if_exists == "error" else "resume")
 
     def _make(self, connection: Connection, created: Sealed, old: int | None) -> None:
         if old is not None:

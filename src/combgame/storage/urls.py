@@ -42,9 +42,8 @@ def parse(url: str) -> URL:
             "postgresql+psycopg://user@host/database"
         )
         raise InputError("bad-url", text, remedy=ESCAPED, called=called(url))
-    if (
-        "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql"
-    ):  # the rest of a password would be taken for a host
+    # the rest of a password would be taken for a host
+    if "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql":
         raise InputError("url-ambiguous", "storage has more than one @", remedy=ESCAPED)
     return parsed
 

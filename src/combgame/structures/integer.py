@@ -39,19 +39,15 @@ class IntegerProgram(Bracketed):
         parts = [self._row(one) for one in several] or [
             (np.zeros((0, self.d)), np.zeros(0), np.zeros(0))
         ]
-        self._given = tuple(
-            np.concatenate(of) for of in zip(*parts, strict=True)
-        )  # one matrix, its lower and upper bounds
+        # one matrix, its lower and upper bounds
+        self._given = tuple(np.concatenate(of) for of in zip(*parts, strict=True))
         self._arrange()
 
     def _arrange(self) -> None:
         matrix, low, high = self._given
         size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
-        scaled = (
-            matrix / size[:, None],
-            low / size,
-            high / size,
-        )  # rows of one size: the solver's tolerance is absolute
+        # rows of one size: the solver's tolerance is absolute
+        scaled = (matrix / size[:, None], low / size, high / size)
         self._rows = [scaled] if len(matrix) else []
         self._rows.append((np.ones((1, self.d)), np.ones(1), np.full(1, np.inf)))  # not empty
         self._covering = self._checked_covering()

@@ -35,9 +35,8 @@ class PartitionPart(NamedTuple):
         last = score.size - 1
         for a in range(score.size):
             out[a] = 0.0
-            self.key[last - a] = score[
-                a
-            ]  # arms are numbered backwards, so that of equal scores the first arms stay
+            # arms are numbered backwards, so that of equal scores the first arms stay
+            self.key[last - a] = score[a]
         for g in range(self.sizes.size):
             n = 0
             for k in range(self.first[g], self.first[g + 1]):

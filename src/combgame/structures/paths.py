@@ -327,9 +327,8 @@ class Paths(StructureBase):
         """The two paths that differ most: a dynamic programme over pairs of nodes."""
         n = len(self._leaving)
         most = {(n - 1, n - 1): 0}
-        for u in range(
-            n - 1, -1, -1
-        ):  # the pair's earlier node moves on; from a shared node, both may take the same edge
+        # the pair's earlier node moves on; from a shared node, both may take the same edge
+        for u in range(n - 1, -1, -1):
             for v in range(n - 1, u - 1, -1):
                 if u == v == n - 1:
                     continue
@@ -376,9 +375,8 @@ def _topological(
                 ready.append(head)
     if len(order) < n:
         stuck = {v for v in range(n) if entering[v]}
-        while loose := {
-            v for v in stuck if not any(u in stuck for u in leaving[v])
-        }:  # behind the cycle, not on it
+        # behind the cycle, not on it
+        while loose := {v for v in stuck if not any(u in stuck for u in leaving[v])}:
             stuck -= loose
         raise InputError(
             "cycle",

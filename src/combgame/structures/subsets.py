@@ -34,9 +34,8 @@ class SubsetsPart(NamedTuple):
         n, last = 0, self.d - 1
         for a in range(self.d):
             out[a] = 0.0
-            item = (
-                last - a
-            )  # arms are numbered backwards, so that of equal scores the first arms stay
+            # arms are numbered backwards, so that of equal scores the first arms stay
+            item = last - a
             self.key[item] = score[a]
             if n < self.chosen:
                 self.heap[n] = item

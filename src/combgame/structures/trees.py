@@ -63,9 +63,8 @@ def boruvka(
             if u != v:  # edges inside a component are never looked at again
                 live[kept] = a
                 kept += 1
-                if (
-                    pick[u] < 0 or score[a] > score[pick[u]]
-                ):  # edges come by number, so that of equal ones the first stays
+                # edges come by number, so that of equal ones the first stays
+                if pick[u] < 0 or score[a] > score[pick[u]]:
                     pick[u] = a
                 if pick[v] < 0 or score[a] > score[pick[v]]:
                     pick[v] = a
@@ -260,9 +259,8 @@ class SpanningTrees(StructureBase):
                     if y < n:
                         m[x][y] -= 1
         before = 1
-        for k in range(
-            n - 1
-        ):  # the minors of a connected graph's Laplacian are positive: no pivoting
+        # the minors of a connected graph's Laplacian are positive: no pivoting
+        for k in range(n - 1):
             for i in range(k + 1, n):
                 for j in range(k + 1, n):
                     m[i][j] = (m[i][j] * m[k][k] - m[i][k] * m[k][j]) // before

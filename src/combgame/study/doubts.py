@@ -112,9 +112,8 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
                 -stdtrit(np.maximum(others - 1.0, 1.0), 0.5 * ALARM / max(total, 1.0)),
                 math.inf,
             )
-    errors = np.where(
-        (others > 0.0) & (errors == errors), errors, 0.0
-    )  # NaN: an arm all of whose values are equal
+    # NaN: an arm all of whose values are equal
+    errors = np.where((others > 0.0) & (errors == errors), errors, 0.0)
     doubtful = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
     order = sorted(
         zip(*np.nonzero(doubtful), strict=True), key=lambda at: (-errors[at], number[at])

@@ -10,9 +10,8 @@ from ..errors import InputError, must_be, said_by
 from ..problem import Problem
 from ..sentences import Phrase
 
-Entry = (
-    None | float | list[float] | dict[str, float]
-)  # as JSON has it; a mean of n values is {"mean": ..., "n": ...}
+# as JSON has it; a mean of n values is {"mean": ..., "n": ...}
+Entry = None | float | list[float] | dict[str, float]
 MOST = 2**53  # values in one mean
 
 

@@ -17,9 +17,8 @@ def spent(delta: float, changes: int) -> float:
     >>> [round(spent(0.05, k), 4) for k in range(4)]
     [0.05, 0.0083, 0.0042, 0.0025]
     """
-    return (
-        max(delta / ((changes + 1) * (changes + 2)), 5e-324) if changes else delta
-    )  # its logarithm is taken
+    # its logarithm is taken
+    return max(delta / ((changes + 1) * (changes + 2)), 5e-324) if changes else delta
 
 
 def level(retractions: int, corrections: int, delta: float) -> Sentence:

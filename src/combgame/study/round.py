@@ -26,15 +26,12 @@ class Record:
     until: float | None = None  # the end of its lease; None: it has none
     outside: bool = False  # data from outside
     told: dict[int, Told] = field(default_factory=dict)
-    entered: set[int] = field(
-        default_factory=set
-    )  # arms of which something was ever told, even if it was retracted
-    gone: dict[int, int] = field(
-        default_factory=dict
-    )  # arms that were retracted since they were told, and by which event
-    again: set[int] = field(
-        default_factory=set
-    )  # if it has ended: arms retracted since, which may be told anew
+    # arms of which something was ever told, even if it was retracted
+    entered: set[int] = field(default_factory=set)
+    # arms that were retracted since they were told, and by which event
+    gone: dict[int, int] = field(default_factory=dict)
+    # if it has ended: arms retracted since, which may be told anew
+    again: set[int] = field(default_factory=set)
     waiting: bool = False  # it failed, and is to be asked again
     touched: bool = False  # something was told of it, even if it was retracted
     over: bool = False  # it has ended

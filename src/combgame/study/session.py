@@ -56,9 +56,8 @@ class Batch:
             ("client", self.client, str),
             ("reason", reason, str),
         ):
-            if (
-                value is not None and type(value) is not kind_of
-            ):  # a database would give back another value than was sealed
+            # a database would give back another value than was sealed
+            if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
                 raise must_be(what, value, kinds, kind=kind_of.__name__)
         self.clean = False
@@ -132,13 +131,11 @@ class Session:
             raise said_by(StoreError, self._lost)
         advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
         seq, known = advisor.ledger.seq, advisor.ledger.seal
-        stored = log.events(
-            after=0 if history else max(seq - 1, 0)
-        )  # in one read, which is of one moment in any database
+        # in one read, which is of one moment in any database
+        stored = log.events(after=0 if history else max(seq - 1, 0))
         news = [one for one in stored if one[0].seq >= seq]
-        if seq and (
-            not news or (news[0][0].seq, news[0][1]) != (seq, known)
-        ):  # the last one must be there, as it knows it
+        # the last one must be there, as it knows it
+        if seq and (not news or (news[0][0].seq, news[0][1]) != (seq, known)):
             if self._advisor is not None:
                 # for good: a worker that tries again must not go on with other data unawares
                 self._lost = Sentence(
@@ -150,10 +147,8 @@ class Session:
                     seq=seq,
                 )
                 raise said_by(StoreError, self._lost)
-            advisor, seq = (
-                load(self.setting, self.engine, None),
-                0,
-            )  # that was a snapshot of other events
+            # that was a snapshot of other events
+            advisor, seq = (load(self.setting, self.engine, None), 0)
             news = stored = stored if history else log.events()
         self._advisor = advisor
         for event, sealed in news[1:] if seq else news:

@@ -53,9 +53,8 @@ class Status:
     next: Sentence  # what to do now
     clients: tuple[str | None, ...] = ()  # who has the pending rounds
     doubts: tuple[Doubt, ...] = ()  # values that are hard to believe, as a heuristic has it
-    settings: dict[str, Any] = field(
-        default_factory=dict, hash=False
-    )  # the limits as they are now; the deadline in local time
+    # the limits as they are now; the deadline in local time
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
     # results that came after it had stopped: everything above is without them, but for `doubts`
     late: int = 0
     retractions: int = 0

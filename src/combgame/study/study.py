@@ -251,9 +251,8 @@ class Study(Queries):
             }
             fresh = {number: new for number, new in news.items() if new is not None}
             for k, (number, new) in enumerate(fresh.items(), start=1):
-                more: dict[str, Any] = (
-                    {"more": True} if k < len(fresh) else {}
-                )  # judged after the last of them
+                # judged after the last of them
+                more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
                 last = bool(final) and number in batch.advisor.ledger.open
                 batch.add(
                     "told",

@@ -39,9 +39,8 @@ def _borrowed(value: Any, typemap: Any) -> bool:
         whole = typemap[value.value.name]
         if isinstance(whole, types.BaseTuple):
             return True
-        if (
-            isinstance(whole, types.Array) and value.op != "getattr"
-        ):  # a view, unless the index is an array
+        # a view, unless the index is an array
+        if isinstance(whole, types.Array) and value.op != "getattr":
             index = value.index if value.op == "getitem" else value.index_var
             kind = types.intp if index is None else typemap[index.name]
             parts = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
@@ -52,9 +51,8 @@ def _borrowed(value: Any, typemap: Any) -> bool:
 def _lends(state: Any) -> bool:
     """Whether a function gives back all that is counted as it got it."""
     context, typemap = state.targetctx, state.typemap
-    if not state.flags.no_cpython_wrapper or _counted(
-        context, state.return_type
-    ):  # Python calls it: its wrapper counts
+    # Python calls it: its wrapper counts
+    if not state.flags.no_cpython_wrapper or _counted(context, state.return_type):
         return False
     for block in state.func_ir.blocks.values():
         for line in block.body:
@@ -81,9 +79,8 @@ class Borrow(LoweringPass):  # type: ignore[misc]
     def run_pass(self, state: Any) -> bool:
         if plain:
             return False
-        state.library = LazyLibrary(
-            state.targetctx.codegen(), state.func_id.func_qualname
-        )  # numba's own are compiled as ever
+        # numba's own are compiled as ever
+        state.library = LazyLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         if _lends(state):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)

@@ -33,14 +33,8 @@ from ..sources import digest
 from .lazy import LazyLibrary
 
 types: Any = kinds  # whose stubs lack most of it
-COMPILED = (
-    "game",
-    "rewards",
-    "structures",
-    "learners",
-    "stopping",
-    "rules",
-)  # where marked functions and parts live
+# where marked functions and parts live
+COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")
 KEPT_SOURCES = 3  # how many versions of the sources have a folder: those used last
 LARGEST = 512 * 2**20  # bytes of one of them; beyond, what was used longest ago goes
 PLAIN = (types.Number, types.Boolean, types.NoneType, types.Omitted, types.NumPyRandomGeneratorType)
@@ -149,9 +143,8 @@ def save(file: Path, result: Any) -> None:
     """Keep a compiled function, if it can be; a full disk is no reason to stop."""
     library, about = result.library, result.fndesc
     inner = isinstance(library, LazyLibrary) and library.inner
-    if (
-        result.objectmode or result.lifted or library.has_dynamic_globals
-    ):  # addresses of this process
+    # addresses of this process
+    if result.objectmode or result.lifted or library.has_dynamic_globals:
         return
     before = about.typemap, about.calltypes  # not to be kept
     with contextlib.suppress(Exception):

@@ -10,9 +10,8 @@ def forests(nodes: int, tails: Sequence[int], heads: Sequence[int], k: int) -> l
     """
     held: list[set[int]] = [set() for _ in range(k)]
     for new in range(len(tails)):
-        came: dict[int, tuple[int, int] | None] = {
-            new: None
-        }  # edge -> (edge that pushes it out, the forest it leaves)
+        # edge -> (edge that pushes it out, the forest it leaves)
+        came: dict[int, tuple[int, int] | None] = {new: None}
         queue, done = deque([new]), False
         while queue and not done:
             e = queue.popleft()

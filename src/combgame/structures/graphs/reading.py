@@ -97,9 +97,8 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
         nodes = list(range(max(matrix.shape)))
     elif hasattr(edges, "edge_list"):  # rustworkx
         _check_direction(what, directed, hasattr(edges, "in_degree"))
-        labels = {
-            i: edges[i] for i in edges.node_indices()
-        }  # numbers keep holes where nodes were removed
+        # numbers keep holes where nodes were removed
+        labels = {i: edges[i] for i in edges.node_indices()}
         values = list(labels.values())
         if not all(isinstance(x, Hashable) and x is not None for x in values) or len(
             set(values)
