@@ -107,8 +107,8 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     setting, why, sure = advisor.setting, facts["why"], facts["confidence"]
     problem, proved = setting.problem, setting.stopping.validity.proved
     known: dict[str, Any] = {
-        "answer": problem.label(facts["answer"]),
-        "rival": problem.label(facts["rival"]) or "none",
+        "answer": problem.label(facts["answer"]) if facts["values"] else "nobody",
+        "rival": (problem.label(facts["rival"]) if facts["values"] else "") or "none",
         **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
         "percent": 100 * sure,
         "name": setting.stopping.name,
