@@ -3,7 +3,6 @@ design section 6.
 """
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -118,7 +117,7 @@ CASES = {
     "names too few": (
         lambda: problem(names=["a", "b"]),
         "must-be",
-        {"name": "Problem: names", "d": 4, "n": 2},
+        {"name": "Problem: names", "value": ["a", "b"], "d": 4},
     ),
     "names twice": (
         lambda: problem(names=["a", "b", "a", "c"]),
@@ -128,7 +127,7 @@ CASES = {
     "names empty": (
         lambda: problem(names=["a", "b", "", "c"]),
         "must-be",
-        {"name": "Problem: names", "n": 4},
+        {"name": "Problem: names", "value": ["a", "b", "", "c"]},
     ),
     "bounds upside down": (
         lambda: problem(bounds=(1.0, 0.0)),
@@ -277,8 +276,8 @@ CASES = {
     ),
     "unknown engine": (
         lambda: cg.simulate(GOOD, MEANS, engine="gpu", rule="lloo", delta=0.1, threshold="proved"),
-        "error",
-        "engine = 'gpu' is not known",
+        "unknown",
+        {"kind": "engine", "name": "gpu"},
     ),
     "rules empty": (
         lambda: cg.compare(GOOD, MEANS, delta=0.1, threshold="proved", rules=[]),
@@ -378,10 +377,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_gets_its_own_sentence(case):
-    call, code, said = CASES[case]
-    with refused(code, **(said if isinstance(said, dict) else {})) as caught:
+    call, code, arguments = CASES[case]
+    with refused(code, **arguments) as caught:
         call()
-    assert isinstance(said, dict) or re.search(said, str(caught.value))
     sentence = str(caught.value)
     assert sentence.endswith((".", ")")) and "\n" not in sentence and len(sentence) < 400
 

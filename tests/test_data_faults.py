@@ -288,10 +288,7 @@ def test_a_copy_that_is_written_over_the_file_is_noticed(lab):
     study, path = lab
     todo = study.ask()
     copied_over(path)
-    with pytest.raises(
-        cg.StoreError,
-        match=r"event 18 is not what was stored, because the file was changed or put back",
-    ):
+    with refused("event-replaced", cg.StoreError, name="study", seq=18):
         study.tell(todo, dict.fromkeys(todo.arms, 0.5))
 
 
@@ -515,7 +512,7 @@ def test_what_is_refused_is_still_named_where_that_is_safe():
     "address", [f"tcp://u:{SECRET}@h:8786", f"u:{SECRET}@h", f"tcp://h:8786?password={SECRET}"]
 )
 def test_no_address_of_a_cluster_shows_a_password(address, tmp_path):
-    with pytest.raises(cg.InputError, match="must be a scheduler's address") as caught:
+    with refused("must-be", cg.InputError, name="cluster", value="<not shown>") as caught:
         campaign((0.5, 0.3, 0.2, 0.1)).run(tmp_path / "a.db", cluster=address)
     assert SECRET not in str(caught.value)
 

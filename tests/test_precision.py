@@ -179,7 +179,7 @@ def test_a_stated_sigma_of_a_few_last_digits_is_refused(offset):
         lambda: cg.Study(problem).observe({0: [1.0, offset]}),
         lambda: cg.Study(problem).observe({0: (offset, 10)}),
     ):
-        with pytest.raises(cg.InputError, match="too large beside sigma"):
+        with refused("too-coarse", cg.InputError, arm="0", value=offset, sigma=sigma):
             too_coarse()
 
 

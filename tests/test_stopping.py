@@ -700,15 +700,13 @@ def test_evidence_with_unknown_variances():
     assert cg.evidence(
         problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1], threshold="proved"
     ).certified
-    for bad in (
-        lambda: cg.evidence(problem, [1.0, 0.0], [3, 3]),
-        lambda: cg.evidence(problem, [1.0, 0.0], [3, 3], spreads=[-1, 1]),
-        lambda: cg.evidence(
-            cg.Problem(cg.Arms(2), None, cg.Bernoulli()), [1.0, 0.0], [3, 3], spreads=[1, 1]
-        ),
-    ):
-        with pytest.raises(cg.InputError, match="spreads"):
-            bad()
+    with refused("spreads-if-unknown", cg.InputError, rewards="Gaussian(known=False)"):
+        cg.evidence(problem, [1.0, 0.0], [3, 3])
+    with refused("must-be", cg.InputError, name="spreads", value=[-1.0, 1.0]):
+        cg.evidence(problem, [1.0, 0.0], [3, 3], spreads=[-1, 1])
+    coins = cg.Problem(cg.Arms(2), None, cg.Bernoulli())
+    with refused("spreads-if-unknown", cg.InputError, rewards="Bernoulli()"):
+        cg.evidence(coins, [1.0, 0.0], [3, 3], spreads=[1, 1])
 
 
 def test_the_limit_is_where_a_run_with_exact_estimates_stops():

@@ -338,5 +338,5 @@ def test_an_answer_within_epsilon_will_do():
         and "to within 0.3" in str(ends[1].sentence)
         and ends[1].rounds < ends[0].rounds / 4
     )
-    with pytest.raises(cg.InputError, match="needs the threshold 'mixture'"):
+    with refused("epsilon-needs-mixture", cg.InputError, epsilon=0.1, threshold="stylised"):
         cg.Study(problem, threshold="stylised", epsilon=0.1)

@@ -501,9 +501,7 @@ def test_looking_makes_no_file(lab, words):
 
 
 def test_opening_makes_no_file(lab):
-    with pytest.raises(
-        cg.UnknownNameError, match=r"no study 'study': the file lba.db does not exist"
-    ):
+    with refused("no-study-file", cg.UnknownNameError, name="study", file="lba.db"):
         cg.Study.open("sqlite:///lba.db")
     assert not Path("lba.db").exists()
 

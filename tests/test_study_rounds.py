@@ -129,11 +129,20 @@ def test_what_is_refused_leaves_no_trace(values, code, arguments):
     assert len(study.events()) == 2 and study.replay().same
 
 
-@pytest.mark.parametrize("value", [0.5, 2, -1, (1.1, 3), [0, 3]])
-def test_a_coin_shows_0_or_1(value):
+@pytest.mark.parametrize(
+    ("value", "code", "wrong"),
+    [
+        (0.5, "not-0-or-1", 0.5),
+        (2, "value-outside", 2.0),
+        (-1, "value-outside", -1.0),
+        ((1.1, 3), "value-outside", 1.1),
+        ([0, 3], "value-outside", 3.0),
+    ],
+)
+def test_a_coin_shows_0_or_1(value, code, wrong):
     study = cg.Study(COINS)
     todo = study.ask()
-    with pytest.raises(cg.InputError, match=r"must be 0 or 1|outside \[0, 1\]"):
+    with refused(code, cg.InputError, round=1, arm="0", value=wrong):
         study.tell(todo, {todo.arms[0]: value})
     study.tell(todo, {todo.arms[0]: (0.5, 4)})
     study.tell(study.ask(), {todo.arms[0] + 1: True})
@@ -142,8 +151,11 @@ def test_a_coin_shows_0_or_1(value):
 def test_a_share_of_coins_is_a_whole_number_of_them():
     study = cg.Study(COINS)
     for share, n in ((0.5, 3), (0.33, 3), (0.1, 5), (1e-6, 1000)):
-        with pytest.raises(cg.InputError, match="not a whole number; give the share unrounded"):
+        with refused("not-a-share", cg.InputError, arm="0", value=share, n=n) as caught:
             study.observe({0: (share, n)})
+        assert f"the share unrounded, such as ({round(share * n)} / {n}, {n})" in (
+            caught.value.remedy
+        )
     for share, n in ((1 / 3, 3), (0.1, 10), (0.7, 10), (2 / 7, 7_000_000), (0.0, 5), (1.0, 2**53)):
         study.observe({0: (share, n)})
     for one in (study, cg.Study(PROBLEM)):
@@ -188,22 +200,24 @@ def test_other_refusals(act, code, arguments):
 
 
 @pytest.mark.parametrize(
-    ("settings", "word"),
+    ("setting", "value"),
     [
-        ({"delta": 1.5}, "delta"),
-        ({"delta": [0.1, 0.2]}, "one number"),
-        ({"rule": "nobody"}, "rule"),
-        ({"threshold": "nobody"}, "threshold"),
-        ({"seed": -1}, "seed"),
-        ({"if_exists": "perhaps"}, "if_exists"),
-        ({"name": ""}, "name"),
-        ({"epsilon": -1.0}, "epsilon"),
-        ({"max_rounds": 0}, "max_rounds"),
-        ({"min_pulls": -1}, "min_pulls"),
-        ({"deadline": "soon"}, "deadline"),
-        ({"engine": "warp"}, "engine"),
+        ("delta", 1.5),
+        ("delta", [0.1, 0.2]),
+        ("seed", -1),
+        ("name", ""),
+        ("epsilon", -1.0),
+        ("max_rounds", 0),
+        ("min_pulls", -1),
+        ("deadline", "soon"),
     ],
 )
-def test_settings_that_make_no_study(settings, word):
-    with pytest.raises(cg.CombGameError, match=word):  # which setting it is, whoever says so
-        cg.Study(PROBLEM, **settings)
+def test_settings_that_make_no_study(setting, value):
+    with refused("must-be", cg.InputError, name=setting, value=value):
+        cg.Study(PROBLEM, **{setting: value})
+
+
+@pytest.mark.parametrize("setting", ["rule", "threshold", "if_exists", "engine"])
+def test_settings_that_have_no_such_name(setting):
+    with refused("unknown", cg.UnknownNameError, kind=setting, name="nobody"):
+        cg.Study(PROBLEM, **{setting: "nobody"})

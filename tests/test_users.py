@@ -37,63 +37,67 @@ def test_values_with_labels_go_to_the_arms_of_those_labels():
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        (set(MEANS), "one per arm, in order"),
-        ("1234", "one per arm, in order"),
-        (["1", "2", "3", "4"], "one per arm, in order"),
-        ([1j, 2, 3, 4], "one per arm, in order"),
-        (0.5, "one per arm, in order"),
-        (None, "one per arm, in order"),
-        ({"a": 1, "b": 2, "c": 3}, "must name each of the 4 arms once"),
-        ({"a": 1, "b": 2, "c": 3, "x": 4}, "the arm 'x' is not known"),
-        ([1e300, 0, 0, 0], "beyond 1e100"),
-    ],
+    "values",
+    [set(MEANS), "1234", ["1", "2", "3", "4"], [1j, 2, 3, 4], 0.5, None],
+    ids=["set", "text", "texts", "complex", "number", "nothing"],
 )
-def test_values_that_cannot_be_placed_are_refused(values, words):
-    with pytest.raises(cg.CombGameError, match=words):
+def test_means_are_one_number_per_arm(values):
+    with refused("must-be", cg.InputError, name="means", d=4) as caught:
+        cg.simulate(PROBLEM, values, runs=1, rule="lloo", delta=0.1, threshold="proved")
+    assert repr(caught.value.arguments["value"]) == repr(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "arguments"),
+    [
+        ({"a": 1, "b": 2, "c": 3}, "not-each-arm", {"what": "means", "missing": "d", "d": 4}),
+        ({"a": 1, "b": 2, "c": 3, "x": 4}, "unknown", {"kind": "arm", "name": "x"}),
+        ([1e300, 0, 0, 0], "must-be", {"name": "means", "value": [1e300, 0, 0, 0]}),
+    ],
+    ids=["too few", "another label", "too large"],
+)
+def test_values_that_cannot_be_placed_are_refused(values, code, arguments):
+    with refused(code, **arguments):
         cg.simulate(PROBLEM, values, runs=1, rule="lloo", delta=0.1, threshold="proved")
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "name", "value"),
     [
+        (lambda: cg.compare(PROBLEM, None, rules=["ofw"]), "means", None),
+        (lambda: cg.CombGame(cg.LLOO), "CombGame: learner", repr(cg.LLOO)),
+        (lambda: cg.CombGame(bonus=3), "bonus", 3),
+        (lambda: cg.CombGame(per_answer="yes"), "CombGame: per_answer", "yes"),
+        (lambda: cg.LLOO(geometry=3), "LLOO: geometry", 3),
+        (lambda: cg.Hedge(first=-1), "doubling: first", -1),
+        (lambda: cg.Hedge(ratio=0.5), "doubling: ratio", 0.5),
+        (lambda: cg.Bounded("a", 1), "Bounded: (low, high)", ("a", 1)),
+        (lambda: cg.Gaussian("0.1"), "Gaussian: sigma", "0.1"),
+        (lambda: cg.Gaussian(1e200), "Gaussian: sigma", 1e200),
+        (lambda: cg.Listed([0, 1], 3), "Listed: sets", [0, 1]),
         (
-            lambda: cg.compare(PROBLEM, None, delta=0.1, threshold="proved", rules=["ofw"]),
-            "one per arm",
+            lambda: cg.Problem(cg.Arms(2), None, cg.Gaussian(1), names={1: "a", 2: "b"}),
+            "Problem: names",
+            {1: "a", 2: "b"},
         ),
-        (lambda: cg.CombGame(cg.LLOO), r"such as LLOO\(\) \(with the brackets\)"),
-        (lambda: cg.CombGame(bonus=3), "verb explore"),
-        (lambda: cg.CombGame(per_answer="yes"), "must be True or False"),
-        (lambda: cg.LLOO(geometry=3), "must be a Geometry"),
-        (lambda: cg.Hedge(first=-1), "first = -1 must be at least 1"),
-        (lambda: cg.Hedge(ratio=0.5), "ratio = 0.5 more than 1"),
-        (lambda: cg.Bounded("a", 1), "must be finite"),
-        (lambda: cg.Gaussian("0.1"), "must be a number or a flat list"),
-        (lambda: cg.Gaussian(1e200), "1e-100 to 1e100"),
-        (lambda: cg.Listed([0, 1], 3), "must be a list of sets"),
-        (
-            lambda: cg.Problem(cg.Arms(3), None, cg.Gaussian(1), names={"a", "b", "c"}),
-            "names must be 3",
-        ),
-        (lambda: PROBLEM.label(["q"]), "the arm 'q' is not known"),
-        (lambda: cg.Subsets(3, 1).argmax(None), "3 finite numbers"),
-        (lambda: cg.Subsets(3, 1).sets(limit="a"), "limit = 'a'"),
-        (lambda: cg.Oracle(lambda s: [0], 2, contains=3), "contains = 3 must be a function"),
-        (lambda: cg.Oracle(lambda s: [0], 2, covering=3), "covering = 3 must be a list"),
-        (lambda: cg.Oracle(lambda s: [0.7, 1.2], 2), "arms of a set"),
-        (lambda: cg.Oracle(lambda s: [True, False], 2), "not a mask"),
-        (lambda: cg.theory_bonus("a", "b"), "must be positive"),
+        (lambda: cg.Subsets(3, 1).argmax(None), "argmax: scores", None),
+        (lambda: cg.Subsets(3, 1).sets(limit="a"), "sets: limit", "a"),
+        (lambda: cg.Oracle(lambda s: [0], 2, contains=3), "Oracle: contains", 3),
+        (lambda: cg.Oracle(lambda s: [0], 2, covering=3), "Oracle: covering", 3),
+        (lambda: cg.theory_bonus("a", "b"), "theory_bonus: b", "a"),
     ],
 )
-def test_slips_get_a_sentence(call, words):
-    with pytest.raises(cg.CombGameError, match=words):
+def test_slips_are_named_with_what_was_given(call, name, value):
+    with refused("must-be", cg.InputError, name=name, value=value):
         call()
 
 
 @pytest.mark.parametrize(
     ("call", "code", "arguments"),
     [
+        (lambda: PROBLEM.label(["q"]), "unknown", {"kind": "arm", "name": "q"}),
+        (lambda: cg.Oracle(lambda s: [0.7, 1.2], 2), "not-arms", {"given": [0.7, 1.2]}),
+        (lambda: cg.Oracle(lambda s: [True, False], 2), "not-arms", {"given": [True, False]}),
         (
             lambda: cg.evidence(None, MEANS, [1] * 4),
             "must-be",
@@ -141,6 +145,12 @@ def test_a_class_in_place_of_a_rule_is_answered_with_how_a_rule_is_made():
     with refused("not-a-rule", cg.UnknownNameError) as caught:
         cg.simulate(PROBLEM, MEANS, rule=cg.CombGame)
     assert "CombGame(learner=LLOO())" in caught.value.remedy
+
+
+def test_a_class_in_place_of_a_learner_is_answered_with_the_brackets():
+    with refused("must-be", cg.InputError, name="CombGame: learner") as caught:
+        cg.CombGame(cg.LLOO)
+    assert "such as LLOO() (with the brackets)" in str(caught.value)
 
 
 def test_evidence_says_whether_it_is_enough():

@@ -585,11 +585,11 @@ BROKEN = {
     "no text": ({"kind": ["Arms"], "d": 3}, "unknown", {"name": ["Arms"]}),
     "too little": ({"kind": "Subsets", "d": 3}, "bad-arguments", {"kind": "Subsets"}),
     "too much": ({"kind": "Arms", "d": 3, "e": 4}, "bad-arguments", {"kind": "Arms"}),
-    "wrong": ({"kind": "Arms", "d": 0}, "d = 0 must be", {}),
+    "wrong": ({"kind": "Arms", "d": 0}, "must-be", {"name": "Arms: d", "value": 0}),
     "wrong inside": (
         {"kind": "Problem", "actions": {"kind": "Arms", "d": "3"}},
-        "d = '3' must be",
-        {"key": "actions"},
+        "must-be",
+        {"key": "actions", "name": "Arms: d", "value": "3"},
     ),
     "no number": ({"kind": "float", "value": "many"}, "must-be", {"name": "x"}),
 }
@@ -598,11 +598,9 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_data_that_describe_nothing_get_one_sentence(case):
     data, code, arguments = BROKEN[case]
-    with pytest.raises(cg.InputError) as caught:
+    with refused(code, cg.InputError, **arguments) as caught:
         from_data(data, "x")
-    error, said = caught.value, str(caught.value)
-    assert code == error.code or code in said, said  # a structure's own sentence, with the value
-    assert arguments.items() <= error.arguments.items(), error.arguments
+    said = str(caught.value)
     assert "\n" not in said and said.startswith("x") and said.endswith(".")
 
 
@@ -658,9 +656,9 @@ def test_a_class_that_says_nothing_of_its_arguments_is_no_value():
         Mine(4, 2),
         {1, 2},
     ):
-        with pytest.raises(cg.InputError, match="a frozen dataclass") as error:
+        with refused("not-describable", cg.InputError) as error:
             to_data(value)
-        assert "\n" not in str(error.value)
+        assert "\n" not in str(error.value) and "a frozen dataclass" in error.value.remedy
     changed = Mine(4, 2)
     changed.more = 3  # a class of one's own may add to what it inherits
 
@@ -760,7 +758,7 @@ def test_equal_problems_have_the_same_runs_whatever_they_are_called():
     assert key(strange) == key(
         other
     )  # nodes that no file can hold: their names do not matter to runs
-    with pytest.raises(cg.InputError, match="frozenset"):
+    with refused("not-describable", cg.InputError, kind="frozenset"):
         to_data(strange)
 
 
@@ -784,7 +782,7 @@ def test_a_study_with_a_rule_of_any_options_opens_again_from_the_command_line_to
         problem, rule=RULE, storage=url, name="plate", engine="python", if_exists="resume"
     ) as again:
         assert [one.arms for one in again.pending] == [first.arms]
-    with pytest.raises(cg.StudyError, match="was made with rule"):
+    with refused("other-settings", cg.StudyError, name="plate", key="rule"):
         cg.Study(
             problem, rule=cg.CombGame(tracking="D"), storage=url, name="plate", if_exists="resume"
         )
@@ -824,10 +822,10 @@ def test_a_study_with_what_no_file_can_hold_says_so():
     best = cg.Problem(cg.Oracle(top_two, 4), cg.Arms(4), cg.Gaussian(1))
     told = check_setting(best, Greedy(), 0.05, "mixture", 0, 0.0, 0, None, None).described()
     assert told["problem"] == {"own": "Problem(Oracle(top_two, 4), Arms(4), Gaussian(sigma=1.0))"}
-    with pytest.raises(cg.StudyError, match="has a problem that no file can hold"):
+    with refused("not-in-file", cg.StudyError, name="x", part="problem"):
         setting_from(told, "x")
     assert setting_from(told, "x", problem=best).rule == Greedy()
-    with pytest.raises(cg.StudyError, match="has a rule that no file can hold"):
+    with refused("not-in-file", cg.StudyError, name="x", part="rule"):
         setting_from(OLD | {"rule": {"own": "Plain(3)"}}, "x")
 
 
@@ -895,5 +893,5 @@ def test_nan_has_no_identity(data):
     ids=["keys", "set", "object", "complex", "complex array", "bytes"],
 )
 def test_what_json_cannot_carry_has_no_identity(data):
-    with pytest.raises(cg.InputError, match="cannot be described"):
+    with refused("not-describable", cg.InputError):
         identity(data)

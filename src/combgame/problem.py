@@ -360,9 +360,7 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
         or len(texts) != d
         or not all(isinstance(n, str) and n.strip() for n in texts)
     ):
-        raise must_be(
-            "Problem: names", names, "{d} non-empty texts, one per arm; got {n}", d=d, n=len(texts)
-        )
+        raise must_be("Problem: names", names, "a list of {d} non-empty texts, one per arm", d=d)
     if len(set(texts)) < d:
         twice = next(n for k, n in enumerate(texts) if n in texts[:k])
         raise InputError(

@@ -214,6 +214,8 @@ _WORDS = _Words()
 
 def _plain(value: object) -> Any:
     """As data that can be sent: a NumPy number as a number, another object as it looks."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # np.float64 is a float too
+        return value.item()
     if isinstance(value, (*PLAIN, Call, Option, Phrase, Sentence)):
         return value
     if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= 100:
@@ -223,8 +225,6 @@ def _plain(value: object) -> Any:
         if isinstance(value, set | frozenset):
             return Shown(repr(value))
         return type(value)(map(_plain, value)) if type(value) in (list, tuple) else Shown(value)
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
-        return value.item()
     return Shown(repr(value))
 
 

@@ -196,9 +196,8 @@ class StructureBase(Description):
         except (TypeError, ValueError):
             score = np.zeros(0)
         if score.shape != (self.d,) or not np.all(np.isfinite(score)):
-            raise must_be(
-                "argmax: scores", score.tolist(), "{d} finite numbers, one per arm", d=self.d
-            )
+            given = score.tolist() if score.size else scores
+            raise must_be("argmax: scores", given, "{d} finite numbers, one per arm", d=self.d)
         out = np.zeros(self.d)
         with own_errors():
             self.part().argmax(score, out)
