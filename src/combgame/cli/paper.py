@@ -23,14 +23,14 @@ OUT = Path("paper-results")
 @app.command("list")
 def names(as_json: AsJson = False) -> None:
     """What can be made."""
-    found = TITLES | {
+    titles = TITLES | {
         "findings": "The paper's nine findings, judged from the tables in the folder",
         "all": "All of it",
     }
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        typer.echo(json.dumps(titles, indent=1))
         return
-    for name, title in found.items():
+    for name, title in titles.items():
         typer.echo(f"{name:20} {title}")
 
 

@@ -236,7 +236,7 @@ class Paths(StructureBase):
     def covering(self) -> list[tuple[int, ...]]:
         """Minimal: the smallest flow with at least 1 on every edge, as paths."""
         lone = self._lone_flow()
-        flow, found = self._flow() if lone is None else dict(lone), []
+        flow, sets = self._flow() if lone is None else dict(lone), []
         while any(flow[a] for a in self._leaving[0]):
             v, taken = 0, []
             while v < len(self._leaving) - 1:
@@ -244,8 +244,8 @@ class Paths(StructureBase):
                 flow[a] -= 1
                 taken.append(a)
                 v = self._head[a]
-            found.append(tuple(sorted(taken)))
-        return found
+            sets.append(tuple(sorted(taken)))
+        return sets
 
     @per_arm
     def _lone_flow(self) -> dict[int, int] | None:
