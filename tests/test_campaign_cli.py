@@ -72,11 +72,7 @@ def test_a_campaign_runs_from_the_command_line(tmp_path, finished, capsys):
     code, out, err = command(
         capsys, "campaign", "run", tmp_path / "a.toml", "--store", tmp_path / "b.db", "--runs", 3
     )
-    assert (
-        code == 0
-        and err.startswith(f"combgame: {tmp_path / 'b.db'} was damaged")
-        and err.count("\n") == 2
-    )
+    assert code == 0 and f"{tmp_path / 'b.db'} was damaged" in err and err.count("\n") == 2
 
 
 def test_status_says_how_far_a_campaign_is(tmp_path, finished, capsys):

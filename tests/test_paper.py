@@ -259,8 +259,9 @@ def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_can
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="gcb-pe"):
         cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2, delta=0.1)
     for bad in (0.0, -1.0, math.nan, math.inf, "x"):
-        with refused("must-be", cg.InputError, name="GCBPE: scale", value=bad):
+        with refused("must-be", cg.InputError, name="GCBPE: scale") as caught:
             cg.GCBPE(bad)
+        assert repr(caught.value.arguments["value"]) == repr(bad)
 
 
 def test_the_published_means_imply_one_scale():

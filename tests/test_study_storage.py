@@ -561,9 +561,7 @@ def test_a_worker_does_not_go_on_with_another_study_of_the_same_name(url):
                     act()
                     acknowledged += 1
                 except cg.StudyError as error:
-                    assert "is not the one that was opened" in str(
-                        error
-                    ) and "open it again" in str(error)
+                    assert error.code == "other-study" and "open it again" in error.remedy
         assert acknowledged == 0 and len(study.events()) == 4 and study.replay().same
         with cg.Study.open(url) as worker:
             assert worker.problem.d == PROBLEM.d and worker.status.settings["delta"] == 1e-9
