@@ -214,6 +214,18 @@ def test_a_moment_has_the_events_only_if_they_were_asked_for():
                 look()
 
 
+def test_a_moment_is_over_when_something_happens():
+    study = cg.Study(PROBLEM)
+    with study.moment(history=True) as now:
+        assert now.status.rounds == 0
+        study.tell(study.ask(), {0: 0.5})
+        for look in (now.export, now.rows, lambda: now.status, lambda: now.pending):
+            with refused("moment-passed", cg.StudyError):
+                look()
+    with study.moment(history=True) as now:
+        assert now.status.rounds == 1 and now.export()
+
+
 def test_asking_a_study_that_has_stopped_says_so_from_the_same_moment():
     study = cg.Study(PROBLEM, max_rounds=1)
     study.tell(study.ask(), {0: 0.5})

@@ -14,8 +14,8 @@ ROOT = Path(cg.__file__).parent
 
 
 def walked(call):
-    """The modules whose functions are called, imports aside, each once."""
-    found = {}
+    """The modules whose functions are called, imports aside, in the order of the first call."""
+    first = {}
 
     def look(frame, event, _):
         name = frame.f_code.co_filename
@@ -24,8 +24,8 @@ def walked(call):
             and name.startswith(str(ROOT))
             and not frame.f_code.co_name.startswith("<")
         )
-        if own and (frame.f_back is None or frame.f_back.f_code.co_name != "<module>"):
-            found.setdefault(Path(name).relative_to(ROOT).with_suffix("").as_posix())
+        if own and not importing(frame):
+            first.setdefault(Path(name).relative_to(ROOT).with_suffix("").as_posix())
 
     before = sys.getprofile()
     sys.setprofile(look)
@@ -33,7 +33,15 @@ def walked(call):
         call()
     finally:
         sys.setprofile(before)
-    return list(found)
+    return list(first)
+
+
+def importing(frame):
+    """Whether a module is being made: what it calls then belongs to no walk."""
+    while (frame := frame.f_back) is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(str(ROOT)):
+            return True
+    return False
 
 
 def problem():

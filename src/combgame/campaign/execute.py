@@ -170,11 +170,12 @@ class Driver:
         if untried:
             share = untried.pop(0)
         else:
-            share = next(
-                (s for s in self.shares if s.missing and s.seconds is not None), None
-            ) or next((s for s in self.shares if s.missing and s.out == 0), None)  # type: ignore[assignment]
-            if share is None:
+            left = [share for share in self.shares if share.missing]
+            timed = [share for share in left if share.seconds is not None]
+            ready = timed or [share for share in left if share.out == 0]
+            if not ready:
                 return None
+            share = ready[0]
         return share, *share.cut(self.pool.workers)
 
     def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:

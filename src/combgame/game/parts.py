@@ -28,7 +28,8 @@ def copied(part: Part) -> Part:
     if kind in UNSHARED:
         return part
     if isinstance(part, tuple) and hasattr(kind, "_fields"):
-        made: Part = tuple.__new__(kind, [copied(field) for field in part])  # type: ignore[type-var]
+        fields: list[Any] = [copied(field) for field in part]
+        made: Part = tuple.__new__(kind, fields)  # type: ignore[type-var]
         return made
     return part if isinstance(part, SIGNATURE) else copy.deepcopy(part)
 
@@ -140,5 +141,7 @@ def grown(old: Part, new: Part) -> Part:
         new[tuple(slice(0, n) for n in old.shape)] = old
         return new
     if isinstance(old, tuple) and hasattr(old, "_fields"):
-        return type(old)(*(grown(a, b) for a, b in zip(old, new, strict=True)))  # type: ignore[call-overload]
+        pairs: Any = zip(old, new, strict=True)  # type: ignore[call-overload]
+        made: Part = type(old)(*(grown(a, b) for a, b in pairs))
+        return made
     return old

@@ -178,7 +178,7 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     return truth
 
 
-def spread(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
+def in_order(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
     """Outcomes in the order of the runs. The first is made here, which compiles; threads do the
     others (numba frees the GIL).
     """

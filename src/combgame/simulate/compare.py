@@ -10,7 +10,7 @@ from ..problem import Problem
 from ..report.progress import bar
 from ..rules import RuleBase
 from ..rules.base import describe
-from .bench import make_bench, spread
+from .bench import in_order, make_bench
 from .result import Simulation, table
 
 
@@ -67,7 +67,7 @@ def simulate(
     )
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
-    outcomes = list(bar(spread(bench.one, runs, jobs), runs, label, progress))
+    outcomes = list(bar(in_order(bench.one, runs, jobs), runs, label, progress))
     return bench.gather(label, outcomes)
 
 

@@ -19,7 +19,7 @@ from ..rules.base import describe
 from ..stopping.names import make_stopping, resolve
 from ..theory.complexity import Complexity, complexity
 from ..theory.evidence import best_answer
-from .bench import Bench, make_bench, spread
+from .bench import Bench, in_order, make_bench
 from .planned import Case, Plan
 
 __all__ = ["Plan", "plan"]
@@ -95,7 +95,7 @@ def plan(
         prepared.append((share, scaled, solved, benches))
     work = [(name, bench) for *_, benches in prepared for (name, _), bench in benches.items()]
     made = bar(
-        (outcome for _, bench in work for outcome in spread(bench.one, runs, jobs)),
+        (outcome for _, bench in work for outcome in in_order(bench.one, runs, jobs)),
         runs * len(work),
         "plan",
         progress,

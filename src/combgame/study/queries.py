@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, needs_extra
+from ..errors import InputError, StudyError, needs_extra
 from ..problem import Problem
 from ..report.files import form_of, save
 from ..report.tables import as_csv
@@ -31,7 +31,21 @@ class Moment:
         self, name: str, advisor: Advisor, at: float, head: str, events: list[Event] | None
     ) -> None:
         self.name, self.problem = name, advisor.setting.problem
-        self._advisor, self._at, self._head, self._events = advisor, at, head, events
+        self._now, self._at, self._head, self._events = advisor, at, head, events
+        self._seq = advisor.ledger.seq
+
+    @property
+    def _advisor(self) -> Advisor:
+        """As long as nothing has happened since."""
+        if self._now.ledger.seq != self._seq:
+            raise StudyError(
+                "moment-passed",
+                "study {name!r} has changed since this moment",
+                remedy="begin another one with {moment}",
+                name=self.name,
+                moment=Call("moment"),
+            )
+        return self._now
 
     @property
     def events(self) -> list[Event]:

@@ -47,7 +47,9 @@ def _bound(method: FunctionType) -> Any:
             signature = kind.get_call_type(self.context, (self.this, *args), kws)
             return signature.replace(pysig=words).as_method()
 
-    @lower_builtin(Bound.key, types.BaseNamedTuple, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
+    several = types.VarArg(types.Any)
+
+    @lower_builtin(Bound.key, types.BaseNamedTuple, several)  # type: ignore[untyped-decorator]
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = context.typing_context.resolve_value_type(function)
         signature = kind.get_call_type(context.typing_context, signature.args, {})
