@@ -21,9 +21,8 @@ STOPPED, CAPPED, FULL = (
 def recommend(game: Game, seen: Seen, view: View) -> None:
     """The estimate, the answer it recommends, and the evidence for that answer, at the counts."""
     for a in range(seen.mean.size):
-        seen.mean[a] = (
-            (seen.sums[a] + seen.rest[a]) / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
-        )
+        total = seen.sums[a] + seen.rest[a]
+        seen.mean[a] = total / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
         seen.feasible[a] = game.rewards.project(seen.mean[a], a)
         seen.worth[a] = seen.counts[a]
     game.rewards.estimate(seen)
