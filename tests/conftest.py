@@ -1,10 +1,15 @@
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import combgame as cg
+from combgame.cli.speech import SHELL
 from combgame.simulate import numbering
+
+from .studies import TOML, command
 
 # the same examples every time, and no judgement by the clock: no luck in CI
 settings.register_profile(
@@ -62,3 +67,23 @@ def url(request, tmp_path):
 def often(monkeypatch):
     """A snapshot every seven events."""
     monkeypatch.setattr("combgame.study.session.EVERY", 7)
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """A folder with a problem, and `run(words)`: the exit code of a command of studies, and what
+    was printed; of a refusal, what the shell says of it.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMBGAME_STORAGE", "sqlite:///lab.db")
+    monkeypatch.setenv("COMBGAME_CLIENT", "me")
+    Path("screen.toml").write_text(TOML)
+
+    def run(*words):
+        try:
+            done = command(*words)
+        except cg.CombGameError as refusal:
+            return 2, refusal.said(SHELL)
+        return done.exit_code, done.output
+
+    return run

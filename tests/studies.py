@@ -1,6 +1,12 @@
-"""What the tests of studies share: problems, measurements, a look inside."""
+"""What the tests of studies share: problems, measurements, tables, commands, a look inside."""
+
+import csv
+from pathlib import Path
+
+from typer.testing import CliRunner
 
 import combgame as cg
+from combgame.cli.app import app
 from combgame.presets import PRESETS
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
@@ -11,6 +17,12 @@ COINS = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli())
 UNKNOWN = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, known=False))
 SAME = [(HARD, "mixture"), (HARD, "proved"), (COINS, "mixture"), (UNKNOWN, "mixture")]
 RULES = [name for name in PRESETS if name != "gcb-pe"]
+TOML = """
+names = ["ann", "bob", "cid", "dee", "eve"]
+actions = {kind = "subsets", arms = 5, size = 2}
+answers = {kind = "arms"}
+rewards = {kind = "gaussian", sigma = 0.1}
+"""
 
 
 def measure(round, rng, means=MEANS, sigma=0.1):
@@ -20,3 +32,21 @@ def measure(round, rng, means=MEANS, sigma=0.1):
 def advisor_of(study):
     with study._session.reading() as (advisor, _):
         return advisor
+
+
+def command(*words):
+    """A command of `combgame study`, in this process; a refusal is raised as it is."""
+    return CliRunner().invoke(app, ["study", *map(str, words)], catch_exceptions=False)
+
+
+def fill(path, rng, lost=()):
+    """Writes a value into every line of a table, but for the (round, arm) that are lost."""
+    lines = list(csv.reader(Path(path).read_text().splitlines()))
+    for line in lines[1:]:
+        line[3] = (
+            ""
+            if tuple(line[1:3]) in lost
+            else str(MEANS[NAMES.index(line[2])] + 0.1 * rng.standard_normal())
+        )
+    with Path(path).open("w", newline="") as file:
+        csv.writer(file).writerows(lines)

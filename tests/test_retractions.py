@@ -19,7 +19,6 @@ from combgame.study.snapshot import dump, load
 
 from .said import says
 from .studies import HARD, UNKNOWN, advisor_of
-from .test_study_cli import lab  # noqa: F401  (a fixture)
 
 PAIR = cg.Problem(
     cg.Listed([[0, 1]], 2), cg.Arms(2), cg.Gaussian(1.0)
@@ -229,7 +228,7 @@ def test_a_snapshot_and_a_replay_are_judged_as_the_study_was(problem):
     assert [one.choose() for one in (copy, again)] == [advisor.choose()] * 2
 
 
-def test_retractions_on_the_command_line(lab, tmp_path):  # noqa: F811
+def test_retractions_on_the_command_line(lab, tmp_path):
     from pathlib import Path
 
     lab("create", "screen.toml", "--delta", 0.05)
