@@ -172,9 +172,11 @@ def test_counts_can_be_played():
     assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [40] * 4).value == pytest.approx(
         40 * (6 * math.log(6 / 4.5) + 3 * math.log(3 / 4.5))
     )
-    assert cg.evidence(
-        COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="proved"
-    ).certified
+    enough = cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="proved")
+    assert enough.certified and enough.validity == sim.validity
+    often = cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="stylised")
+    assert often.certified and often.validity.label == "heuristic"
+    assert sim.report()[0]["validity"] == sim.validity.label
 
 
 class Skewed(cg.Gaussian):

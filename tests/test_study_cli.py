@@ -311,7 +311,8 @@ def test_sentences_name_commands_not_python(lab):
     Path("todo.csv").write_text("round,arm,value\n1,ann,0.5\n1,bob,0.4\n")
     lab("tell", "todo.csv")
     Path("todo.csv").write_text("round,arm,value\n1,ann,0.6\n1,bob,0.4\n")
-    assert "`combgame study retract 1 --reason ...`" in lab("tell", "todo.csv")[1]
+    retract = "`combgame study retract 1 --reason ... --name plates`"
+    assert retract in lab("tell", "todo.csv")[1]
     assert "give a round, or --arm" in lab("retract", "-r", "why")[1]
     assert (
         "extend changes --max-rounds or --deadline; give one of them, or both."

@@ -100,6 +100,11 @@ REFUSED = {
         "must-be",
         {"line": 2, "name": "value", "value": "0,5"},
     ),
+    "a decimal comma in a cell of its own": (
+        "round,arm,value\n1,ann,0,5\n1,bob,0.4\n",
+        "extra-cells",
+        {"line": 2, "cells": 4, "columns": 3},
+    ),
     "another arm": (
         "round,arm,value\n1,zoe,0.5\n",
         "unknown",

@@ -20,6 +20,7 @@ from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
 from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, RuleBase, Uniform
 from .rules.bonuses import theory_bonus
+from .sentences import Sentence
 from .simulate.compare import Comparison, compare, simulate
 from .simulate.result import Simulation
 from .stopping.base import Validity
@@ -88,6 +89,7 @@ __all__ = [
     "Rival",
     "Round",
     "RuleBase",
+    "Sentence",
     "Simulation",
     "SpanningTrees",
     "Status",
@@ -140,4 +142,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LATER})
+    return sorted(__all__)

@@ -29,7 +29,7 @@ Picture = Annotated[
 ProblemFile = Annotated[
     Path,
     typer.Argument(
-        help="The problem (.toml): actions, answers, rewards, and the supposed means in [truth]."
+        help="The problem (.toml): actions, answers, rewards, and the supposed means (truth)."
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Another seed, other runs.")]

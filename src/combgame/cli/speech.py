@@ -41,6 +41,8 @@ class Shell:
     ('moment(history=True)', 'ties=None')
     """
 
+    study = "study"  # the one that the command is about
+
     def __init__(self, **phrases: str) -> None:
         self.phrases = {**PHRASES, **{key.replace("_", " "): x for key, x in phrases.items()}}
 
@@ -51,6 +53,8 @@ class Shell:
         typed = [shlex.quote(str(one)) for one in given if not isinstance(one, str)]
         typed += [f"{OPTIONS[word]} ..." for word in words]
         typed += [self.option(name, "..." if x is ... else x) for name, x in named.items()]
+        if COMMANDS[verb].startswith("study ") and Shell.study != "study" and "name" not in named:
+            typed.append(self.option("name", Shell.study))
         return f"`{' '.join(['combgame', COMMANDS[verb], *typed])}`"
 
     def option(self, name: str, value: object) -> str:

@@ -188,6 +188,7 @@ class Simulation:
                 {
                     "rule": self.rule,
                     "threshold": self.threshold,
+                    "validity": self.validity.label,
                     "delta": delta,
                     **row,
                     "time": time,

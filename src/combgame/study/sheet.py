@@ -82,6 +82,15 @@ def _read(path: Path, problem: Problem, study: str, rounds: bool) -> dict[int, d
     for k, line in enumerate(lines, start=2):
         if not any(cell.strip() for cell in line):
             continue
+        if any(cell.strip() for cell in line[len(columns) :]):
+            extra = InputError(
+                "extra-cells",
+                "it has {cells:count cell}, and the first line names {columns:count column}",
+                remedy="write decimals with a point, and commas only between cells",
+                cells=len(line),
+                columns=len(columns),
+            )
+            raise extra.within("line {line}", line=k)
         cells = {
             word: line[columns.index(word)].strip() if columns.index(word) < len(line) else ""
             for word in read

@@ -12,6 +12,7 @@ from ..game.callback import own_errors
 from ..game.records import Floats, arms_of
 from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
+from ..stopping.base import Validity
 from ..stopping.names import make_stopping
 from .complexity import order_of
 from .limit import judge
@@ -20,14 +21,15 @@ from .limit import judge
 class Evidence(NamedTuple):
     """The leading answer, its closest rival, and min_J inf_lambda sum_a N_a d(mean_a, lambda_a).
 
-    `threshold` is what the value must exceed at these counts for a confidence of 1 - delta (None if
-    no delta was given).
+    `threshold` is what the value must exceed at these counts for a confidence of 1 - delta, and
+    `validity` whether that is proved, and why (None if no delta was given).
     """
 
     answer: tuple[int, ...]
     rival: tuple[int, ...]
     value: float
     threshold: float | None = None
+    validity: Validity | None = None
 
     @property
     def certified(self) -> bool:
@@ -105,18 +107,18 @@ def evidence(
     with own_errors():
         game.answers.argmax(feasible, best)
         value = game.answers.nearest(game.rewards, mean, weight, best, rival, alternative)
-    level = None
-    if (
-        delta is not None
-    ):  # t K in the threshold bounds the number of values seen: that number itself will do
+    level, validity = None, None
+    # t K in the threshold bounds the number of values seen: that number itself will do
+    if delta is not None:
         rounds = math.ceil(float(weight.sum()) / problem.actions.largest())
         stopping = make_stopping(threshold, mine, _one(delta))
+        validity = stopping.validity
         level = stopping.threshold.level(rounds, 0)
         if stopping.watch is not None:  # the fees are part of what the value must exceed
             less = judge(stopping, mine, mean, weight, scatter, best)
             level += value - less if less < math.inf else 0.0
     answer, other = (tuple(sorted(order[list(arms_of(one))].tolist())) for one in (best, rival))
-    return Evidence(answer, other, float(value), level)
+    return Evidence(answer, other, float(value), level, validity)
 
 
 def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) -> Floats:
