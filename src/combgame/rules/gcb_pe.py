@@ -21,7 +21,7 @@ from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..rewards import License
 from ..sentences import Sentence
-from ..stopping.base import Question, Stopping, Validity, earned
+from ..stopping.base import Question, Rests, Stopping, Validity, earned
 from .base import FixedSetup, RuleBase
 from .starts import padded, start_sets
 
@@ -173,6 +173,7 @@ class GCBPE(RuleBase):
             watch,
             why,
             likelihood=False,
+            rests=Rests(("argmax", "largest"), ("covering",), ("licenses", "divergence", "spread")),
         )
 
 
