@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame import testing
 from combgame.campaign import report
 from combgame.rewards.base import License, RewardsBase, boxed_pair, dual, scratch, swapped
 from combgame.rewards.gaussian import GaussianPart, gaussian_part
 from combgame.rules.base import stopping_of
 from combgame.stopping.theorem2 import validity
 from combgame.structures.base import Exchange
-from combgame.testing import check_structure
+from combgame.testing import check_rule, check_structure
 
 from .said import refused
 
@@ -578,3 +579,29 @@ def test_a_licence_is_a_member_of_a_set_and_nothing_else(monkeypatch, claim, thr
 def test_any_collection_of_licences_will_do(monkeypatch, kind):
     monkeypatch.setattr(Careless, "claim", kind([License.GAUSSIAN]))
     assert label(cg.Problem(cg.Arms(3), rewards=Careless(1.0)), "gaussian").proved
+
+
+class Thousands(cg.Subsets):
+    """So many sets that nobody goes through them."""
+
+
+def test_a_claim_about_differences_that_is_not_tried_is_said_to_be_so():
+    words = "but not an exchange of so many sets"
+    for d, tried in ((20, False), (10, True)):
+        problem = cg.Problem(Thousands(d, 5), rewards=cg.Gaussian(1.0))
+        assert taken(problem) == [("answers", "Thousands", "nearest", "exchange")]
+        assert (words not in str(label(problem))) is tried
+        assert words not in str(label(problem, "gaussian"))  # which does without
+
+
+@pytest.mark.parametrize("code", ["no-numba", "foreign-part"])
+def test_a_rule_is_not_blamed_for_a_missing_engine(monkeypatch, code):
+    def run(*given):
+        raise cg.EngineError(code, "engine = 'compiled' cannot be used")
+
+    monkeypatch.setattr(testing, "Run", run)
+    if code == "foreign-part":  # a part that cannot be compiled is allowed
+        check_rule("uniform", rounds=5)
+    else:
+        with refused(code, cg.EngineError):
+            check_rule("uniform", rounds=5)

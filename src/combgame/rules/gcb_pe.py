@@ -129,6 +129,7 @@ class GCBPE(RuleBase):
     scale: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
             raise must_be(
