@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame import testing
 from combgame.campaign import report
 from combgame.rewards.base import License, RewardsBase, boxed_pair, dual, scratch, swapped
 from combgame.rewards.gaussian import GaussianPart, gaussian_part
 from combgame.rules.base import stopping_of
 from combgame.stopping.theorem2 import validity
 from combgame.structures.base import Exchange
-from combgame.testing import check_structure
+from combgame.testing import check_rule, check_structure
 
 from .said import refused
 
@@ -400,3 +401,209 @@ def test_an_oracle_is_compared_with_the_sets_that_it_has_shown():
     lying = Lying(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
     with pytest.raises(AssertionError, match="nearest returned"):
         check_structure(lying, trials=20)
+
+
+class Claimed(cg.Gaussian):
+    """A user's class that says itself what it is."""
+
+    def licenses(self):
+        return frozenset({License.GAUSSIAN, License.SUB_GAUSSIAN})
+
+
+class Stated(Claimed):
+    def licenses(self):
+        return super().licenses()
+
+    def spread(self, d):
+        return np.ones(d)
+
+
+class Counted(Own):
+    """It has its own numbers, of which Theorem 2 is made."""
+
+    def size_bound(self):
+        return 6
+
+    def difference_bound(self):
+        return 4
+
+
+class Sized(Own):
+    """The same through what the bounds are made of."""
+
+    def size(self):
+        return 6
+
+    def difference(self):
+        return 4
+
+
+class Wide(Own):
+    def largest(self):
+        return 2
+
+
+def taken(problem, threshold="mixture", **options):
+    """What a label takes for granted: (part, whose, verbs) of each condition."""
+    valid = stopping_of(cg.Uniform(), threshold, problem, [0.1], **options).validity
+    assert valid.proved and all(one.code == "part-right" for one in valid.provided)
+    assert all(kind in str(valid) for kind in (one.arguments["whose"] for one in valid.provided))
+    return [
+        (one.arguments["part"], one.arguments["whose"], *one.arguments["verbs"])
+        for one in valid.provided
+    ]
+
+
+@pytest.mark.parametrize(
+    ("problem", "threshold", "conditions"),
+    [
+        (
+            cg.Problem(ORACLE, rewards=Claimed(1.0)),
+            "gaussian",
+            [("answers", "Oracle", "argmax"), ("rewards", "Claimed", "licenses", "divergence")],
+        ),
+        (
+            cg.Problem(Own(), Own(), Stated(1.0)),
+            "mixture",
+            [
+                ("answers", "Own", "nearest"),
+                ("rewards", "Stated", "licenses", "divergence", "spread"),
+            ],
+        ),
+        (
+            cg.Problem(Own(), cg.Arms(4), Claimed(1.0)),
+            "gaussian",
+            [("actions", "Own", "largest"), ("rewards", "Claimed", "licenses", "divergence")],
+        ),
+        (
+            cg.Problem(ORACLE, Own(), cg.Gaussian(1.0)),
+            "gaussian",
+            [("answers", "Own", "nearest"), ("actions", "Oracle", "argmax")],
+        ),
+        (cg.Problem(ORACLE, Own(), cg.Gaussian(1.0)), "mixture", [("answers", "Own", "nearest")]),
+    ],
+)
+def test_every_part_of_a_user_is_a_condition(problem, threshold, conditions):
+    assert taken(problem, threshold) == conditions
+
+
+def test_several_conditions_say_whose_they_are():
+    valid = label(cg.Problem(ORACLE, rewards=Claimed(1.0)), "gaussian")
+    assert str(valid) == (
+        "proved if the argmax of the answers (Oracle) is right and the licenses and the divergence "
+        "of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms with the "
+        "stated sigma; what Oracle and Claimed say of themselves is taken as it is "
+        "(combgame.testing.check_structure tries Oracle)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "verbs"),
+    [
+        (Counted(), ("size_bound", "difference_bound")),
+        (Sized(), ("size", "difference")),
+        (Wide(), ("largest",)),
+    ],
+)
+def test_the_numbers_that_theorem_2_is_made_of_are_named(answers, verbs):
+    problem, kind = cg.Problem(answers, rewards=cg.Gaussian(1.0)), type(answers).__name__
+    for threshold in ("gaussian", "sub-gaussian"):
+        assert taken(problem, threshold) == [("answers", kind, "nearest", *verbs)]
+    free = verbs == ("largest",)  # the others do without the actions' size
+    for threshold in ("mixture", "gaussian-counts"):
+        assert taken(problem, threshold) == [("answers", kind, "nearest", *verbs[: -free or None])]
+    assert taken(problem, epsilon=0.1) == [("answers", kind, "nearest", *verbs)]
+
+
+def test_elimination_takes_the_list_of_sets_instead_of_the_nearest():
+    problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
+    assert taken(problem, "gaussian", eliminate=True) == [("answers", "Own", "sets")]
+    valid = stopping_of(cg.Uniform(), "gaussian", problem, [0.1], eliminate=True).validity
+    assert valid.label == "proved if its sets are right"
+    counted = cg.Problem(Counted(), rewards=cg.Gaussian(1.0))
+    assert taken(counted, "gaussian", eliminate=True) == [
+        ("answers", "Counted", "sets", "size_bound", "difference_bound")
+    ]
+
+
+def test_a_claim_about_differences_is_named_where_it_is_used():
+    problem = cg.Problem(Claims(PAIRS, Exchange(2, 4, True)), rewards=cg.Gaussian(1.0))
+    assert label(problem).label == "proved if its nearest and its exchange are right"
+    assert label(problem, "gaussian").label == "proved if its nearest is right"
+
+
+def test_an_oracle_with_a_nearest_of_its_own_says_so():
+    lying = Lying(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
+    assert taken(cg.Problem(lying, rewards=cg.Gaussian(1.0)), "gaussian") == [
+        ("answers", "Lying", "argmax", "nearest")
+    ]
+
+
+def test_gcb_pe_says_what_its_radius_is_made_of():
+    problem = cg.Problem(Own(), Wide(), Stated(1.0))
+    assert [one.arguments["verbs"] for one in label(problem, "proved", "gcb-pe").provided] == [
+        ["argmax", "largest"],
+        ["covering"],
+        ["licenses", "divergence", "spread"],
+    ]
+
+
+class Careless(cg.Gaussian):
+    """What it says of its values is not a set."""
+
+    claim = None
+
+    def licenses(self):
+        return self.claim
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        None,
+        License.SUB_GAUSSIAN,
+        License.SURROGATE,
+        str(License.GAUSSIAN),
+        [License.GAUSSIAN.value],
+        {"sub-Gaussian values"},
+        7,
+    ],
+)
+@pytest.mark.parametrize("threshold", ["mixture", "proved", "gaussian", "sub-gaussian"])
+def test_a_licence_is_a_member_of_a_set_and_nothing_else(monkeypatch, claim, threshold):
+    monkeypatch.setattr(Careless, "claim", claim)
+    problem = cg.Problem(cg.Arms(3), rewards=Careless(1.0))
+    with refused("must-be", cg.InputError, name="Careless: licenses()"):
+        label(problem, threshold)
+
+
+@pytest.mark.parametrize("kind", [set, frozenset, list, tuple])
+def test_any_collection_of_licences_will_do(monkeypatch, kind):
+    monkeypatch.setattr(Careless, "claim", kind([License.GAUSSIAN]))
+    assert label(cg.Problem(cg.Arms(3), rewards=Careless(1.0)), "gaussian").proved
+
+
+class Thousands(cg.Subsets):
+    """So many sets that nobody goes through them."""
+
+
+def test_a_claim_about_differences_that_is_not_tried_is_said_to_be_so():
+    words = "but not an exchange of so many sets"
+    for d, tried in ((20, False), (10, True)):
+        problem = cg.Problem(Thousands(d, 5), rewards=cg.Gaussian(1.0))
+        assert taken(problem) == [("answers", "Thousands", "nearest", "exchange")]
+        assert (words not in str(label(problem))) is tried
+        assert words not in str(label(problem, "gaussian"))  # which does without
+
+
+@pytest.mark.parametrize("code", ["no-numba", "foreign-part"])
+def test_a_rule_is_not_blamed_for_a_missing_engine(monkeypatch, code):
+    def run(*given):
+        raise cg.EngineError(code, "engine = 'compiled' cannot be used")
+
+    monkeypatch.setattr(testing, "Run", run)
+    if code == "foreign-part":  # a part that cannot be compiled is allowed
+        check_rule("uniform", rounds=5)
+    else:
+        with refused(code, cg.EngineError):
+            check_rule("uniform", rounds=5)

@@ -5,7 +5,7 @@ same again after a trip through data.
 import json
 import math
 import pickle
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import NamedTuple
 
 import networkx
@@ -666,3 +666,70 @@ def test_an_argument_must_not_be_called_like_what_describes_its_class():
 
     with refused("reserved-name", cg.InputError):
         to_data(Kind())
+
+
+@pytest.mark.parametrize(
+    ("boxed", "plain"),
+    [
+        (lambda: cg.Gaussian(np.int64(1)), cg.Gaussian(1)),
+        (lambda: cg.Gaussian(np.float32(0.5)), cg.Gaussian(0.5)),
+        (lambda: cg.Gaussian(np.array(0.5)), cg.Gaussian(0.5)),
+        (lambda: cg.Gaussian(known=np.bool_(False)), cg.Gaussian(known=False)),
+        (lambda: cg.Bounded(np.array(0), np.int8(2)), cg.Bounded(0, 2)),
+        (lambda: cg.FrankWolfe(pool=np.int64(3)), cg.FrankWolfe(pool=3)),
+        (lambda: cg.FrankWolfe(kappa=np.array(2)), cg.FrankWolfe(kappa=2)),
+        (lambda: cg.LLOO(first=np.array(300.0)), cg.LLOO(first=300.0)),
+        (lambda: cg.LLOO(sparsify=np.bool_(False)), cg.LLOO(sparsify=False)),
+        (lambda: cg.GCBPE(np.float32(0.5)), cg.GCBPE(0.5)),
+        (lambda: cg.CombGame(record=np.bool_(True)), cg.CombGame(record=True)),
+        (lambda: cg.Subsets(np.array(4), size=np.int32(2)), cg.Subsets(4, 2)),
+    ],
+)
+def test_a_number_of_numpy_is_the_number_that_it_is(boxed, plain):
+    value = boxed()
+    assert value == plain and hash(value) == hash(plain) and repr(value) == repr(plain)
+    for name, argument in arguments(value).items():
+        assert type(argument) is type(arguments(plain)[name])
+    assert check_value(value) == plain
+
+
+def test_a_sigma_of_numpy_is_that_of_all_arms():
+    assert cg.Problem(cg.Arms(3), rewards=cg.Gaussian(np.array(0.5))).noise().tolist() == [0.5] * 3
+
+
+ARRAY = np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: cg.FrankWolfe(pool=ARRAY), "must-be"),
+        (lambda: cg.FrankWolfe(kappa=ARRAY), "must-be"),
+        (lambda: cg.LLOO(first=ARRAY), "must-be"),
+        (lambda: cg.LLOO(sparsify=ARRAY), "must-be"),
+        (lambda: cg.Hedge(ratio=ARRAY), "must-be"),
+        (lambda: cg.OFW(sparsify=ARRAY), "must-be"),
+        (lambda: cg.Bounded(0, ARRAY), "must-be"),
+        (lambda: cg.GCBPE(ARRAY), "must-be"),
+        (lambda: cg.Gaussian(1.0, known=ARRAY), "must-be"),
+        (lambda: cg.Arms(ARRAY), "must-be"),
+        (lambda: cg.Uniform(start=ARRAY), "unknown"),
+        (lambda: cg.CombGame(start=ARRAY), "unknown"),
+        (lambda: cg.CombGame(tracking=ARRAY), "unknown"),
+    ],
+)
+def test_an_array_is_no_number(make, code):
+    with refused(code, cg.CombGameError):
+        make()
+
+
+def test_a_problem_can_be_made_with_something_replaced():
+    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0), list("abc"), (0.0, 2.0))
+    assert replace(problem) == problem
+    other = replace(problem, rewards=cg.Gaussian(2.0))
+    assert other == cg.Problem(
+        cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(2.0), list("abc"), (0.0, 2.0)
+    )
+    assert (other.low, other.high) == ((0.0,) * 3, (2.0,) * 3)
+    free = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
+    assert replace(free, rewards=cg.Bernoulli()).high == (1.0,) * 3

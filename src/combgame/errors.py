@@ -4,6 +4,7 @@ An error is a `Sentence`: a code, arguments, a text and a remedy with places for
 recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, Self, TypeVar
 
@@ -130,8 +131,36 @@ def needs_extra(what: str, extra: str) -> CombGameError:
     return CombGameError("needs-extra", text, remedy=remedy, what=what, extra=extra)
 
 
+def unboxed(value: Any) -> Any:
+    """A NumPy number, also an array of dimension 0, as the number it is; else the value itself.
+
+    >>> unboxed(np.int64(3)), unboxed(np.array(0.5)), unboxed(np.bool_(True)), unboxed("x")
+    (3, 0.5, True, 'x')
+    """
+    boxed = isinstance(value, np.generic | np.ndarray) and value.ndim == 0
+    return value.item() if boxed and value.dtype.kind in "biuf" else value
+
+
 def whole(name: str, value: object, least: int) -> int:
     """A whole number of at least `least`, or a sentence."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
+    number = unboxed(value)
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise must_be(name, value, "a whole number of at least {least}", least=least)
-    return int(value)
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """A positive finite number, as it is, or a sentence."""
+    number = unboxed(value)
+    plain = isinstance(number, int | float) and not isinstance(number, bool)
+    if not plain or not 0.0 < number < math.inf:
+        raise must_be(name, value, "a positive number")
+    return number  # type: ignore[no-any-return]
+
+
+def either(name: str, value: object) -> bool:
+    """True or False, or a sentence."""
+    answer = unboxed(value)
+    if not isinstance(answer, bool):
+        raise must_be(name, value, "True or False")
+    return answer

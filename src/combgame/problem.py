@@ -4,7 +4,7 @@ sentences.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -43,8 +43,9 @@ class Problem(Description):
     answers: StructureBase
     rewards: RewardsBase
     names: tuple[str, ...] | None
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    bounds: Bounds | None  # None: all means that the rewards can have
+    low: tuple[float, ...] = field(init=False)
+    high: tuple[float, ...] = field(init=False)
 
     def __init__(
         self,
@@ -95,14 +96,17 @@ class Problem(Description):
         vars(self).update(
             actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high
         )
+        vars(self).update(bounds=self._bounds())
+
+    def _bounds(self) -> Bounds | None:
+        """What makes the same box again."""
+        low, high = self.rewards.range(self.d)
+        if (self.low, self.high) == (tuple(low.tolist()), tuple(high.tolist())):
+            return None
+        box = tuple(zip(self.low, self.high, strict=True))
+        return box[0] if len(set(box)) == 1 else box
 
     def arguments(self) -> dict[str, Any]:
-        low, high = self.rewards.range(self.d)
-        box: Any = tuple(zip(self.low, self.high, strict=True))
-        if (self.low, self.high) == (tuple(low.tolist()), tuple(high.tolist())):
-            box = None
-        elif len(set(box)) == 1:
-            box = box[0]
         answers = None if self.answers == self.actions else self.answers
         own = _own_names(self.actions, self.answers)
         names = None if own is not None and self.names == tuple(own) else self.names
@@ -111,7 +115,7 @@ class Problem(Description):
             "answers": answers,
             "rewards": self.rewards,
             "names": names,
-            "bounds": box,
+            "bounds": self.bounds,
         }
 
     @property
@@ -135,14 +139,21 @@ class Problem(Description):
         answers = actions if self.answers is self.actions else _numbered(self.answers, order)
         if actions is None or answers is None or rewards is None:
             return None
-        low, high = self.low, self.high
+        low, high, bounds = self.low, self.high, self.bounds
         if not self._even:
             low, high = (tuple(ends[a] for a in order) for ends in (low, high))
+            bounds = None if bounds is None else tuple(zip(low, high, strict=True))
         alike = actions is self.actions and answers is self.answers
         if alike and (rewards, low, high) == (self.rewards, self.low, self.high):
             return self
         return self._with(
-            actions=actions, answers=answers, rewards=rewards, names=None, low=low, high=high
+            actions=actions,
+            answers=answers,
+            rewards=rewards,
+            names=None,
+            bounds=bounds,
+            low=low,
+            high=high,
         )
 
     @cached_property
@@ -170,7 +181,7 @@ class Problem(Description):
     def _with(self, **fields: Any) -> "Problem":
         """With some fields changed: what remains was checked before."""
         new = object.__new__(Problem)
-        kept = ("actions", "answers", "rewards", "names", "low", "high")
+        kept = ("actions", "answers", "rewards", "names", "bounds", "low", "high")
         vars(new).update({name: vars(self)[name] for name in kept} | fields)
         return new
 

@@ -106,7 +106,8 @@ class Sentence:
     """code: what programs go by. text, remedy: what is the case and what to do, without the full
     stop, with places for the arguments as `str.format` has them; besides, `{n:count round}` is "2
     rounds", `{n:was|were}` chooses by the number, `{names:list}` and `{names:and}` are "a, b" and
-    "a, and b", and `{part:capital}` begins with a capital letter. An argument may be a sentence.
+    "a, and b", `{names:by / }` is "a / b", and `{part:capital}` begins with a capital letter. An
+    argument may be a sentence.
 
     >>> text, remedy = "{n:count result} {n:was|were} late", "tell {n:it|them}"
     >>> late = Sentence("late", text, remedy=remedy, n=2)
@@ -204,6 +205,8 @@ class _Words(string.Formatter):
         if format_spec == "and":
             *most, last = map(str, value)
             return f"{', '.join(most)}, and {last}" if most else last
+        if format_spec.startswith("by "):
+            return format_spec[3:].join(map(str, value))
         if format_spec == "capital":
             return f"{value}"[:1].upper() + f"{value}"[1:]
         return str(super().format_field(value, format_spec))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, unboxed
 
 LONG = 60  # characters of an argument in a sentence
 Class = TypeVar("Class", bound=type)
@@ -23,6 +23,16 @@ Class = TypeVar("Class", bound=type)
 
 class Description:
     """The base of what describes; see `arguments`."""
+
+    def __post_init__(self) -> None:
+        """Of a dataclass: the numbers of NumPy among its fields become those of Python, so that
+        they are compared, written and checked like them. A class with more to check calls this
+        first.
+        """
+        for item in fields(self):  # type: ignore[arg-type]
+            given = getattr(self, item.name)
+            if (number := unboxed(given)) is not given:
+                object.__setattr__(self, item.name, number)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -69,13 +79,14 @@ class Description:
 
 def frozen(kind: Class) -> Class:
     """A class whose objects cannot be changed once they are made; those of its subclasses can,
-    beyond what it made.
+    beyond what it made. The numbers of NumPy among its arguments become those of Python.
     """
     begin: Any = kind.__init__  # type: ignore[misc]
 
     @wraps(begin)
     def init(self: Any, *args: Any, **options: Any) -> None:
-        begin(self, *args, **options)
+        named = {name: unboxed(value) for name, value in options.items()}
+        begin(self, *map(unboxed, args), **named)
         if type(self) is kind:
             vars(self)["_made"] = True
 

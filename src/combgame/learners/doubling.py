@@ -37,10 +37,14 @@ class Doubling(NamedTuple):
 
 
 def check_doubling(first: float, ratio: float) -> None:
-    if not 1 <= first < math.inf:
+    if not _number(first) or not 1 <= first < math.inf:
         raise must_be("doubling: first", first, "a finite number of at least 1 round")
-    if not 1 < ratio < math.inf:
+    if not _number(ratio) or not 1 < ratio < math.inf:
         raise must_be("doubling: ratio", ratio, "a finite number above 1")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def make_doubling(seats: int, first: float, ratio: float) -> Doubling:

@@ -78,6 +78,7 @@ class Hedge(LearnerBase):
     start: ClassVar[str] = "full"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_doubling(self.first, self.ratio)
 
     def part(self, seating: Seating) -> HedgePart:

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import must_be
+from ..errors import either, must_be
 from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
@@ -105,6 +105,8 @@ class LLOO(LearnerBase):
     ratio: float = RATIO
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        either("LLOO: sparsify", self.sparsify)
         check_doubling(self.first, self.ratio)
         if self.geometry is not None and not isinstance(self.geometry, Geometry):
             raise must_be("LLOO: geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)")

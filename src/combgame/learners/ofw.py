@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ..errors import either
 from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
@@ -58,6 +59,10 @@ class OFW(LearnerBase):
 
     impartial: ClassVar[bool] = True
     sparsify: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        either("OFW: sparsify", self.sparsify)
 
     def room(self, d: int, home: int) -> int:
         return support_room(d, home)

@@ -3,8 +3,10 @@ one rival.
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -91,9 +93,24 @@ def spread_of(rewards: RewardsBase, d: int) -> Floats | None:
         return None
 
 
+def claimed(rewards: RewardsBase) -> frozenset[License]:
+    """What these rewards say of themselves, or a sentence: a licence is a text too, of which a part
+    must not pass for another.
+    """
+    said: Any = rewards.licenses()
+    several = isinstance(said, Collection) and not isinstance(said, str)
+    if not several or not all(isinstance(one, License) for one in said):
+        raise must_be(
+            f"{type(rewards).__name__}: licenses()",
+            said,
+            "a set of members of License, such as frozenset({{License.SUB_GAUSSIAN}})",
+        )
+    return frozenset(said)
+
+
 def licensed(rewards: RewardsBase) -> frozenset[License]:
     """What the class of these rewards says itself, rather than by inheritance."""
-    return rewards.licenses() if "licenses" in vars(type(rewards)) else frozenset()
+    return claimed(rewards) if "licenses" in vars(type(rewards)) else frozenset()
 
 
 def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:

@@ -78,6 +78,7 @@ class Bounded(RewardsBase):
     high: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_bounds("Bounded", self.low, self.high)
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be
+from ..errors import InputError, either, must_be
 from ..game.marks import jitable
 from ..game.records import Floats, Ints, Random, Seen
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
@@ -225,8 +225,8 @@ class Gaussian(RewardsBase):
     known: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.known, bool):
-            raise must_be("Gaussian: known", self.known, "True or False")
+        super().__post_init__()
+        either("Gaussian: known", self.known)
         if self.sigma is None:
             if self.known:
                 raise InputError(

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from ..errors import must_be, unknown
+from ..errors import must_be, positive, unknown
 from ..game.numerics import lambert_bar
 from ..game.protocols import Bonus
 
@@ -38,10 +38,7 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
     23.897
     """
-    for name, value in (("b", b), ("c", c)):
-        if not isinstance(value, int | float) or not 0 < value < math.inf:
-            raise must_be(f"theory_bonus: {name}", value, "positive and finite")
-    return TheoryBonus(float(b), float(c))
+    return TheoryBonus(float(positive("theory_bonus: b", b)), float(positive("theory_bonus: c", c)))
 
 
 def make_bonus(bonus: str | Bonus) -> Bonus:

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be, unknown
+from ..errors import InputError, either, must_be, unknown
 from ..game.catalogue import (
     Catalogue,
     Mixture,
@@ -26,7 +26,7 @@ from ..stopping.base import Question
 from .base import RuleBase
 from .bonuses import make_bonus
 from .ledger import Ledger, make_ledger
-from .starts import FULL_LIMIT, STARTS, in_order, padded, start_sets
+from .starts import FULL_LIMIT, check_start, in_order, padded, start_sets
 from .trackers import TRACKERS, make_tracker
 
 
@@ -197,17 +197,17 @@ class CombGame(RuleBase):
     record: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
             raise must_be(
                 "CombGame: learner", self.learner, "a learner, such as LLOO() (with the brackets)"
             )
-        if self.tracking not in TRACKERS:
+        if not isinstance(self.tracking, str) or self.tracking not in TRACKERS:
             raise unknown("CombGame: tracking", self.tracking, TRACKERS)
-        if self.start is not None and self.start not in STARTS:
-            raise unknown("CombGame: start", self.start, STARTS)
+        if self.start is not None:
+            check_start("CombGame: start", self.start)
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
-            if not isinstance(value, bool):
-                raise must_be(f"CombGame: {name}", value, "True or False")
+            either(f"CombGame: {name}", value)
         if self.record and self.per_answer:
             raise InputError(
                 "one-learner-recorded",

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import must_be
+from ..errors import positive, whole
 from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
 from ..game.parts import Original
 from ..game.protocols import Game
@@ -217,20 +217,11 @@ class FrankWolfe(RuleBase):
     pool: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("kappa", "slow", "explore", "ease"):
-            value = getattr(self, name)
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not 0.0 < value < math.inf
-            ):
-                raise must_be(f"FrankWolfe: {name}", value, "a positive number")
-        if self.pool is not None and (
-            isinstance(self.pool, bool) or not isinstance(self.pool, int) or self.pool < 1
-        ):
-            raise must_be(
-                "FrankWolfe: pool", self.pool, "a whole number of rivals, at least 1, or None"
-            )
+            positive(f"FrankWolfe: {name}", getattr(self, name))
+        if self.pool is not None:
+            whole("FrankWolfe: pool", self.pool, 1)
 
     def setup(self, problem: Question) -> FrankWolfeSetup:
         return FrankWolfeSetup(self, problem)

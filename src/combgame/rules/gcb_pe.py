@@ -21,7 +21,7 @@ from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..rewards import License
 from ..sentences import Sentence
-from ..stopping.base import Question, Stopping, Validity, earned
+from ..stopping.base import Question, Rests, Stopping, Validity, earned
 from .base import FixedSetup, RuleBase
 from .starts import padded, start_sets
 
@@ -129,6 +129,7 @@ class GCBPE(RuleBase):
     scale: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
             raise must_be(
@@ -173,6 +174,7 @@ class GCBPE(RuleBase):
             watch,
             why,
             likelihood=False,
+            rests=Rests(("argmax", "largest"), ("covering",), ("licenses", "divergence", "spread")),
         )
 
 

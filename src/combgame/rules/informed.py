@@ -56,6 +56,7 @@ class Informed(RuleBase):
     support: Iterable[tuple[tuple[int, ...], float]]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         try:
             pairs = tuple(
                 (tuple(int(a) for a in chosen), float(share)) for chosen, share in self.support

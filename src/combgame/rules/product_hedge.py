@@ -66,6 +66,7 @@ class ProductAdaHedge(RuleBase):
     bonus: str | Bonus = "stylised"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         make_bonus(self.bonus)
 
     def setup(self, problem: Question) -> FixedSetup:

@@ -25,6 +25,12 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
     raise unknown("start", start, STARTS)
 
 
+def check_start(name: str, start: object) -> None:
+    """Say in a sentence that there is no such start."""
+    if not isinstance(start, str) or start not in STARTS:
+        raise unknown(name, start, STARTS)
+
+
 def padded(sets: list[tuple[int, ...]]) -> Ints:
     """One row of arms per set, filled up with -1: linear in the number of arms, which 0/1 rows
     would not be.

@@ -7,7 +7,7 @@ from ..game.protocols import Game
 from ..game.records import Ints, Random, Seen, View
 from ..stopping.base import Question
 from .base import RuleBase
-from .starts import in_order, padded, start_sets
+from .starts import check_start, in_order, padded, start_sets
 
 
 class UniformPart(NamedTuple):
@@ -41,6 +41,10 @@ class Uniform(RuleBase):
 
     impartial: ClassVar[bool] = True
     start: str = "covering"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_start("start", self.start)
 
     def setup(self, problem: Question) -> UniformSetup:
         return UniformSetup(self.start, problem)

@@ -9,7 +9,7 @@ from ..game.parts import copied
 from ..game.protocols import Game, Threshold
 from ..game.records import Seen
 from ..rewards.base import License, RewardsBase, licensed
-from ..sentences import Sentence
+from ..sentences import PYTHON, Sentence
 from ..structures import Oracle, StructureBase
 
 
@@ -29,17 +29,30 @@ class Validity(NamedTuple):
 
     proved: bool
     reason: Sentence  # its code names the theorem, or what is missing
-    provided: str = ""  # what the proof takes for granted of a user's part
+    # what the proof takes for granted of a user's parts: its arguments are the part, whose, verbs
+    provided: tuple[Sentence, ...] = ()
 
     @property
     def label(self) -> str:
         """In a word or two."""
         if not self.proved:
             return "heuristic"
-        return f"proved if {self.provided}" if self.provided else "proved"
+        if not self.provided:
+            return "proved"
+        return "proved if " + " and ".join(one.spelt(PYTHON) for one in self.provided)
 
     def __str__(self) -> str:
         return f"{self.label}: {self.reason.said().removesuffix('.')}"
+
+
+class Rests(NamedTuple):
+    """What a proof takes from the parts of a problem, as they say it: methods, by part. The first
+    of a structure always counts, the others where they are not this package's.
+    """
+
+    answers: tuple[str, ...] = ("nearest", "size_bound", "difference_bound")
+    actions: tuple[str, ...] = ("largest",)
+    rewards: tuple[str, ...] = ("licenses", "divergence")
 
 
 class Stopping(NamedTuple):
@@ -54,7 +67,7 @@ class Stopping(NamedTuple):
     # the evidence is the generalised likelihood ratio, so that t = beta(t, delta) / D_nu is its
     # limit
     likelihood: bool = True
-    constant: bool = False  # the threshold does not depend on t, nor on the actions
+    rests: Rests = Rests()
     epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
 
     def on(self, game: Game, seen: Seen) -> Game:
@@ -105,38 +118,93 @@ def ours(part: object) -> bool:
     return type(part).__module__.partition(".")[0] == "combgame"
 
 
+LISTED = 5000  # sets that `combgame.testing.check_structure` lists
+# what a method is made of, unless a class has its own
+MADE_OF = {
+    "exchange": ("size_bound", "difference_bound"),
+    "size_bound": ("size",),
+    "difference_bound": ("difference",),
+}
+
+
+def _foreign(part: object, verb: str) -> bool:
+    """Whether a method is not this package's."""
+    module = getattr(getattr(part, verb, None), "__module__", None) or ""
+    return module.partition(".")[0] != "combgame"
+
+
+def _trusted(structure: StructureBase, verb: str) -> tuple[str, ...]:
+    """The methods of a user's class that stand behind a verb: itself or what it is made of."""
+    if _foreign(structure, verb):
+        return (verb,)
+    if getattr(type(structure), verb) is getattr(StructureBase, verb):
+        return tuple(one for of in MADE_OF.get(verb, ()) for one in _trusted(structure, of))
+    return (verb,) if verb == "exchange" else ()  # of other sets, where a subclass has others
+
+
+def _of_structure(structure: StructureBase, rests: tuple[str, ...]) -> tuple[str, ...]:
+    """What is taken from a structure that is a user's, or asks a user's function."""
+    asked = isinstance(structure, Oracle)
+    if not rests or (ours(structure) and not asked):
+        return ()
+    first, *others = rests
+    if asked:
+        own = first == "nearest" and (
+            _foreign(structure, "part") or _foreign(structure, "answer_part")
+        )
+        named = ("argmax", "nearest") if own else ("argmax",)
+    else:
+        named = (first,)
+    more = (one for verb in others for one in _trusted(structure, verb))
+    return tuple(dict.fromkeys((*named, *more)))
+
+
+def _taken(stopping: Stopping, problem: Question) -> dict[str, tuple[str, ...]]:
+    """What the proof takes from a user's parts, by part."""
+    answers, actions, rewards = problem.answers, problem.actions, problem.rewards
+    rests = stopping.rests
+    if actions == answers:  # what one method says of both is said once
+        taken = {"answers": _of_structure(answers, (*rests.answers, *rests.actions))}
+    else:
+        taken = {
+            "answers": _of_structure(answers, rests.answers),
+            "actions": _of_structure(actions, rests.actions),
+        }
+    if not ours(rewards):
+        always, more = Rests().rewards, rests.rewards
+        taken["rewards"] = tuple(v for v in more if v in always or _foreign(rewards, v))
+    return {part: verbs for part, verbs in taken.items() if verbs}
+
+
 def labelled(stopping: Stopping, problem: Question) -> Validity:
     """The validity of a stopping rule on a problem whose parts may be a user's: proved if what they
     say of themselves is right.
     """
     valid = stopping.validity
-    if not valid.proved:
+    taken = _taken(stopping, problem) if valid.proved else {}
+    if not taken:
         return valid
-    said, whose = "", ""
-    verb = "argmax" if isinstance(problem.answers, Oracle) else "nearest"
-    if not ours(problem.answers) or verb == "argmax":
-        own = (
-            verb == "nearest" and type(problem.answers).exchange is not StructureBase.exchange
-        )  # which answers are compared
-        said, whose = (
-            "its nearest and its exchange are right" if own else f"its {verb} is right",
-            type(problem.answers).__name__,
-        )
-    elif not stopping.constant and (
-        not ours(problem.actions) or isinstance(problem.actions, Oracle)
-    ):
-        said = (
-            "its argmax is right" if isinstance(problem.actions, Oracle) else "its largest is right"
-        )
-        whose = type(problem.actions).__name__
-    elif not ours(problem.rewards):
-        said, whose = "its licenses and its divergence are right", type(problem.rewards).__name__
-    if not said:
-        return valid
-    taken = "what {whose} says of itself is taken as it is"
-    if whose != type(problem.rewards).__name__:
-        taken += " (combgame.testing.check_structure tries it)"
-    return also(valid, taken, whose=whose)._replace(provided=said)
+    kinds = {part: type(getattr(problem, part)).__name__ for part in taken}
+    conditions = []
+    for part, verbs in taken.items():
+        given: dict[str, Any] = {"part": part, "whose": kinds[part], "verbs": list(verbs)}
+        given["number"] = len(verbs) + verbs[0].endswith("s")  # its sets are, its nearest is
+        if len(taken) == 1:
+            text = "its {verbs:by  and its } {number:is|are} right"
+        else:
+            text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
+        conditions.append(Sentence("part-right", text, **given))
+    whose = list(dict.fromkeys(kinds.values()))
+    tried = list(dict.fromkeys(kind for part, kind in kinds.items() if part != "rewards"))
+    text = "what {whose} {number:says of itself|say of themselves} is taken as it is"
+    facts: dict[str, Any] = {"whose": " and ".join(whose), "number": len(whose)}
+    if tried:
+        text += " (combgame.testing.check_structure tries {tried}"
+        many = problem.answers.size()
+        untried = "exchange" in taken.get("answers", ()) and (many is None or many > LISTED)
+        text += ", but not an exchange of so many sets)" if untried else ")"
+        facts["tried"] = "it" if tried == whose and len(tried) == 1 else " and ".join(tried)
+    return also(valid, text, **facts)._replace(provided=tuple(conditions))
 
 
 NEVER = Stopping(

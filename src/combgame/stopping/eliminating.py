@@ -46,7 +46,8 @@ def discarding(usual: Stopping, problem: Problem, deltas: Sequence[float]) -> St
             answers=left, judge=EliminatingPart(level, left)
         )  # nature too may only choose among those that are left
 
-    return usual._replace(watch=watch)
+    rests = usual.rests._replace(answers=("sets", *usual.rests.answers[1:]))
+    return usual._replace(watch=watch, rests=rests)
 
 
 class EliminatingPart(NamedTuple):

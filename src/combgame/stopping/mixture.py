@@ -11,10 +11,10 @@ from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
-from ..rewards.base import spread_of
+from ..rewards.base import claimed, spread_of
 from ..rewards.gaussian import gaussian_part
 from ..sentences import Sentence
-from .base import Stopping, also, earned
+from .base import Rests, Stopping, also, earned
 from .bernoulli import BetaPart
 from .fees import ConstantPart, charged, charging, log_union
 from .pairs import PairJudgePart, PairsPart
@@ -160,7 +160,7 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     Bernoulli and for bounded rewards.
     """
     rewards, share = problem.rewards, 0.0
-    if License.BINARY in rewards.licenses() and epsilon == 0.0:
+    if License.BINARY in claimed(rewards) and epsilon == 0.0:
         watch = charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
         needs = License.BINARY
     else:
@@ -187,4 +187,6 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         why = also(
             why, "any answer within {epsilon:g} of the best counts as correct", epsilon=epsilon
         )
-    return Stopping("mixture", constant, watch, why, constant=True, epsilon=epsilon)
+    answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
+    rests = Rests(answers, (), ("licenses", "divergence", "spread"))
+    return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)

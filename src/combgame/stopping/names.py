@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, UnknownNameError, must_be, unknown
+from ..errors import InputError, UnknownNameError, must_be, unboxed, unknown
 from ..game.protocols import Threshold
 from ..game.records import Floats
 from ..problem import Problem
@@ -144,14 +144,12 @@ def _make(
 
 
 def _epsilon(epsilon: Any) -> float:
-    if (
-        isinstance(epsilon, bool)
-        or not isinstance(epsilon, int | float | np.number)
-        or not 0.0 <= epsilon < math.inf
-    ):
+    number = unboxed(epsilon)
+    plain = isinstance(number, int | float) and not isinstance(number, bool)
+    if not plain or not 0.0 <= number < math.inf:
         raise must_be(
             "epsilon",
             epsilon,
             "a number of at least 0: by how much an answer may be worse than the best",
         )
-    return float(epsilon)
+    return float(number)

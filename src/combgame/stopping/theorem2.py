@@ -16,7 +16,7 @@ from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards.base import License, RewardsBase
 from ..sentences import Sentence
-from .base import Question, Stopping, Validity, also, earned
+from .base import Question, Rests, Stopping, Validity, also, earned
 from .fees import ConstantPart, charging, log_union
 
 
@@ -185,4 +185,5 @@ def by_counts(name: str, problem: Problem, deltas: Sequence[float]) -> Stopping:
     fees = LoglogPart(2.0, 4.0) if normal else LoglogPart(3.0, 1.0)
     base = validity(name.removesuffix("-counts"), problem.rewards)
     why = also(base, "with the counts themselves (docs/thresholds.md)")
-    return Stopping(name, constant, charging(problem, lambda game: fees), why, constant=True)
+    rests = Rests(("nearest", "exchange"), ())
+    return Stopping(name, constant, charging(problem, lambda game: fees), why, rests=rests)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, must_be, said_by, whole
+from ..errors import InputError, OracleError, either, must_be, positive, said_by, whole
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, arms_of
@@ -33,7 +33,11 @@ class IntegerProgram(Bracketed):
     def __init__(
         self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0
     ) -> None:
-        self.d, self.exact, self.time_limit = whole("IntegerProgram: d", d, 1), exact, time_limit
+        self.d, self.exact = (
+            whole("IntegerProgram: d", d, 1),
+            either("IntegerProgram: exact", exact),
+        )
+        self.time_limit = positive("IntegerProgram: time_limit", time_limit)
         none = isinstance(constraints, tuple) and not constraints
         several = constraints if isinstance(constraints, list) or none else [constraints]
         parts = [self._row(one) for one in several] or [

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, must_be, whole
+from ..errors import InputError, OracleError, either, must_be, whole
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, vector
@@ -64,7 +64,8 @@ class Oracle(Bracketed):
             raise must_be(
                 "Oracle: covering", covering, "a list of sets that together see every arm"
             )
-        self._argmax, self._contains, self.exact = argmax, contains, exact
+        self._argmax, self._contains = argmax, contains
+        self.exact = either("Oracle: exact", exact)
         self._given: tuple[tuple[int, ...], ...] | None = None
         if covering is not None:
             self._given = tuple(self._check(chosen, "covering") for chosen in covering)

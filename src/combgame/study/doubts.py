@@ -21,6 +21,7 @@ import numpy as np
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
+from ..rewards.base import claimed
 from ..sentences import PYTHON, Call, Sentence, Surface
 
 ALARM = 1e-3
@@ -84,7 +85,7 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
     """The values that are hard to believe, the hardest first; of an arm only the harder of its
     ends.
     """
-    if License.NORMAL not in problem.rewards.licenses():
+    if License.NORMAL not in claimed(problem.rewards):
         return ()
     value, n, number = far[:, 0], far[:, 1], far[:, 2]
     others = np.where(n > 0.0, seen.counts - n, 0.0)

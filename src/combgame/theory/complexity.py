@@ -18,6 +18,7 @@ from ..game.callback import own_errors
 from ..game.records import Floats, Ints, arms_of
 from ..problem import Problem
 from ..rewards import License
+from ..rewards.base import claimed
 from ..sentences import Option
 
 
@@ -239,6 +240,6 @@ def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:
     NaN for `License.SURROGATE`: the divergence is a Gaussian one, at most the true one, so that
     D_nu is too small for such a statement.
     """
-    if License.SURROGATE in problem.rewards.licenses():
+    if License.SURROGATE in claimed(problem.rewards):
         return float("nan")
     return float(max(np.log(1.0 / (2.4 * delta)), 0.0) * solved.time / (1.0 + solved.gap))
