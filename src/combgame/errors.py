@@ -5,11 +5,12 @@ recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from .sentences import PYTHON, Sentence, Surface, several
+from .sentences import LONGEST, PYTHON, Sentence, Surface
 
 
 class CombGameError(Exception):
@@ -98,25 +99,42 @@ class StudyError(CombGameError, RuntimeError):
     """What a study cannot do now, with what it can."""
 
 
-def must_be(name: str, value: object, what: str, remedy: str = "", **more: object) -> InputError:
-    """An argument that has the wrong value. what, remedy: with places for `more`.
+def must_be(
+    name: str, value: object, what: str, remedy: str = "", *, of: str = "", **more: Any
+) -> InputError:
+    """An argument that has the wrong value. what, remedy: with places for `more`; of: the class or
+    function that takes the argument. `what` is an argument of the sentence too, filled in.
 
-    >>> print(must_be("delta", 2, "between 0 and 1"))
-    delta = 2 must be between 0 and 1.
+    >>> error = must_be("sigma", -1, "at least {least}", of="Gaussian", least=0)
+    >>> print(error)
+    Gaussian: sigma = -1 must be at least 0.
+    >>> error.arguments
+    {'of': 'Gaussian', 'name': 'sigma', 'value': -1, 'what': 'at least 0', 'least': 0}
     """
     text = "{name} = {value!r} must be " + what
-    return InputError("must-be", text, remedy=remedy, name=name, value=value, **more)
+    known: dict[str, Any] = {"name": name, "value": value}
+    filled = Sentence("must-be", what, **known, **more).spelt(PYTHON)
+    return _of(InputError("must-be", text, remedy=remedy, **known, what=filled, **more), of)
 
 
-def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameError:
-    """A name that is none of those that exist.
+def unknown(kind: str, name: object, known: Iterable[object], *, of: str = "") -> UnknownNameError:
+    """A name that is none of those that exist; of: the class or function that takes it.
 
-    >>> print(unknown("rule", "loo", ["lloo", "ofw"]))
+    >>> error = unknown("rule", "loo", ["lloo", "ofw"])
+    >>> print(error)
     rule = 'loo' is not known; use one of lloo, ofw.
+    >>> error.arguments["known"]
+    ['lloo', 'ofw']
     """
-    text, names = "{kind} = {name!r} is not known", several(list(map(str, known)), 30)
-    remedy = "use one of {known}" if names else ""
-    return UnknownNameError("unknown", text, remedy=remedy, kind=kind, name=name, known=names)
+    text, names = "{kind} = {name!r} is not known", list(islice(known, LONGEST))
+    remedy = "use one of {known:list 30}" if names else ""
+    error = UnknownNameError("unknown", text, remedy=remedy, kind=kind, name=name, known=names)
+    return _of(error, of)
+
+
+def _of(error: Kind, of: str) -> Kind:
+    """The error, said of the class or function that takes the argument, if one is named."""
+    return error.within(of=of) if of else error
 
 
 def needs_extra(what: str, extra: str) -> CombGameError:
@@ -130,8 +148,8 @@ def needs_extra(what: str, extra: str) -> CombGameError:
     return CombGameError("needs-extra", text, remedy=remedy, what=what, extra=extra)
 
 
-def whole(name: str, value: object, least: int) -> int:
-    """A whole number of at least `least`, or a sentence."""
+def whole(name: str, value: object, least: int, *, of: str = "") -> int:
+    """A whole number of at least `least`, or a sentence; of: what takes it."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
-        raise must_be(name, value, "a whole number of at least {least}", least=least)
+        raise must_be(name, value, "a whole number of at least {least}", of=of, least=least)
     return int(value)

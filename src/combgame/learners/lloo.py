@@ -107,7 +107,9 @@ class LLOO(LearnerBase):
     def __post_init__(self) -> None:
         check_doubling(self.first, self.ratio)
         if self.geometry is not None and not isinstance(self.geometry, Geometry):
-            raise must_be("LLOO: geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)")
+            raise must_be(
+                "geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)", of="LLOO"
+            )
 
     def room(self, d: int, home: int) -> int:
         return support_room(d, home)

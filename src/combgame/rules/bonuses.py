@@ -40,7 +40,7 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     """
     for name, value in (("b", b), ("c", c)):
         if not isinstance(value, int | float) or not 0 < value < math.inf:
-            raise must_be(f"theory_bonus: {name}", value, "positive and finite")
+            raise must_be(name, value, "positive and finite", of="theory_bonus")
     return TheoryBonus(float(b), float(c))
 
 

@@ -199,15 +199,18 @@ class CombGame(RuleBase):
     def __post_init__(self) -> None:
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
             raise must_be(
-                "CombGame: learner", self.learner, "a learner, such as LLOO() (with the brackets)"
+                "learner",
+                self.learner,
+                "a learner, such as LLOO() (with the brackets)",
+                of="CombGame",
             )
         if self.tracking not in TRACKERS:
-            raise unknown("CombGame: tracking", self.tracking, TRACKERS)
+            raise unknown("tracking", self.tracking, TRACKERS, of="CombGame")
         if self.start is not None and self.start not in STARTS:
-            raise unknown("CombGame: start", self.start, STARTS)
+            raise unknown("start", self.start, STARTS, of="CombGame")
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
             if not isinstance(value, bool):
-                raise must_be(f"CombGame: {name}", value, "True or False")
+                raise must_be(name, value, "True or False", of="CombGame")
         if self.record and self.per_answer:
             raise InputError(
                 "one-learner-recorded",

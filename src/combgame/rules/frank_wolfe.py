@@ -224,12 +224,12 @@ class FrankWolfe(RuleBase):
                 or not isinstance(value, int | float)
                 or not 0.0 < value < math.inf
             ):
-                raise must_be(f"FrankWolfe: {name}", value, "a positive number")
+                raise must_be(name, value, "a positive number", of="FrankWolfe")
         if self.pool is not None and (
             isinstance(self.pool, bool) or not isinstance(self.pool, int) or self.pool < 1
         ):
             raise must_be(
-                "FrankWolfe: pool", self.pool, "a whole number of rivals, at least 1, or None"
+                "pool", self.pool, "a whole number of rivals, at least 1, or None", of="FrankWolfe"
             )
 
     def setup(self, problem: Question) -> FrankWolfeSetup:

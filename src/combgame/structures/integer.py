@@ -33,7 +33,11 @@ class IntegerProgram(Bracketed):
     def __init__(
         self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0
     ) -> None:
-        self.d, self.exact, self.time_limit = whole("IntegerProgram: d", d, 1), exact, time_limit
+        self.d, self.exact, self.time_limit = (
+            whole("d", d, 1, of="IntegerProgram"),
+            exact,
+            time_limit,
+        )
         none = isinstance(constraints, tuple) and not constraints
         several = constraints if isinstance(constraints, list) or none else [constraints]
         parts = [self._row(one) for one in several] or [
@@ -71,7 +75,7 @@ class IntegerProgram(Bracketed):
 
     def _not_a_constraint(self, one: Any) -> InputError:
         what = "(matrix, lower, upper): {d} columns of finite numbers, and bounds without NaN"
-        return must_be("IntegerProgram: a constraint", one, what, d=self.d)
+        return must_be("a constraint", one, what, d=self.d, of="IntegerProgram")
 
     def numbered(self, order: Ints) -> "IntegerProgram":
         matrix, low, high = self._given
