@@ -368,7 +368,7 @@ CASES = {
     "unknown arm name": (
         lambda: GOOD.arm("q"),
         "unknown",
-        {"kind": "arm", "name": "q", "known": "w, x, y, z"},
+        {"kind": "arm", "name": "q", "known": ["w", "x", "y", "z"]},
     ),
     "unknown arm number": (
         lambda: GOOD.arm(4),

@@ -468,7 +468,7 @@ def test_a_file_is_where_and_the_class_is_of():
 def test_what_is_known_is_whole_in_the_arguments_and_cut_in_the_sentence():
     error = unknown("arm", 700, range(500), of="Paths")
     assert error.arguments["known"] == list(range(500)) and error.arguments["of"] == "Paths"
-    assert str(error).startswith("Paths: arm = 700 is not known") and "29, ...." in str(error)
+    assert str(error).startswith("Paths: arm = 700 is not known") and str(error).endswith("29, ...")
     assert len(unknown("arm", -1, range(10**6)).arguments["known"]) == sentences.LONGEST
     assert unknown("delta", 0.3, []).remedy == "" and unknown("x", 1, (2,)).remedy.endswith("of 2")
     error = Place("a.toml").unknown_key("runz", ("runs", "seed"))

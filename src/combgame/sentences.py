@@ -131,7 +131,8 @@ class Sentence:
 
     def spelt(self, surface: Surface) -> str:
         """As a part of another sentence."""
-        return self.said(surface).removesuffix(".")
+        said = self.said(surface)
+        return said if said.endswith("...") else said.removesuffix(".")
 
     def within(self, place: str = "", /, **arguments: object) -> "Sentence":
         """The same, said of a place (a file, a line, a round), which has places for arguments too;
