@@ -373,7 +373,7 @@ CASES = {
     "unknown arm number": (
         lambda: GOOD.arm(4),
         "unknown",
-        {"kind": "arm", "name": 4, "known": "0 to 3, w, x, y, z"},
+        {"kind": "arm", "name": 4, "known": ["0 to 3", "w", "x", "y", "z"]},
     ),
     "bonus": (
         lambda: cg.theory_bonus(b=-1.0),

@@ -602,7 +602,7 @@ BAD_RULES = {
     "a learner for uniform": (
         {"rule": "uniform", "learner": "ofw"},
         "unknown-key",
-        {"key": "learner", "keys": "label, rule, start"},
+        {"key": "learner", "keys": ["label", "rule", "start"]},
     ),
     "unknown key": ({"learner": "ofw", "first": 3}, "unknown-key", {"key": "first"}),
     "sparsify as text": (
@@ -645,7 +645,7 @@ BAD_RULES = {
     "bonus of something": (
         {"learner": "lloo", "bonus": {"x": 1}},
         "unknown-key",
-        {"key": "bonus.x", "keys": "b, c"},
+        {"key": "bonus.x", "keys": ["b", "c"]},
     ),
     "geometry": (
         {"learner": "lloo", "geometry": [1, 1, 1, True]},
