@@ -28,13 +28,17 @@ def problem(**changes):
 
 
 CASES = {
-    "sigma 0": (lambda: cg.Gaussian(0.0), "must-be", {"name": "Gaussian: sigma", "value": 0.0}),
+    "sigma 0": (
+        lambda: cg.Gaussian(0.0),
+        "must-be",
+        {"of": "Gaussian", "name": "sigma", "value": 0.0},
+    ),
     "sigma below 0": (
         lambda: cg.Gaussian([0.1, -1.0]),
         "must-be",
-        {"name": "Gaussian: sigma", "value": [0.1, -1.0]},
+        {"of": "Gaussian", "name": "sigma", "value": [0.1, -1.0]},
     ),
-    "sigma nan": (lambda: cg.Gaussian(math.nan), "must-be", {"name": "Gaussian: sigma"}),
+    "sigma nan": (lambda: cg.Gaussian(math.nan), "must-be", {"of": "Gaussian", "name": "sigma"}),
     "sigma of another length": (
         lambda: problem(rewards=cg.Gaussian([0.1, 0.2])),
         "one-sigma-per-arm",
@@ -43,24 +47,24 @@ CASES = {
     "bounded upside down": (
         lambda: cg.Bounded(1.0, 0.0),
         "must-be",
-        {"name": "Bounded: (low, high)", "value": (1.0, 0.0)},
+        {"of": "Bounded", "name": "(low, high)", "value": (1.0, 0.0)},
     ),
     "bounded infinite": (
         lambda: cg.Bounded(0.0, math.inf),
         "must-be",
-        {"name": "Bounded: (low, high)", "value": (0.0, math.inf)},
+        {"of": "Bounded", "name": "(low, high)", "value": (0.0, math.inf)},
     ),
-    "no arms": (lambda: cg.Arms(0), "must-be", {"name": "Arms: d", "value": 0, "least": 1}),
-    "half an arm": (lambda: cg.Arms(2.5), "must-be", {"name": "Arms: d", "value": 2.5}),
+    "no arms": (lambda: cg.Arms(0), "must-be", {"of": "Arms", "name": "d", "value": 0, "least": 1}),
+    "half an arm": (lambda: cg.Arms(2.5), "must-be", {"of": "Arms", "name": "d", "value": 2.5}),
     "too large a subset": (
         lambda: cg.Subsets(3, 4),
         "must-be",
-        {"name": "Subsets: size", "value": 4, "d": 3},
+        {"of": "Subsets", "name": "size", "value": 4, "d": 3},
     ),
     "empty subset": (
         lambda: cg.Subsets(3, 0),
         "must-be",
-        {"name": "Subsets: size", "value": 0, "least": 1},
+        {"of": "Subsets", "name": "size", "value": 0, "least": 1},
     ),
     "empty list": (lambda: cg.Listed([], 3), "no-sets", {}),
     "empty set": (lambda: cg.Listed([[0], []], 3), "empty-set", {"number": 1}),
@@ -82,17 +86,17 @@ CASES = {
     "actions missing": (
         lambda: cg.Problem(None, cg.Arms(3), cg.Gaussian(1)),
         "must-be",
-        {"name": "Problem: actions", "value": None},
+        {"of": "Problem", "name": "actions", "value": None},
     ),
     "rewards missing": (
         lambda: cg.Problem(cg.Arms(3)),
         "must-be",
-        {"name": "Problem: rewards", "value": None},
+        {"of": "Problem", "name": "rewards", "value": None},
     ),
     "answers of another kind": (
         lambda: problem(answers=[0, 1]),
         "must-be",
-        {"name": "Problem: answers", "value": [0, 1]},
+        {"of": "Problem", "name": "answers", "value": [0, 1]},
     ),
     "other number of arms": (
         lambda: problem(answers=cg.Arms(5)),
@@ -117,7 +121,7 @@ CASES = {
     "names too few": (
         lambda: problem(names=["a", "b"]),
         "must-be",
-        {"name": "Problem: names", "value": ["a", "b"], "d": 4},
+        {"of": "Problem", "name": "names", "value": ["a", "b"], "d": 4},
     ),
     "names twice": (
         lambda: problem(names=["a", "b", "a", "c"]),
@@ -127,18 +131,22 @@ CASES = {
     "names empty": (
         lambda: problem(names=["a", "b", "", "c"]),
         "must-be",
-        {"name": "Problem: names", "value": ["a", "b", "", "c"]},
+        {"of": "Problem", "name": "names", "value": ["a", "b", "", "c"]},
     ),
     "bounds upside down": (
         lambda: problem(bounds=(1.0, 0.0)),
         "must-be",
-        {"name": "Problem: bounds", "value": (1.0, 0.0)},
+        {"of": "Problem", "name": "bounds", "value": (1.0, 0.0)},
     ),
-    "bounds nan": (lambda: problem(bounds=(math.nan, 1.0)), "must-be", {"name": "Problem: bounds"}),
+    "bounds nan": (
+        lambda: problem(bounds=(math.nan, 1.0)),
+        "must-be",
+        {"of": "Problem", "name": "bounds"},
+    ),
     "bounds of another shape": (
         lambda: problem(bounds=[(0, 1), (0, 1)]),
         "must-be",
-        {"name": "Problem: bounds", "d": 4},
+        {"of": "Problem", "name": "bounds", "d": 4},
     ),
     "bounds out of reach": (
         lambda: problem(rewards=cg.Bernoulli(), bounds=(2.0, 3.0)),
@@ -250,7 +258,7 @@ CASES = {
     "learner class": (
         lambda: cg.CombGame(learner="lloo"),
         "must-be",
-        {"name": "CombGame: learner", "value": "lloo"},
+        {"of": "CombGame", "name": "learner", "value": "lloo"},
     ),
     "unknown threshold": (
         lambda: cg.simulate(GOOD, MEANS, threshold="sure", rule="lloo", delta=0.1),
@@ -260,12 +268,12 @@ CASES = {
     "unknown tracking": (
         lambda: cg.CombGame(tracking="E"),
         "unknown",
-        {"kind": "CombGame: tracking", "name": "E"},
+        {"of": "CombGame", "kind": "tracking", "name": "E"},
     ),
     "unknown start": (
         lambda: cg.CombGame(start="some"),
         "unknown",
-        {"kind": "CombGame: start", "name": "some"},
+        {"of": "CombGame", "kind": "start", "name": "some"},
     ),
     "unknown start of uniform": (
         lambda: cg.simulate(
@@ -282,7 +290,7 @@ CASES = {
     "rules empty": (
         lambda: cg.compare(GOOD, MEANS, delta=0.1, threshold="proved", rules=[]),
         "must-be",
-        {"name": "compare: rules", "value": []},
+        {"of": "compare", "name": "rules", "value": []},
     ),
     "too many actions": (
         lambda: cg.simulate(
@@ -309,12 +317,12 @@ CASES = {
     "argmax nan": (
         lambda: cg.Subsets(3, 1).argmax([0, math.nan, 1]),
         "must-be",
-        {"name": "argmax: scores", "d": 3},
+        {"of": "argmax", "name": "scores", "d": 3},
     ),
     "argmax shape": (
         lambda: cg.Subsets(3, 1).argmax([0, 1]),
         "must-be",
-        {"name": "argmax: scores", "value": [0.0, 1.0], "d": 3},
+        {"of": "argmax", "name": "scores", "value": [0.0, 1.0], "d": 3},
     ),
     "negative count": (
         lambda: cg.evidence(GOOD, MEANS, [1, 1, -1, 1]),
@@ -345,7 +353,7 @@ CASES = {
     "several deltas for one answer": (
         lambda: cg.evidence(GOOD, MEANS, [200] * 4, delta=[0.05, 1e-9], threshold="proved"),
         "must-be",
-        {"name": "evidence: delta", "value": [0.05, 1e-9]},
+        {"of": "evidence", "name": "delta", "value": [0.05, 1e-9]},
     ),
     "estimate out of range": (
         lambda: cg.evidence(problem(rewards=cg.Bernoulli()), [1.2, 0, 0, 0], [1] * 4),
@@ -360,17 +368,17 @@ CASES = {
     "unknown arm name": (
         lambda: GOOD.arm("q"),
         "unknown",
-        {"kind": "arm", "name": "q", "known": "w, x, y, z"},
+        {"kind": "arm", "name": "q", "known": ["w", "x", "y", "z"]},
     ),
     "unknown arm number": (
         lambda: GOOD.arm(4),
         "unknown",
-        {"kind": "arm", "name": 4, "known": "0 to 3, w, x, y, z"},
+        {"kind": "arm", "name": 4, "known": ["0 to 3", "w", "x", "y", "z"]},
     ),
     "bonus": (
         lambda: cg.theory_bonus(b=-1.0),
         "must-be",
-        {"name": "theory_bonus: b", "value": -1.0},
+        {"of": "theory_bonus", "name": "b", "value": -1.0},
     ),
 }
 

@@ -222,7 +222,7 @@ def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
         (
             lambda: cg.regret(None, MEANS, rule="lloo"),
             "must-be",
-            {"name": "regret: problem", "value": None},
+            {"of": "regret", "name": "problem", "value": None},
         ),
     ],
 )

@@ -274,9 +274,9 @@ def test_integer_programmes():
         )
     with refused("infeasible", cg.InputError):
         cg.IntegerProgram(([[1.0, 1.0]], 3.0, 5.0), d=2)
-    with refused("must-be", name="IntegerProgram: a constraint", d=2):
+    with refused("must-be", of="IntegerProgram", name="a constraint", d=2):
         cg.IntegerProgram(([[1.0, math.nan]], 0.0, 1.0), d=2)
-    with refused("must-be", name="IntegerProgram: a constraint", value="x"):
+    with refused("must-be", of="IntegerProgram", name="a constraint", value="x"):
         cg.IntegerProgram("x", d=2)
     rng = np.random.default_rng(1)
     hard = rng.integers(1, 1000, (8, 60)).astype(float)
@@ -406,12 +406,12 @@ CASES = {
     "unknown source": (
         lambda: cg.Paths([(0, 1)], 7, 1),
         "unknown",
-        {"kind": "Paths: source", "name": 7, "known": "0, 1"},
+        {"of": "Paths", "kind": "source", "name": 7, "known": [0, 1]},
     ),
     "source is sink": (
         lambda: cg.Paths([(0, 1)], 0, 0),
         "must-be",
-        {"name": "Paths: sink", "value": 0},
+        {"of": "Paths", "name": "sink", "value": 0},
     ),
     "no edges": (lambda: cg.Paths([], 0, 1), "no-edges", {"what": "Paths"}),
     "not edges": (lambda: cg.Paths(3, 0, 1), "not-edges", {"what": "Paths"}),
@@ -469,7 +469,7 @@ CASES = {
     "size of a group": (
         lambda: cg.Partition([[0, 1], [2]], [3, 1]),
         "must-be",
-        {"name": "Partition: a size", "value": 3, "arms": 2},
+        {"of": "Partition", "name": "a size", "value": 3, "arms": 2},
     ),
     "sizes": (
         lambda: cg.Partition([[0, 1], [2]], [1]),
@@ -479,22 +479,22 @@ CASES = {
     "groups of numbers": (
         lambda: cg.Partition(3, 1),
         "must-be",
-        {"name": "Partition: groups", "value": 3},
+        {"of": "Partition", "name": "groups", "value": 3},
     ),
     "forbidden without pairs": (
         lambda: cg.Matchings(2, 2, forbidden=[3]),
         "must-be",
-        {"name": "Matchings: forbidden", "value": [3]},
+        {"of": "Matchings", "name": "forbidden", "value": [3]},
     ),
     "nothing": (
         lambda: cg.Partition([[0, 1]], 0),
         "must-be",
-        {"name": "Partition: sizes", "value": [0]},
+        {"of": "Partition", "name": "sizes", "value": [0]},
     ),
     "matching too large": (
         lambda: cg.Matchings(2, 3, size=3),
         "must-be",
-        {"name": "Matchings: size", "value": 3, "most": 2},
+        {"of": "Matchings", "name": "size", "value": 3, "most": 2},
     ),
     "matching impossible": (
         lambda: cg.Matchings(2, 2, forbidden=[(0, 0), (1, 0)]),
@@ -509,9 +509,13 @@ CASES = {
     "needle": (
         lambda: cg.AlmostAllSets(3, 5),
         "must-be",
-        {"name": "AlmostAllSets: needle", "value": 5, "last": 2},
+        {"of": "AlmostAllSets", "name": "needle", "value": 5, "last": 2},
     ),
-    "grid": (lambda: cg.grid_network(5), "must-be", {"name": "grid_network: n_s", "value": 5}),
+    "grid": (
+        lambda: cg.grid_network(5),
+        "must-be",
+        {"of": "grid_network", "name": "n_s", "value": 5},
+    ),
     "unobserved": (
         lambda: cg.Problem(
             cg.Paths([("s", "t"), ("s", "t"), ("x", "t")], "s", "t"), cg.Arms(3), cg.Gaussian(1)

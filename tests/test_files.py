@@ -234,7 +234,7 @@ BAD = {
     "too large a size": (
         playing({"kind": "subsets", "arms": 4, "size": 5}),
         "must-be",
-        {"key": "actions", "name": "Subsets: size", "value": 5},
+        {"key": "actions", "of": "Subsets", "name": "size", "value": 5},
     ),
     "groups as number": (
         playing({"kind": "partition", "groups": 3, "sizes": 1}),
@@ -279,7 +279,7 @@ BAD = {
     "needle": (
         asking({"kind": "almost-all", "needle": 7}),
         "must-be",
-        {"key": "answers", "name": "AlmostAllSets: needle", "value": 7},
+        {"key": "answers", "of": "AlmostAllSets", "name": "needle", "value": 7},
     ),
     "needle true": (
         asking({"kind": "almost-all", "needle": True}),
@@ -309,7 +309,7 @@ BAD = {
     "unknown sink": (
         playing({**NET, "sink": "x"}),
         "unknown",
-        {"key": "actions", "kind": "Paths: sink", "name": "x"},
+        {"key": "actions", "of": "Paths", "kind": "sink", "name": "x"},
     ),
     "sink true": (
         playing({**NET, "sink": True}),
@@ -349,7 +349,7 @@ BAD = {
     "ragged rows": (
         playing({**PROGRAMME, "A": [[1, 1, 1], [1]]}),
         "must-be",
-        {"key": "actions", "name": "IntegerProgram: a constraint", "d": 3},
+        {"key": "actions", "of": "IntegerProgram", "name": "a constraint", "d": 3},
     ),
     "infeasible": (
         playing({**PROGRAMME, "low": 1.5, "high": 1.7}),
@@ -374,7 +374,7 @@ BAD = {
     "odd stages": (
         playing({"kind": "grid-network", "stages": 3}),
         "must-be",
-        {"key": "actions", "name": "grid_network: n_s", "value": 3},
+        {"key": "actions", "of": "grid_network", "name": "n_s", "value": 3},
     ),
     "other number of arms": (
         asking({"kind": "arms", "arms": 3}),
@@ -394,7 +394,7 @@ BAD = {
     "sigma of 0": (
         {**BASE, "rewards": {"kind": "gaussian", "sigma": 0}},
         "must-be",
-        {"key": "rewards", "name": "Gaussian: sigma", "value": 0},
+        {"key": "rewards", "of": "Gaussian", "name": "sigma", "value": 0},
     ),
     "sigmas for others": (
         {**BASE, "rewards": {"kind": "gaussian", "sigma": [1, 2]}},
@@ -404,27 +404,31 @@ BAD = {
     "bounded upside down": (
         {**BASE, "rewards": {"kind": "bounded", "low": 1, "high": 0}},
         "must-be",
-        {"key": "rewards", "name": "Bounded: (low, high)", "value": (1, 0)},
+        {"key": "rewards", "of": "Bounded", "name": "(low, high)", "value": (1, 0)},
     ),
     "names as text": ({**BASE, "names": "abcd"}, "must-be", {"name": "names", "value": "abcd"}),
     "a name of 3": ({**BASE, "names": ["a", 3]}, "must-be", {"name": "names[1]", "value": 3}),
     "too few names": (
         {**BASE, "names": ["a", "b"]},
         "must-be",
-        {"name": "Problem: names", "value": ["a", "b"]},
+        {"of": "Problem", "name": "names", "value": ["a", "b"]},
     ),
     "a name twice": ({**BASE, "names": ["a", "b", "a", "c"]}, "name-repeated", {"name": "a"}),
     "bounds upside down": (
         {**BASE, "bounds": [1, 0]},
         "must-be",
-        {"name": "Problem: bounds", "value": [1.0, 0.0]},
+        {"of": "Problem", "name": "bounds", "value": [1.0, 0.0]},
     ),
     "bounds in words": (
         {**BASE, "bounds": ["low", 1]},
         "must-be",
         {"name": "bounds[0]", "value": "low"},
     ),
-    "one bound": ({**BASE, "bounds": 1}, "must-be", {"name": "Problem: bounds", "value": 1.0}),
+    "one bound": (
+        {**BASE, "bounds": 1},
+        "must-be",
+        {"of": "Problem", "name": "bounds", "value": 1.0},
+    ),
     "truth as list": (
         {**BASE, "truth": [1, 2, 3, 4]},
         "must-be",
@@ -598,7 +602,7 @@ BAD_RULES = {
     "a learner for uniform": (
         {"rule": "uniform", "learner": "ofw"},
         "unknown-key",
-        {"key": "learner", "keys": "label, rule, start"},
+        {"key": "learner", "keys": ["label", "rule", "start"]},
     ),
     "unknown key": ({"learner": "ofw", "first": 3}, "unknown-key", {"key": "first"}),
     "sparsify as text": (
@@ -615,12 +619,12 @@ BAD_RULES = {
     "first of 0": (
         {"learner": "lloo", "first": 0},
         "must-be",
-        {"name": "doubling: first", "value": 0.0},
+        {"of": "doubling", "name": "first", "value": 0.0},
     ),
     "tracking": (
         {"learner": "lloo", "tracking": "E"},
         "unknown",
-        {"kind": "CombGame: tracking", "name": "E"},
+        {"of": "CombGame", "kind": "tracking", "name": "E"},
     ),
     "tracking as number": (
         {"learner": "lloo", "tracking": 1},
@@ -630,23 +634,23 @@ BAD_RULES = {
     "start": (
         {"learner": "lloo", "start": "none"},
         "unknown",
-        {"kind": "CombGame: start", "name": "none"},
+        {"of": "CombGame", "kind": "start", "name": "none"},
     ),
     "bonus": ({"learner": "lloo", "bonus": "much"}, "unknown", {"kind": "bonus", "name": "much"}),
     "bonus below 0": (
         {"learner": "lloo", "bonus": {"b": -1}},
         "must-be",
-        {"key": "bonus", "name": "theory_bonus: b", "value": -1},
+        {"key": "bonus", "of": "theory_bonus", "name": "b", "value": -1},
     ),
     "bonus of something": (
         {"learner": "lloo", "bonus": {"x": 1}},
         "unknown-key",
-        {"key": "bonus.x", "keys": "b, c"},
+        {"key": "bonus.x", "keys": ["b", "c"]},
     ),
     "geometry": (
         {"learner": "lloo", "geometry": [1, 1, 1, True]},
         "must-be",
-        {"name": "LLOO: geometry", "value": (1, 1, 1, True)},
+        {"of": "LLOO", "name": "geometry", "value": (1, 1, 1, True)},
     ),
     "half a geometry": (
         {"learner": "lloo", "geometry": {"psi": 1}},
@@ -685,5 +689,5 @@ def test_a_rule_from_outside_works_by_its_fields(monkeypatch):
     )
     with refused("must-be", cg.InputError, where="r", name="steps", value=2.5):
         rule_from({"rule": "greedy", "steps": 2.5}, "r")
-    with refused("wrong-type", cg.InputError, where="r", keys="weights"):
+    with refused("wrong-type", cg.InputError, where="r", keys=["weights"]):
         rule_from({"rule": "greedy", "weights": "x"}, "r")

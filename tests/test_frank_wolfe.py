@@ -214,5 +214,5 @@ def test_it_passes_the_conformance_check():
 )
 def test_wrong_options_are_refused(options):
     ((name, value),) = options.items()
-    with refused("must-be", name=f"FrankWolfe: {name}", value=value):
+    with refused("must-be", of="FrankWolfe", name=name, value=value):
         cg.FrankWolfe(**options)

@@ -137,7 +137,7 @@ def test_counts_get_the_label_that_a_theorem_gives_them(threshold, said, code):
     if code == "licence-missing":
         assert valid.reason.arguments == {
             "what": "Theorem 2 (b)",
-            "needs": License.GAUSSIAN,
+            "needs": [License.GAUSSIAN],
             "rewards": "Poisson",
         }
 
@@ -283,7 +283,7 @@ def test_the_condition_is_in_every_report(tmp_path):
     plan = cg.plan(problem, MEANS, delta=0.1, rules=None, shrink=1.0)
     assert {row["label"] for row in plan.rows()} == {
         said
-    } and f"the mixture ({said}) threshold" in plan.sentence
+    } and f"the mixture ({said}) threshold" in str(plan.sentence)
     study = cg.Study(problem, delta=0.1)
     study.observe(dict(enumerate([(x, 4000) for x in MEANS])))
     assert f"The threshold is {said}: " in str(study.decision)

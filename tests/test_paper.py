@@ -259,7 +259,7 @@ def test_another_threshold_can_be_used_with_gcb_pes_sampling_and_elimination_can
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="gcb-pe"):
         cg.simulate(problem, means, rule="ofw", threshold="gcb-pe", runs=2, delta=0.1)
     for bad in (0.0, -1.0, math.nan, math.inf, "x"):
-        with refused("must-be", cg.InputError, name="GCBPE: scale") as caught:
+        with refused("must-be", cg.InputError, of="GCBPE", name="scale") as caught:
             cg.GCBPE(bad)
         assert repr(caught.value.arguments["value"]) == repr(bad)
 
@@ -434,7 +434,7 @@ def test_the_bounds_are_the_papers_formulas():
 def test_recording_says_what_it_needs():
     with refused("one-learner-recorded", cg.InputError):
         cg.CombGame(record=True, per_answer=True)
-    with refused("must-be", cg.InputError, name="CombGame: record", value=1):
+    with refused("must-be", cg.InputError, of="CombGame", name="record", value=1):
         cg.CombGame(record=1)
 
 
@@ -442,7 +442,7 @@ def test_regret_says_what_it_needs():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
     with refused("no-learner", cg.InputError, rule="uniform"):
         cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rule="uniform")
-    with refused("must-be", name="regret: rounds", value=3, least=10):
+    with refused("must-be", of="regret", name="rounds", value=3, least=10):
         cg.regret(problem, [0.5, 0.3, 0.2, 0.1], rounds=3, rule="lloo")
 
 

@@ -17,9 +17,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import combgame as cg
 from combgame import errors, sentences
+from combgame.campaign import campaign
+from combgame.campaign.opening import open_store
+from combgame.data.places import Place
+from combgame.data.reading import problem_from
 from combgame.errors import CombGameError, InputError, must_be, needs_extra, unknown
 from combgame.sentences import PYTHON, Call, Option, Phrase, Sentence
+from tests.said import refused
 
 ROOT = Path(__file__).parents[1]
 SOURCE, PAGE = ROOT / "src" / "combgame", ROOT / "docs" / "codes.md"
@@ -33,9 +39,12 @@ PASS_ON = {  # functions that are given a template, and what else they are in
     ("stopping/base.py", "also"),
     ("data/places.py", "must_be"),
     ("data/places.py", "missing"),
+    ("data/places.py", "unknown"),
 }
+METHODS = ("must_be", "unknown", "unknown_key", "missing")  # of a `Place`: no name, but a value
 MANY = ("must-be", "unknown", "needs-extra")  # the codes of errors.py, for its functions alone
-HELPERS = ("must_be", "unknown", "needs_extra", "also", "within")
+HELPERS = ("must_be", "unknown", "needs_extra", "also", "within", "missing", "unknown_key")
+ALONE = ("unknown", "needs_extra", "unknown_key")  # which are given no template
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -146,7 +155,8 @@ class Walk:
         for node in (x for some in nodes for x in ast.walk(some) if isinstance(x, ast.Call)):
             name = getattr(node.func, "id", "")
             verb = getattr(node.func, "attr", name)
-            if name in self.makers or (verb == "within" != name and worded(node)):
+            method = not name and (verb in METHODS or verb in self.makers)
+            if name in self.makers or method or (verb == "within" != name and worded(node)):
                 self.made.append(site(node, verb, f"{self.path}:{node.lineno}", known))
 
 
@@ -169,7 +179,7 @@ def sites(source=SOURCE, left=LEFT):
     """Every sentence that is made in the source, but for the folders that are left."""
     paths = sorted(source.rglob("*.py"))
     trees = {path.relative_to(source).as_posix(): ast.parse(path.read_text()) for path in paths}
-    makers, made = {*family(trees.values()), "Sentence", *HELPERS} - {"within"}, []
+    makers, made = {*family(trees.values()), "Sentence", *HELPERS} - {"within", "missing"}, []
     advice = advised(trees.values())
     for path, tree in trees.items():
         if path.partition("/")[0] not in left:
@@ -186,10 +196,16 @@ def site(call, name, where, known):
     remedy = given.pop("remedy", ast.Constant(""))
     values = call.args
     if name == "must_be":
-        code, text, values = ast.Constant("must-be"), (values + [None] * 3)[2], call.args
+        if isinstance(call.func, ast.Attribute):  # a place knows the name
+            values = [None, *values]
+        code, text = ast.Constant("must-be"), (values + [None] * 3)[2]
         text = given.pop("what", text)
         remedy = values[3] if len(values) > 3 else remedy
-    elif name in ("unknown", "needs_extra"):
+        given.pop("of", None)
+    elif name == "missing":
+        code, text = ast.Constant("missing-key"), ast.Constant("{key} is missing")
+        remedy = values[1] if len(values) > 1 else remedy
+    elif name in ALONE:
         code, text = ast.Constant(name.replace("_", "-")), ast.Constant("")
     elif name in ("also", "within"):
         code, text = ast.Constant("more"), values[-1] if values else None
@@ -219,9 +235,9 @@ def faults(one):
         yield f"{one.where}: {one.verb}: its code must be a literal in kebab-case"
     if one.texts is None or one.remedies is None:
         yield f"{one.where}: {one.verb}: its text and its remedy must be literal templates"
-    elif one.verb not in ("unknown", "needs_extra"):
+    elif one.verb not in ALONE:
         wanted = {name for text in one.texts + one.remedies for name, _ in places(text)}
-        wanted -= {"name", "value"} if one.verb == "must_be" else set()
+        wanted -= {"must_be": {"name", "value"}, "missing": {"key"}}.get(one.verb, set())
         if not one.given.keys() <= wanted or (one.given.keys() != wanted and not one.open):
             yield f"{one.where}: {one.verb}: places {wanted} but arguments {set(one.given)}"
 
@@ -259,6 +275,12 @@ def test_one_code_has_one_text():
         ("class Mine(InputError): pass\nraise Mine('it is wrong')", "literal templates"),
         ("text = f'{x} is wrong'\nraise InputError('wrong', text)", "literal templates"),
         ("why.within('line {line}', row=1)", "places"),
+        ("raise errors.InputError('wrong', f'{x} is wrong')", "literal templates"),
+        ("raise at.at('x').must_be(x, f'at least {least}')", "literal templates"),
+        ("raise at.must_be(x, 'an arm', 'one of {names}')", "places"),
+        ("raise at.must_be(x, 'an arm', names)", "literal templates"),
+        ("raise at.missing('kind', f'one of {known}')", "literal templates"),
+        ("raise at.missing('kind', 'one of {known}', names=names)", "places"),
     ],
 )
 def test_the_walk_sees_what_is_wrong(source, fault, tmp_path):
@@ -324,7 +346,7 @@ def surfaces():
 def example(formats):
     """A value for a place that is shown in these formats."""
     for form in formats:
-        if form in ("list", "and"):
+        if form.partition(" ")[0] in ("list", "quoted", "and", "or"):
             return ["a", "b"]
         if form.startswith("count ") or "|" in form or (form and form[-1] in ",defgnx%"):
             return 2
@@ -368,7 +390,7 @@ def test_every_surface_says_every_sentence():
             number += 1
             for surface in surfaces():
                 said = sentence.said(surface)
-                assert said or one.verb in ("unknown", "needs_extra")
+                assert said or one.verb in ALONE
                 left = [name for name in sentence.arguments if f"{{{name}" in said]
                 assert not left and not said.endswith(".."), (
                     one.where,
@@ -417,6 +439,83 @@ def test_an_error_survives_a_trip_and_is_plain_data(error):
     assert isinstance(error, CombGameError) and "\n" not in str(error)
 
 
+def test_what_an_argument_must_be_is_an_argument_too():
+    bare = must_be("sigma", -1, "positive").arguments
+    assert bare == {"name": "sigma", "value": -1, "what": "positive"}
+    said = must_be("size", 4, "at most {d}", "give {d}", of="Subsets", d=3)
+    assert said.arguments == {
+        "of": "Subsets",
+        "name": "size",
+        "value": 4,
+        "what": "at most 3",
+        "d": 3,
+    }
+    assert str(said) == "Subsets: size = 4 must be at most 3; give 3."
+    with refused("must-be", InputError, of="Gaussian", name="sigma", value=-1) as caught:
+        cg.Gaussian(-1)
+    assert caught.value.arguments["what"].startswith("positive and finite")
+
+
+def test_a_file_is_where_and_the_class_is_of():
+    data = {
+        "actions": {"kind": "subsets", "arms": 3, "size": 4},
+        "rewards": {"kind": "gaussian", "sigma": 1},
+    }
+    with refused("must-be", where="a.toml", key="actions", of="Subsets", name="size", value=4):
+        problem_from(data, "a.toml")
+
+
+def test_what_is_known_is_whole_in_the_arguments_and_cut_in_the_sentence():
+    error = unknown("arm", 700, range(500), of="Paths")
+    assert error.arguments["known"] == list(range(500)) and error.arguments["of"] == "Paths"
+    assert str(error).startswith("Paths: arm = 700 is not known") and str(error).endswith("29, ...")
+    assert len(unknown("arm", -1, range(10**6)).arguments["known"]) == sentences.LONGEST
+    assert unknown("delta", 0.3, []).remedy == "" and unknown("x", 1, (2,)).remedy.endswith("of 2")
+    error = Place("a.toml").unknown_key("runz", ("runs", "seed"))
+    assert error.arguments == {"where": "a.toml", "key": "runz", "keys": ["runs", "seed"]}
+    assert error.remedy == "the keys are runs, seed"
+
+
+def test_lists_are_said_in_several_ways():
+    for form, said in {
+        "list": "a, b, c",
+        "list 2": "a, b, ...",
+        "quoted": "'a', 'b', 'c'",
+        "quoted 1": "'a', ...",
+        "or": "a or b or c",
+        "and": "a, b, and c",
+    }.items():
+        sentence = Sentence("x", f"{{names:{form}}}", names=["a", "b", "c"])
+        assert sentence.spelt(PYTHON) == said and sentence.arguments == {"names": ["a", "b", "c"]}
+    long = list(range(sentences.LONGEST + 1))  # too long to be data: it is said as it looks
+    assert Sentence("x", "{names:list}", names=long).said() == f"{long}."
+
+
+def test_facts_are_arguments_rather_than_words(tmp_path):
+    assert campaign.twin("p", "label").arguments == {"name": "p", "kind": "label"}
+    path = tmp_path / "runs.db"
+    with refused("no-campaign", path=str(path), exists=False) as caught:
+        open_store(path)
+    assert "which does not exist" in str(caught.value)
+    path.touch()
+    with refused("no-campaign", path=str(path), exists=True) as caught:
+        open_store(path)
+    assert "which is empty" in str(caught.value)
+
+
+def test_a_plan_says_its_figures_as_arguments():
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
+    plan = cg.plan(problem, [0.3, 0.2, 0.1], delta=[0.1, 0.01], rules=None, shrink=1.0)
+    rows, said = plan.rows(), plan.sentence.arguments
+    assert plan.sentence.code == "expect"
+    assert [one.arguments["limit"] for one in said["rounds"]] == [row["limit"] for row in rows]
+    assert [one.arguments["delta"] for one in said["rounds"]] == [0.1, 0.01]
+    assert [one.arguments["bound"] for one in said["bounds"]] == [row["bound"] for row in rows]
+    assert said["rounds"][0].arguments["where"].arguments["threshold"] == rows[0]["threshold"]
+    assert json.loads(json.dumps(plan.sentence.to_data()))["text"] == str(plan.sentence)
+    assert plan.to_dict()["sentence"] == str(plan.sentence) and "{" not in str(plan.sentence)
+
+
 # ---- the page
 
 
@@ -432,7 +531,7 @@ def page():
     rows = {
         "must-be": (["{name} = {value!r} must be ..."], ["what helps, where that is known"]),
         "needs-extra": (["{what} needs the extra {extra!r}"], [needs_extra("", "{extra}").remedy]),
-        "unknown": (["{kind} = {name!r} is not known"], ["use one of {known}"]),
+        "unknown": (["{kind} = {name!r} is not known"], ["use one of {known:list 30}"]),
     }
     for one in MADE:
         if one.verb not in HELPERS:

@@ -49,7 +49,7 @@ def test_several_deltas_come_from_the_same_runs():
     with refused("several-deltas", cg.InputError, n=3) as caught:
         together.rounds
     assert "such as at(0.2)" in caught.value.remedy
-    with refused("unknown", kind="delta", name=0.3, known="0.2, 0.001, 0.05"):
+    with refused("unknown", kind="delta", name=0.3, known=[0.2, 0.001, 0.05]):
         together.at(0.3)
     for delta in [0.2, 0.001, 0.05]:
         alone = cg.simulate(PROBLEM, MEANS, rule="lloo", delta=delta, runs=20, threshold="proved")

@@ -769,7 +769,7 @@ def test_bad_input_is_said_in_a_sentence():
         make_stopping("mixture", unknown, [0.1, 0.2])
     with refused("sigma-missing", cg.InputError):
         cg.Gaussian()
-    with refused("must-be", cg.InputError, name="Gaussian: known", value=1):
+    with refused("must-be", cg.InputError, of="Gaussian", name="known", value=1):
         cg.Gaussian(0.1, known=1)
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="best") as caught:
         cg.simulate(problem, means, threshold="best", **usual)

@@ -117,7 +117,7 @@ def test_bonuses():
     assert make_bonus("stylised").explore(100) == pytest.approx(math.log(100))
     assert make_bonus("theory").explore(100) == pytest.approx(lambert_bar(4 * math.log(100)))
     assert make_bonus("stylised").explore(1) == 0.0 and make_bonus("theory").explore(1) == 1.0
-    with refused("must-be", name="theory_bonus: b", value=0.0):
+    with refused("must-be", of="theory_bonus", name="b", value=0.0):
         cg.theory_bonus(b=0.0)
     with refused("unknown", cg.UnknownNameError, kind="bonus", name="none"):
         cg.CombGame(bonus="none")

@@ -62,33 +62,34 @@ def test_values_that_cannot_be_placed_are_refused(values, code, arguments):
 
 
 @pytest.mark.parametrize(
-    ("call", "name", "value"),
+    ("call", "of", "name", "value"),
     [
-        (lambda: cg.compare(PROBLEM, None, rules=["ofw"]), "means", None),
-        (lambda: cg.CombGame(cg.LLOO), "CombGame: learner", repr(cg.LLOO)),
-        (lambda: cg.CombGame(bonus=3), "bonus", 3),
-        (lambda: cg.CombGame(per_answer="yes"), "CombGame: per_answer", "yes"),
-        (lambda: cg.LLOO(geometry=3), "LLOO: geometry", 3),
-        (lambda: cg.Hedge(first=-1), "doubling: first", -1),
-        (lambda: cg.Hedge(ratio=0.5), "doubling: ratio", 0.5),
-        (lambda: cg.Bounded("a", 1), "Bounded: (low, high)", ("a", 1)),
-        (lambda: cg.Gaussian("0.1"), "Gaussian: sigma", "0.1"),
-        (lambda: cg.Gaussian(1e200), "Gaussian: sigma", 1e200),
-        (lambda: cg.Listed([0, 1], 3), "Listed: sets", [0, 1]),
+        (lambda: cg.compare(PROBLEM, None, rules=["ofw"]), None, "means", None),
+        (lambda: cg.CombGame(cg.LLOO), "CombGame", "learner", repr(cg.LLOO)),
+        (lambda: cg.CombGame(bonus=3), None, "bonus", 3),
+        (lambda: cg.CombGame(per_answer="yes"), "CombGame", "per_answer", "yes"),
+        (lambda: cg.LLOO(geometry=3), "LLOO", "geometry", 3),
+        (lambda: cg.Hedge(first=-1), "doubling", "first", -1),
+        (lambda: cg.Hedge(ratio=0.5), "doubling", "ratio", 0.5),
+        (lambda: cg.Bounded("a", 1), "Bounded", "(low, high)", ("a", 1)),
+        (lambda: cg.Gaussian("0.1"), "Gaussian", "sigma", "0.1"),
+        (lambda: cg.Gaussian(1e200), "Gaussian", "sigma", 1e200),
+        (lambda: cg.Listed([0, 1], 3), "Listed", "sets", [0, 1]),
         (
             lambda: cg.Problem(cg.Arms(2), None, cg.Gaussian(1), names={1: "a", 2: "b"}),
-            "Problem: names",
+            "Problem",
+            "names",
             {1: "a", 2: "b"},
         ),
-        (lambda: cg.Subsets(3, 1).argmax(None), "argmax: scores", None),
-        (lambda: cg.Subsets(3, 1).sets(limit="a"), "sets: limit", "a"),
-        (lambda: cg.Oracle(lambda s: [0], 2, contains=3), "Oracle: contains", 3),
-        (lambda: cg.Oracle(lambda s: [0], 2, covering=3), "Oracle: covering", 3),
-        (lambda: cg.theory_bonus("a", "b"), "theory_bonus: b", "a"),
+        (lambda: cg.Subsets(3, 1).argmax(None), "argmax", "scores", None),
+        (lambda: cg.Subsets(3, 1).sets(limit="a"), "sets", "limit", "a"),
+        (lambda: cg.Oracle(lambda s: [0], 2, contains=3), "Oracle", "contains", 3),
+        (lambda: cg.Oracle(lambda s: [0], 2, covering=3), "Oracle", "covering", 3),
+        (lambda: cg.theory_bonus("a", "b"), "theory_bonus", "b", "a"),
     ],
 )
-def test_slips_are_named_with_what_was_given(call, name, value):
-    with refused("must-be", cg.InputError, name=name, value=value):
+def test_slips_are_named_with_what_was_given(call, of, name, value):
+    with refused("must-be", cg.InputError, of=of, name=name, value=value):
         call()
 
 
@@ -101,23 +102,23 @@ def test_slips_are_named_with_what_was_given(call, name, value):
         (
             lambda: cg.evidence(None, MEANS, [1] * 4),
             "must-be",
-            {"name": "evidence: problem", "value": None},
+            {"of": "evidence", "name": "problem", "value": None},
         ),
-        (lambda: cg.complexity(MEANS, PROBLEM), "must-be", {"name": "complexity: problem"}),
+        (lambda: cg.complexity(MEANS, PROBLEM), "must-be", {"of": "complexity", "name": "problem"}),
         (
             lambda: cg.complexity(PROBLEM, MEANS, tolerance=0.0),
             "must-be",
-            {"name": "complexity: tolerance", "value": 0.0},
+            {"of": "complexity", "name": "tolerance", "value": 0.0},
         ),
         (
             lambda: cg.complexity(PROBLEM, MEANS, steps=0),
             "must-be",
-            {"name": "complexity: steps", "value": 0, "least": 1},
+            {"of": "complexity", "name": "steps", "value": 0, "least": 1},
         ),
         (
             lambda: cg.compare(PROBLEM, MEANS, rules=cg.CombGame()),
             "must-be",
-            {"name": "compare: rules"},
+            {"of": "compare", "name": "rules"},
         ),
         (
             lambda: cg.compare(PROBLEM, MEANS, rules=["ofw", "bogus"]),
@@ -148,7 +149,7 @@ def test_a_class_in_place_of_a_rule_is_answered_with_how_a_rule_is_made():
 
 
 def test_a_class_in_place_of_a_learner_is_answered_with_the_brackets():
-    with refused("must-be", cg.InputError, name="CombGame: learner") as caught:
+    with refused("must-be", cg.InputError, of="CombGame", name="learner") as caught:
         cg.CombGame(cg.LLOO)
     assert "such as LLOO() (with the brackets)" in str(caught.value)
 
@@ -179,7 +180,7 @@ def test_comparisons_can_be_labelled_indexed_and_counted():
         len(both) == 2 and [s.rule for s in both] == ["mine", "theirs"] and both[0] is both["mine"]
     )
     assert "mine" in str(both) and "mine" in repr(both) and "2 runs of mine" in repr(both[0])
-    with refused("unknown", cg.UnknownNameError, kind="rule", name="x", known="mine, theirs"):
+    with refused("unknown", cg.UnknownNameError, kind="rule", name="x", known=["mine", "theirs"]):
         both["x"]
     assert PROBLEM.label(None) == "none"
     wide = cg.simulate(

@@ -581,11 +581,11 @@ BROKEN = {
     "no text": ({"kind": ["Arms"], "d": 3}, "unknown", {"name": ["Arms"]}),
     "too little": ({"kind": "Subsets", "d": 3}, "bad-arguments", {"kind": "Subsets"}),
     "too much": ({"kind": "Arms", "d": 3, "e": 4}, "bad-arguments", {"kind": "Arms"}),
-    "wrong": ({"kind": "Arms", "d": 0}, "must-be", {"name": "Arms: d", "value": 0}),
+    "wrong": ({"kind": "Arms", "d": 0}, "must-be", {"of": "Arms", "name": "d", "value": 0}),
     "wrong inside": (
         {"kind": "Problem", "actions": {"kind": "Arms", "d": "3"}},
         "must-be",
-        {"key": "actions", "name": "Arms: d", "value": "3"},
+        {"key": "actions", "of": "Arms", "name": "d", "value": "3"},
     ),
     "no number": ({"kind": "float", "value": "many"}, "must-be", {"name": "x"}),
 }

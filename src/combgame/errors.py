@@ -6,11 +6,12 @@ recur, and are said alike everywhere: `must_be`, `unknown`, `needs_extra`.
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from .sentences import PYTHON, Sentence, Surface, several
+from .sentences import LONGEST, PYTHON, Sentence, Surface
 
 
 class CombGameError(Exception):
@@ -99,25 +100,42 @@ class StudyError(CombGameError, RuntimeError):
     """What a study cannot do now, with what it can."""
 
 
-def must_be(name: str, value: object, what: str, remedy: str = "", **more: object) -> InputError:
-    """An argument that has the wrong value. what, remedy: with places for `more`.
+def must_be(
+    name: str, value: object, what: str, remedy: str = "", *, of: str = "", **more: Any
+) -> InputError:
+    """An argument that has the wrong value. what, remedy: with places for `more`; of: the class or
+    function that takes the argument. `what` is an argument of the sentence too, filled in.
 
-    >>> print(must_be("delta", 2, "between 0 and 1"))
-    delta = 2 must be between 0 and 1.
+    >>> error = must_be("sigma", -1, "at least {least}", of="Gaussian", least=0)
+    >>> print(error)
+    Gaussian: sigma = -1 must be at least 0.
+    >>> error.arguments
+    {'of': 'Gaussian', 'name': 'sigma', 'value': -1, 'what': 'at least 0', 'least': 0}
     """
     text = "{name} = {value!r} must be " + what
-    return InputError("must-be", text, remedy=remedy, name=name, value=value, **more)
+    known: dict[str, Any] = {"name": name, "value": value}
+    filled = Sentence("must-be", what, **known, **more).spelt(PYTHON)
+    return _of(InputError("must-be", text, remedy=remedy, **known, what=filled, **more), of)
 
 
-def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameError:
-    """A name that is none of those that exist.
+def unknown(kind: str, name: object, known: Iterable[object], *, of: str = "") -> UnknownNameError:
+    """A name that is none of those that exist; of: the class or function that takes it.
 
-    >>> print(unknown("rule", "loo", ["lloo", "ofw"]))
+    >>> error = unknown("rule", "loo", ["lloo", "ofw"])
+    >>> print(error)
     rule = 'loo' is not known; use one of lloo, ofw.
+    >>> error.arguments["known"]
+    ['lloo', 'ofw']
     """
-    text, names = "{kind} = {name!r} is not known", several(list(map(str, known)), 30)
-    remedy = "use one of {known}" if names else ""
-    return UnknownNameError("unknown", text, remedy=remedy, kind=kind, name=name, known=names)
+    text, names = "{kind} = {name!r} is not known", list(islice(known, LONGEST))
+    remedy = "use one of {known:list 30}" if names else ""
+    error = UnknownNameError("unknown", text, remedy=remedy, kind=kind, name=name, known=names)
+    return _of(error, of)
+
+
+def _of(error: Kind, of: str) -> Kind:
+    """The error, said of the class or function that takes the argument, if one is named."""
+    return error.within(of=of) if of else error
 
 
 def needs_extra(what: str, extra: str) -> CombGameError:
@@ -141,26 +159,26 @@ def unboxed(value: Any) -> Any:
     return value.item() if boxed and value.dtype.kind in "biuf" else value
 
 
-def whole(name: str, value: object, least: int) -> int:
+def whole(name: str, value: object, least: int, *, of: str = "") -> int:
     """A whole number of at least `least`, or a sentence."""
     number = unboxed(value)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise must_be(name, value, "a whole number of at least {least}", least=least)
+        raise must_be(name, value, "a whole number of at least {least}", of=of, least=least)
     return number
 
 
-def positive(name: str, value: object) -> float:
+def positive(name: str, value: object, *, of: str = "") -> float:
     """A positive finite number, as it is, or a sentence."""
     number = unboxed(value)
     plain = isinstance(number, int | float) and not isinstance(number, bool)
     if not plain or not 0.0 < number < math.inf:
-        raise must_be(name, value, "a positive number")
+        raise must_be(name, value, "a positive number", of=of)
     return number  # type: ignore[no-any-return]
 
 
-def either(name: str, value: object) -> bool:
+def either(name: str, value: object, *, of: str = "") -> bool:
     """True or False, or a sentence."""
     answer = unboxed(value)
     if not isinstance(answer, bool):
-        raise must_be(name, value, "True or False")
+        raise must_be(name, value, "True or False", of=of)
     return answer

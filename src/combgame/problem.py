@@ -56,16 +56,19 @@ class Problem(Description):
         bounds: Bounds | None = None,
     ) -> None:
         if not isinstance(actions, StructureBase):
-            raise must_be("Problem: actions", actions, "a structure, such as Subsets(10, 3)")
+            raise must_be("actions", actions, "a structure, such as Subsets(10, 3)", of="Problem")
         if not isinstance(rewards, RewardsBase):
             raise must_be(
-                "Problem: rewards",
+                "rewards",
                 rewards,
                 "the rewards of a pull, such as Gaussian(0.1) or Bernoulli()",
+                of="Problem",
             )
         answers = actions if answers is None else answers
         if not isinstance(answers, StructureBase):
-            raise must_be("Problem: answers", answers, "a structure, such as Arms(10), or None")
+            raise must_be(
+                "answers", answers, "a structure, such as Arms(10), or None", of="Problem"
+            )
         d = actions.d
         if answers.d != d:
             raise InputError(
@@ -334,11 +337,11 @@ def _box(
             box = np.tile(box, (d, 1))
         if box.shape != (d, 2):
             raise must_be(
-                "Problem: bounds", bounds, "(low, high), or {d} such pairs, one per arm", d=d
+                "bounds", bounds, "(low, high), or {d} such pairs, one per arm", d=d, of="Problem"
             )
         if np.isnan(box).any() or (box[:, 0] >= box[:, 1]).any():
             raise must_be(
-                "Problem: bounds", bounds, "pairs with low below high, neither of them NaN"
+                "bounds", bounds, "pairs with low below high, neither of them NaN", of="Problem"
             )
         low, high = np.maximum(low, box[:, 0]), np.minimum(high, box[:, 1])
         if (low >= high).any():
@@ -371,7 +374,9 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
         or len(texts) != d
         or not all(isinstance(n, str) and n.strip() for n in texts)
     ):
-        raise must_be("Problem: names", names, "a list of {d} non-empty texts, one per arm", d=d)
+        raise must_be(
+            "names", names, "a list of {d} non-empty texts, one per arm", d=d, of="Problem"
+        )
     if len(set(texts)) < d:
         twice = next(n for k, n in enumerate(texts) if n in texts[:k])
         raise InputError(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 PLAIN = (str, int, float, bool, type(None))
+LONGEST = 1000  # items of a list that is an argument; a longer one is a text
 
 
 class Shown(str):
@@ -105,8 +106,9 @@ PYTHON = Python()
 class Sentence:
     """code: what programs go by. text, remedy: what is the case and what to do, without the full
     stop, with places for the arguments as `str.format` has them; besides, `{n:count round}` is "2
-    rounds", `{n:was|were}` chooses by the number, `{names:list}` and `{names:and}` are "a, b" and
-    "a, and b", `{names:by / }` is "a / b", and `{part:capital}` begins with a capital letter. An
+    rounds", `{n:was|were}` chooses by the number, `{names:list}`, `{names:quoted}`, `{names:and}`
+    and `{names:or}` are "a, b", "'a', 'b'", "a, and b" and "a or b", `{names:by / }` is "a / b",
+    `{names:list 9}` stops after nine, and `{part:capital}` begins with a capital letter. An
     argument may be a sentence.
 
     >>> text, remedy = "{n:count result} {n:was|were} late", "tell {n:it|them}"
@@ -130,7 +132,8 @@ class Sentence:
 
     def spelt(self, surface: Surface) -> str:
         """As a part of another sentence."""
-        return self.said(surface).removesuffix(".")
+        said = self.said(surface)
+        return said if said.endswith("...") else said.removesuffix(".")
 
     def within(self, place: str = "", /, **arguments: object) -> "Sentence":
         """The same, said of a place (a file, a line, a round), which has places for arguments too;
@@ -200,8 +203,15 @@ class _Words(string.Formatter):
         if "|" in format_spec:
             one, many = format_spec.split("|")
             return one if value == 1 else many
-        if format_spec == "list":
-            return ", ".join(map(str, value))
+        form, _, cut = format_spec.partition(" ")
+        if form in ("list", "quoted", "and", "or") and isinstance(value, str):
+            return value  # a list that is too long to be data
+        if form in ("list", "quoted"):
+            show = str if form == "list" else repr
+            parts = [show(one) for one in value]
+            return several(parts, int(cut or len(parts)))
+        if form == "or":
+            return " or ".join(map(str, value))
         if format_spec == "and":
             *most, last = map(str, value)
             return f"{', '.join(most)}, and {last}" if most else last
@@ -221,7 +231,7 @@ def _plain(value: object) -> Any:
         return value.item()
     if isinstance(value, (*PLAIN, Call, Option, Phrase, Sentence)):
         return value
-    if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= 100:
+    if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= LONGEST:
         if isinstance(value, dict):
             keys = [key if isinstance(key, PLAIN) else Shown(repr(key)) for key in value]
             return dict(zip(keys, map(_plain, value.values()), strict=True))

@@ -179,7 +179,7 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
             name if name is not None else Path(str(file)).stem if file else f"problem {number + 1}"
         )
         if name in names:
-            raise root.within(twin(name, "another name"))
+            raise root.within(twin(name, "name"))
         names.add(name)
         yield Instance(name, problem, tuple(means), x)
 
@@ -194,11 +194,12 @@ def _rules(given: Any, path: Path) -> Iterable[tuple[str, RuleBase]]:
         rule = rule_from(entry, root.at(number))
         label = entry if isinstance(entry, str) else str(entry.get("label", describe(rule)))
         if label in labels:
-            raise root.within(twin(label, "another label"))
+            raise root.within(twin(label, "label"))
         labels.add(label)
         yield label, rule
 
 
-def twin(name: str, other: str) -> InputError:
-    text, remedy = "two are called {name!r}", "give one of them {other}"
-    return InputError("same-name", text, remedy=remedy, name=name, other=other)
+def twin(name: str, kind: str) -> InputError:
+    """Two with the same name; kind: how it is called, a name or a label."""
+    text, remedy = "two are called {name!r}", "give one of them another {kind}"
+    return InputError("same-name", text, remedy=remedy, name=name, kind=kind)

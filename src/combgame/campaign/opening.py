@@ -63,10 +63,10 @@ def _check_head(path: Path, head: bytes) -> None:
 
 def _new(path: Path, name: str | None) -> Store:
     if name is None:
-        text = "there is no campaign in {path}, which {state}"
+        exists = path.exists()
+        text = "there is no campaign in {path}, which {exists:is empty|does not exist}"
         remedy = "make one with `combgame campaign run campaign.toml`"
-        state = "is empty" if path.exists() else "does not exist"
-        raise StoreError("no-campaign", text, remedy=remedy, path=str(path), state=state)
+        raise StoreError("no-campaign", text, remedy=remedy, path=str(path), exists=exists)
     try:
         store = Store(path)
     except sqlite3.Error as error:

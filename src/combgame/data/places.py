@@ -1,7 +1,7 @@
 """Where in a file a value stands, and the sentences about what is wrong there."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import CombGameError, InputError, must_be, said_by, unknown
 from ..sentences import Sentence, Shown
@@ -24,7 +24,7 @@ class Place(NamedTuple):
         word = key if key.replace("-", "").replace("_", "").isalnum() else repr(key)
         return self._replace(key=f"{self.key}.{word}" if self.key else word)
 
-    def must_be(self, value: object, what: str, remedy: str = "", **more: object) -> InputError:
+    def must_be(self, value: object, what: str, remedy: str = "", **more: Any) -> InputError:
         """A value that is wrong; what, remedy: with places for `more`."""
         error = must_be(self.key or self.where, _shown(value), what, remedy, **more)
         return self._said(error.sentence)
@@ -35,9 +35,8 @@ class Place(NamedTuple):
 
     def unknown_key(self, key: object, keys: Iterable[str]) -> InputError:
         """A key that nobody reads."""
-        at, text, remedy = self.at(str(key)), "{key} is not known", "the keys are {keys}"
-        known = ", ".join(keys)
-        return at._said(Sentence("unknown-key", text, remedy=remedy, key=at.key, keys=known))
+        at, text, remedy = self.at(str(key)), "{key} is not known", "the keys are {keys:list}"
+        return at._said(Sentence("unknown-key", text, remedy=remedy, key=at.key, keys=list(keys)))
 
     def missing(self, key: str, remedy: str, **more: object) -> InputError:
         """A key that must be there; remedy: with places for `more`."""

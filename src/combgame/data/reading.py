@@ -140,11 +140,11 @@ REWARDS: dict[str, Kind] = {
 
 def _made(value: Any, at: Place, kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> Any:
     """What a table with a kind describes; `given` stands for keys that are not there."""
-    known = ", ".join(map(repr, kinds))
+    known = list(kinds)
     if not isinstance(value, Mapping):
-        raise at.must_be(value, "a table with a kind, one of {known}", known=known)
+        raise at.must_be(value, "a table with a kind, one of {known:quoted}", known=known)
     if "kind" not in value:
-        raise at.missing("kind", "use one of {known}", known=known)
+        raise at.missing("kind", "use one of {known:quoted}", known=known)
     kind = kinds.get(value["kind"]) if isinstance(value["kind"], str) else None
     if kind is None:
         raise at.at("kind").unknown(value["kind"], kinds)

@@ -30,13 +30,12 @@ def rule_from(data: str | Mapping[str, Any], where: str | Place = "rule") -> Rul
         made = _preset(data, at, PRESETS)
         return made
     if not isinstance(data, Mapping):
-        what = "one of {known}, or a table such as {{learner = 'lloo', tracking = 'D'}}"
-        raise at.must_be(data, what, known=", ".join(map(repr, PRESETS)))
+        what = "one of {known:quoted}, or a table such as {{learner = 'lloo', tracking = 'D'}}"
+        raise at.must_be(data, what, known=list(PRESETS))
     learners = {name: rule.learner for name, rule in PRESETS.items() if isinstance(rule, CombGame)}
     if not {"rule", "learner"} & set(data):
-        remedy = "name a learner, one of {known}, or a rule, such as rule = 'uniform'"
-        known = ", ".join(map(repr, learners))
-        raise at.missing("learner", remedy, known=known)
+        remedy = "name a learner, one of {known:quoted}, or a rule, such as rule = 'uniform'"
+        raise at.missing("learner", remedy, known=list(learners))
     rule: Any = _preset(data["rule"], at.at("rule"), PRESETS) if "rule" in data else CombGame()
     learner: Any = getattr(rule, "learner", None)
     if learner is not None and "learner" in data:
@@ -70,9 +69,8 @@ def rule_from(data: str | Mapping[str, Any], where: str | Place = "rule") -> Rul
     except CombGameError as error:
         raise at.within(error) from None
     except TypeError as error:
-        text, remedy = "a value has the wrong type ({why})", "check {keys}"
-        given = ", ".join(changed)
-        wrong = InputError("wrong-type", text, remedy=remedy, why=str(error), keys=given)
+        text, remedy = "a value has the wrong type ({why})", "check {keys:list}"
+        wrong = InputError("wrong-type", text, remedy=remedy, why=str(error), keys=list(changed))
         raise at.within(wrong) from None
     return made
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InputError, said_by, whole
-from ..sentences import several
+from ..sentences import LONGEST
 from .places import Place
 
 INFINITE = {"inf": math.inf, "-inf": -math.inf}  # as texts, because JSON has no infinity
@@ -24,14 +24,14 @@ class Kind(NamedTuple):
     defaults: Mapping[str, Any] = {}
 
 
-def listed(value: Any, at: Place, of: str) -> list[Any]:
+def listed(value: Any, at: Place, items: str) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise at.must_be(value, "a list of {of}", of=of)
+        raise at.must_be(value, "a list of {items}", items=items)
     return list(value)
 
 
-def each(read: Reader, of: str) -> Reader:
-    return lambda value, at: [read(one, at.at(k)) for k, one in enumerate(listed(value, at, of))]
+def each(read: Reader, items: str) -> Reader:
+    return lambda value, at: [read(one, at.at(k)) for k, one in enumerate(listed(value, at, items))]
 
 
 def either(one: Reader, several: Reader) -> Reader:
@@ -87,8 +87,8 @@ def arm(value: Any, at: Place) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         if not at.names:
             raise at.must_be(value, "an arm", "there are no names, so give its number, from 0")
-        names = several([repr(name) for name in at.names])
-        raise at.must_be(value, "an arm", "the names are {names}", names=names)
+        remedy = "the names are {names:quoted 10}"
+        raise at.must_be(value, "an arm", remedy, names=list(at.names[:LONGEST]))
     return value
 
 
@@ -135,11 +135,11 @@ def keyed(
     required, optional = list(required), list(optional)
     keys = [*required, *optional]
     if not isinstance(value, Mapping):
-        raise at.must_be(value, "a table", "the keys are {keys}", keys=", ".join(keys))
+        raise at.must_be(value, "a table", "the keys are {keys:list}", keys=keys)
     for key in value:
         if key not in keys:
             raise at.unknown_key(key, keys)
     for key in required:
         if key not in value:
-            raise at.missing(key, "the keys are {keys}", keys=", ".join(keys))
+            raise at.missing(key, "the keys are {keys:list}", keys=keys)
     return value

@@ -38,9 +38,9 @@ class Doubling(NamedTuple):
 
 def check_doubling(first: float, ratio: float) -> None:
     if not _number(first) or not 1 <= first < math.inf:
-        raise must_be("doubling: first", first, "a finite number of at least 1 round")
+        raise must_be("first", first, "a finite number of at least 1 round", of="doubling")
     if not _number(ratio) or not 1 < ratio < math.inf:
-        raise must_be("doubling: ratio", ratio, "a finite number above 1")
+        raise must_be("ratio", ratio, "a finite number above 1", of="doubling")
 
 
 def _number(value: object) -> bool:

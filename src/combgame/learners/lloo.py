@@ -106,10 +106,12 @@ class LLOO(LearnerBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        either("LLOO: sparsify", self.sparsify)
+        either("sparsify", self.sparsify, of="LLOO")
         check_doubling(self.first, self.ratio)
         if self.geometry is not None and not isinstance(self.geometry, Geometry):
-            raise must_be("LLOO: geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)")
+            raise must_be(
+                "geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)", of="LLOO"
+            )
 
     def room(self, d: int, home: int) -> int:
         return support_room(d, home)

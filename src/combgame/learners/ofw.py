@@ -62,7 +62,7 @@ class OFW(LearnerBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        either("OFW: sparsify", self.sparsify)
+        either("sparsify", self.sparsify, of="OFW")
 
     def room(self, d: int, home: int) -> int:
         return support_room(d, home)

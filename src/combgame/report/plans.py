@@ -1,18 +1,14 @@
 """A plan as people see it: its table, one concluding sentence, and rounds against delta."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from ..sentences import Sentence
 from .figures import figure, style
 from .tables import aligned
 
 Row = dict[str, Any]
 SHOWN = 10  # arms and actions in the printed plan
-BEST = "some {limit:,.0f}"
-ABOUT = "about {mean:,.0f}"
-ABOVE = "more than {mean:,.0f}"
-HALF = "half of the runs need between {q25:,.0f} and {q75:,.0f}"
-CUT = "{capped} of {runs} runs were stopped at max_rounds = {max_rounds:,}"
 COLUMNS = (
     "bound: no rule needs fewer rounds on average (-: not known for bounded rewards, or with "
     "epsilon); limit: where the optimal proportions stop without noise (runs may need fewer or "
@@ -32,38 +28,61 @@ SPENT = (
 )
 
 
-def expectation(rows: Sequence[Row], max_rounds: int) -> str:
-    """What to expect, in one sentence. rows: one rule with one threshold, at every delta."""
-    first, *others = rows
-    kind = "proved" if first["label"] == "proved" else "{threshold} ({label})".format(**first)
-    within = f", epsilon = {first['epsilon']:g}" if first["epsilon"] else ""
-    where = f"at delta = {first['delta']:g}{within} and the {kind} threshold"
-    if first["rule"] is None:
-        more = [f", {BEST} at delta = {{delta:g}}".format(**row) for row in others]
-        text = (
-            f"Expect {BEST.format(**first)} rounds {where}{''.join(more)}, fewer or more: so many "
-            "take the optimal proportions without noise"
-        )
-    else:
-        about, runs = _simulated(first, max_rounds)
-        text = f"Expect {about} rounds with {first['rule']} {where} ({runs})"
-        for row in others:
-            about, runs = _simulated(row, max_rounds)
-            text += f", {about} at delta = {row['delta']:g} ({runs})"
+def expectation(rows: Sequence[Row], max_rounds: int) -> Sentence:
+    """What to expect, in one sentence. rows: one rule with one threshold, at every delta.
+
+    Its arguments are sentences, whose arguments are the figures: `rounds`, one per delta, and
+    `bounds`, one per delta that has a bound.
+    """
     bounds = [row for row in rows if row["bound"] is not None and row["bound"] >= 1.0]
-    if not bounds:
-        return text + "."
-    text += f"; no rule can do it in fewer than {bounds[0]['bound']:,.0f} on average"
-    if others:
-        text += f" at delta = {bounds[0]['delta']:g}"
-        text += "".join(", {bound:,.0f} at delta = {delta:g}".format(**row) for row in bounds[1:])
-    return text + "."
+    text = "Expect {rounds:list}"
+    if rows[0]["rule"] is None:
+        text += ", fewer or more: so many take the optimal proportions without noise"
+    if bounds:
+        text += "; no rule can do it in fewer than {bounds:list}"
+    return Sentence(
+        "expect",
+        text,
+        rounds=[_rounds(row, max_rounds, _where(row, row is rows[0])) for row in rows],
+        bounds=[_bound(row, row is bounds[0], len(rows) > 1) for row in bounds],
+    )
 
 
-def _simulated(row: Row, max_rounds: int) -> tuple[str, str]:
-    """The mean of some runs, and how they are spread around it."""
-    about, runs = (ABOVE, CUT) if row["capped"] else (ABOUT, HALF)
-    return about.format(**row), runs.format(**row, max_rounds=max_rounds)
+def _rounds(row: Row, max_rounds: int, where: Sentence) -> Sentence:
+    """The limit, or the mean of some runs and how they lie around it."""
+    if row["rule"] is None:
+        return Sentence("rounds-of-limit", "some {limit:,.0f} {where}", where=where, **row)
+    if row["capped"]:
+        text = (
+            "more than {mean:,.0f} {where} ({capped} of {runs} runs were stopped at max_rounds = "
+            "{max_rounds:,})"
+        )
+        return Sentence("rounds-cut", text, where=where, max_rounds=max_rounds, **row)
+    text = "about {mean:,.0f} {where} (half of the runs need between {q25:,.0f} and {q75:,.0f})"
+    return Sentence("rounds-of-runs", text, where=where, **row)
+
+
+def _where(row: Row, first: bool) -> Sentence:
+    """For what so many rounds are needed; only the first says all of it."""
+    if not first:
+        return Sentence("at-delta", "at delta = {delta:g}", delta=row["delta"])
+    text = "rounds" if row["rule"] is None else "rounds with {rule}"
+    text += " at delta = {delta:g}"
+    if row["epsilon"]:
+        text += ", epsilon = {epsilon:g}"
+    proved = row["label"] == "proved"
+    text += " and the proved threshold" if proved else " and the {threshold} ({label}) threshold"
+    about = {key: row[key] for key in ("rule", "delta", "epsilon", "threshold", "label")}
+    return Sentence("with-threshold", text, **about)
+
+
+def _bound(row: Row, first: bool, several: bool) -> Sentence:
+    text = "{bound:,.0f}"
+    if first:
+        text += " on average"
+    if several:
+        text += " at delta = {delta:g}"
+    return Sentence("least-rounds", text, bound=row["bound"], delta=row["delta"])
 
 
 def text(plan: Row, limits: Sequence[Row]) -> str:
@@ -135,9 +154,9 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def plot(rows: Sequence[Row], limits: Sequence[Row]) -> Any:
+def plot(rows: Sequence[Row], limits: Sequence[Row], proved: Collection[str]) -> Any:
     """Rounds against delta, one line per rule and threshold (heuristic ones dashed), with the
-    limits and the bound.
+    limits and the bound. proved: the thresholds that are, on a condition or without.
     """
     made, axis = figure(width=8.4)
     rows = sorted(rows, key=lambda row: row["delta"])
@@ -158,7 +177,7 @@ def plot(rows: Sequence[Row], limits: Sequence[Row]) -> Any:
         axis.plot(
             x,
             [row["mean"] for row in own],
-            "-" if _proved(label) else "--",
+            "-" if threshold in proved else "--",
             color=colour,
             marker=mark,
             markersize=5,
@@ -174,7 +193,7 @@ def plot(rows: Sequence[Row], limits: Sequence[Row]) -> Any:
             color="black",
             linewidth=1.2,
             marker=".",
-            linestyle=":" if _proved(label) else (0, (1, 4)),
+            linestyle=":" if threshold in proved else (0, (1, 4)),
             label=f"limit, {threshold} ({label})",
         )
     bounds = [(row["delta"], row["bound"]) for row in rows if row["bound"]]
@@ -194,8 +213,3 @@ def plot(rows: Sequence[Row], limits: Sequence[Row]) -> Any:
     axis.set_ylabel("rounds: mean, quartiles")
     made.legend(loc="outside right upper", fontsize=8, frameon=False)
     return made
-
-
-def _proved(label: str) -> bool:
-    """Whether a validity is proved, on a condition or without."""
-    return label.startswith("proved")

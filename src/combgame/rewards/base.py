@@ -288,4 +288,4 @@ def check_bounds(name: str, low: float, high: float) -> None:
         not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high))
         or not low < high
     ):
-        raise must_be(f"{name}: (low, high)", (low, high), "two finite numbers, low below high")
+        raise must_be("(low, high)", (low, high), "two finite numbers, low below high", of=name)

@@ -226,7 +226,7 @@ class Gaussian(RewardsBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        either("Gaussian: known", self.known)
+        either("known", self.known, of="Gaussian")
         if self.sigma is None:
             if self.known:
                 raise InputError(
@@ -238,7 +238,10 @@ class Gaussian(RewardsBase):
         sigmas = np.atleast_1d(np.asarray(self.sigma))
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
             raise must_be(
-                "Gaussian: sigma", self.sigma, "a number or a flat list of numbers, one per arm"
+                "sigma",
+                self.sigma,
+                "a number or a flat list of numbers, one per arm",
+                of="Gaussian",
             )
         if (
             not np.all(np.isfinite(sigmas))
@@ -247,10 +250,11 @@ class Gaussian(RewardsBase):
             or np.any(sigmas < 1e-100)
         ):
             raise must_be(
-                "Gaussian: sigma",
+                "sigma",
                 self.sigma,
                 "positive and finite (1e-100 to 1e100), one number or one per arm",
                 remedy="for noiseless values give a small sigma, such as 1e-6",
+                of="Gaussian",
             )
         alone = isinstance(self.sigma, int | float)
         object.__setattr__(

@@ -38,7 +38,9 @@ def theory_bonus(b: float = 1.0, c: float = 1.0) -> TheoryBonus:
     >>> round(theory_bonus(b=1.0, c=0.5).explore(1000), 4)
     23.897
     """
-    return TheoryBonus(float(positive("theory_bonus: b", b)), float(positive("theory_bonus: c", c)))
+    return TheoryBonus(
+        float(positive("b", b, of="theory_bonus")), float(positive("c", c, of="theory_bonus"))
+    )
 
 
 def make_bonus(bonus: str | Bonus) -> Bonus:

@@ -200,14 +200,17 @@ class CombGame(RuleBase):
         super().__post_init__()
         if isinstance(self.learner, type) or not hasattr(self.learner, "part"):
             raise must_be(
-                "CombGame: learner", self.learner, "a learner, such as LLOO() (with the brackets)"
+                "learner",
+                self.learner,
+                "a learner, such as LLOO() (with the brackets)",
+                of="CombGame",
             )
         if not isinstance(self.tracking, str) or self.tracking not in TRACKERS:
-            raise unknown("CombGame: tracking", self.tracking, TRACKERS)
+            raise unknown("tracking", self.tracking, TRACKERS, of="CombGame")
         if self.start is not None:
             check_start("CombGame: start", self.start)
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
-            either(f"CombGame: {name}", value)
+            either(name, value, of="CombGame")
         if self.record and self.per_answer:
             raise InputError(
                 "one-learner-recorded",

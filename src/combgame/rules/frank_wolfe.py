@@ -219,9 +219,9 @@ class FrankWolfe(RuleBase):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("kappa", "slow", "explore", "ease"):
-            positive(f"FrankWolfe: {name}", getattr(self, name))
+            positive(name, getattr(self, name), of="FrankWolfe")
         if self.pool is not None:
-            whole("FrankWolfe: pool", self.pool, 1)
+            whole("pool", self.pool, 1, of="FrankWolfe")
 
     def setup(self, problem: Question) -> FrankWolfeSetup:
         return FrankWolfeSetup(self, problem)

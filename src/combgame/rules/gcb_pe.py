@@ -133,9 +133,10 @@ class GCBPE(RuleBase):
         number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
             raise must_be(
-                "GCBPE: scale",
+                "scale",
                 self.scale,
                 "a positive number, or None for the noise of the rewards",
+                of="GCBPE",
             )
         if self.scale is not None:
             object.__setattr__(self, "scale", float(self.scale))

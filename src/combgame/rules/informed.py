@@ -65,9 +65,10 @@ class Informed(RuleBase):
             pairs = ()
         if not pairs or not all(0.0 < share < math.inf for _, share in pairs):
             raise must_be(
-                "Informed: support",
+                "support",
                 self.support,
                 "actions with positive shares, such as complexity(...).support",
+                of="Informed",
             )
         total = sum(share for _, share in pairs)
         if abs(total - 1.0) > 1e-12:  # or they are shares already: the same rule is made from them

@@ -133,7 +133,7 @@ def compare(
     several = list(rules) if isinstance(rules, list | tuple | Mapping) else []
     if not several:
         what = "a list of at least one rule, such as ['lloo', 'uniform']"
-        raise must_be("compare: rules", rules, what)
+        raise must_be("rules", rules, what, of="compare")
     chosen = [(None, rule) for rule in several] if not named else list(named.items())
     for _, rule in chosen:
         make_rule(rule)  # before anything runs

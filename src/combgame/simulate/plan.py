@@ -60,10 +60,13 @@ def plan(
     [(1.0, 571, 1780.0), (0.75, 1015, 3210.0), (0.5, 2283, 7350.0)]
     """
     if not isinstance(problem, Problem):
-        raise must_be("plan: problem", problem, "a Problem", remedy="it comes first")
+        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="plan")
     truth, deltas = problem.means(means), list(dict.fromkeys(check_deltas(delta)))
-    runs, jobs = whole("plan: runs", runs, 0), whole("plan: jobs", jobs, 1)
-    max_rounds, seed = whole("plan: max_rounds", max_rounds, 1), whole("plan: seed", seed, 0)
+    runs, jobs = whole("runs", runs, 0, of="plan"), whole("jobs", jobs, 1, of="plan")
+    max_rounds, seed = (
+        whole("max_rounds", max_rounds, 1, of="plan"),
+        whole("seed", seed, 0, of="plan"),
+    )
     asked = _several(thresholds, "thresholds", "'proved'")
     names = list(dict.fromkeys(resolve(str(name), problem) for name in asked))
     stoppings = [make_stopping(name, problem, deltas, epsilon=epsilon) for name in names]
@@ -138,7 +141,7 @@ def _several(given: Any, what: str, such: str) -> list[Any]:
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     items = list(given) if several else [given]
     if not items:
-        raise must_be(f"plan: {what}", given, "one or more, such as [{such}]", such=such)
+        raise must_be(what, given, "one or more, such as [{such}]", such=such, of="plan")
     return items
 
 
@@ -160,5 +163,5 @@ def _shares(shrink: Any) -> list[float]:
         for x in shares
     ):
         what = "one or more positive numbers, by which the gaps are multiplied, such as [1.0, 0.5]"
-        raise must_be("plan: shrink", shrink, what)
+        raise must_be("shrink", shrink, what, of="plan")
     return list(dict.fromkeys(float(x) for x in shares))

@@ -12,6 +12,7 @@ from ..game.records import Floats
 from ..problem import Problem
 from ..report import plans
 from ..rules import Stopping
+from ..sentences import Sentence
 from ..theory.complexity import Complexity, lower_bound
 from ..theory.limit import limit
 from .result import Simulation, summary
@@ -138,7 +139,7 @@ class Plan:
             "answer": self.problem.label(first.answer),
             "time": first.complexity.time,
             "gap": first.complexity.gap,
-            "sentence": self.sentence,
+            "sentence": str(self.sentence),
             "rows": self.rows(),
             "arms": self.arms(),
             "support": self.support(),
@@ -151,7 +152,7 @@ class Plan:
         return list({stopping.name: stopping for stopping in met}.values())
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """What to expect, of the first rule, with the first threshold, at every delta."""
         case = self.cases[0]
         rows = list(self._rows(case))
@@ -172,4 +173,5 @@ class Plan:
         """Rounds against delta, one line per rule and threshold (heuristic ones dashed), with the
         limits and the bound.
         """
-        return plans.plot(list(self._rows(self.cases[0])), self._limits())
+        proved = {s.name for s in self._used() if s.validity.proved}
+        return plans.plot(list(self._rows(self.cases[0])), self._limits(), proved)

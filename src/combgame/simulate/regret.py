@@ -105,7 +105,7 @@ def regret(
     True
     """
     if not isinstance(problem, Problem):
-        raise must_be("regret: problem", problem, "a Problem", remedy="it comes first")
+        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="regret")
     chosen, means = make_rule(rule), problem.means(means)
     if not isinstance(chosen, CombGame):
         raise InputError(
@@ -114,8 +114,11 @@ def regret(
             remedy="use 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame",
             rule=rule,
         )
-    rounds, points = whole("regret: rounds", rounds, 10), whole("regret: points", points, 1)
-    seed, run = whole("regret: seed", seed, 0), whole("regret: run", run, 0)
+    rounds, points = (
+        whole("rounds", rounds, 10, of="regret"),
+        whole("points", points, 1, of="regret"),
+    )
+    seed, run = whole("seed", seed, 0, of="regret"), whole("run", run, 0, of="regret")
     mine = own_numbers(problem, chosen, seed, run)
     problem, setup = mine.problem, replace(chosen, record=True).setup(mine.problem)
     played = Run(problem, setup, NEVER, means[mine.order], 1, seed, run, engine)

@@ -105,9 +105,9 @@ def earned(what: str, theorems: Mapping[License, Sentence], rewards: RewardsBase
         return Validity(False, why)
     why = Sentence(
         "licence-missing",
-        "{what} needs {needs}, which {rewards} does not have",
+        "{what} needs {needs:or}, which {rewards} does not have",
         what=what,
-        needs=" or ".join(theorems),
+        needs=list(theorems),
         rewards=kind,
     )
     return Validity(False, why)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, Row, and_, bindparam, delete, insert,
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import InputError, StoreError, StudyError, UnknownNameError
-from ..sentences import Option
+from ..sentences import LONGEST, Option
 from .connections import check_there, connect, is_there, prepare
 from .copying import copy_file
 from .events import Event, Sealed, check_seal
@@ -147,9 +147,9 @@ class Database:
             remedy = "open it again to go on with what is there now"
             raise StudyError("other-study", text, remedy=remedy, name=self.name)
         known = list(connection.execute(NAMES).scalars())
-        text, remedy = "there is no study {name!r} in {where}", "it has {names}"
-        names = ", ".join(map(repr, known)) or "none"
-        about = {"name": self.name, "where": shown(self._parsed), "known": known, "names": names}
+        text, remedy = "there is no study {name!r} in {where}", "it has {known:quoted}"
+        remedy = remedy if known else "it has none"
+        about = {"name": self.name, "where": shown(self._parsed), "known": known[:LONGEST]}
         raise UnknownNameError("no-study", text, remedy=remedy, **about)
 
     def _drop(self) -> None:

@@ -37,27 +37,37 @@ def parse(url: str) -> URL:
         or backend not in ("sqlite", "postgresql")
         or (backend == "sqlite" and not parsed.database)
     ):
-        text = (
-            "storage{called} must be a URL such as sqlite:///lab.db or "
-            "postgresql+psycopg://user@host/database"
-        )
-        raise InputError("bad-url", text, remedy=ESCAPED, called=called(url))
+        raise not_a_url(url)
     # the rest of a password would be taken for a host
     if "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql":
         raise InputError("url-ambiguous", "storage has more than one @", remedy=ESCAPED)
     return parsed
 
 
-def called(url: str) -> str:
-    """Of what is not a URL, as much as cannot be a secret.
+def not_a_url(url: str) -> InputError:
+    """It says as much of the text as cannot be a secret: all of it, its beginning, or nothing.
 
-    >>> called("lab.db"), called("postgres://u:secret@host/lab"), called("u:secret@host")
-    (" = 'lab.db'", ', which begins with postgres://,', '')
+    >>> for url in ("lab.db", "postgres://u:secret@host/lab", "u:secret@host"):
+    ...     print(not_a_url(url).arguments)
+    {'url': 'lab.db', 'scheme': None}
+    {'url': None, 'scheme': 'postgres'}
+    {'url': None, 'scheme': None}
     """
-    scheme = re.match(r"([\w+.-]*)://", url)
-    if scheme:
-        return f", which begins with {scheme[0]},"
-    return f" = {url!r}" if re.fullmatch(r"[\w./\\ -]*", url) else ""
+    begins = re.match(r"([\w+.-]*)://", url)
+    harmless = re.fullmatch(r"[\w./\\ -]*", url)
+    text = "storage"
+    if begins:
+        text += ", which begins with {scheme}://,"
+    elif harmless:
+        text += " = {url!r}"
+    text += " must be a URL such as sqlite:///lab.db or postgresql+psycopg://user@host/database"
+    return InputError(
+        "bad-url",
+        text,
+        remedy=ESCAPED,
+        url=url if harmless else None,
+        scheme=begins[1] if begins else None,
+    )
 
 
 def file_of(url: URL) -> str | None:

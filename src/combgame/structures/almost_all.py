@@ -92,7 +92,7 @@ class AlmostAllSets(StructureBase):
     """
 
     def __init__(self, d: int, needle: int | Iterable[int] = 0) -> None:
-        self.d = whole("AlmostAllSets: d", d, 2)
+        self.d = whole("d", d, 2, of="AlmostAllSets")
         pins = [needle] if isinstance(needle, int | np.integer) else list(needle)
         if (
             not pins
@@ -100,10 +100,11 @@ class AlmostAllSets(StructureBase):
             or not all(isinstance(a, int | np.integer) and 0 <= a < d for a in pins)
         ):
             raise must_be(
-                "AlmostAllSets: needle",
+                "needle",
                 needle,
                 "an arm from 0 to {last}, or a set of such arms",
                 last=d - 1,
+                of="AlmostAllSets",
             )
         self.needle = tuple(sorted(int(a) for a in pins))
 

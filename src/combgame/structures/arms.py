@@ -63,7 +63,7 @@ class Arms(StructureBase):
     """
 
     def __init__(self, d: int) -> None:
-        self.d = whole("Arms: d", d, 1)
+        self.d = whole("d", d, 1, of="Arms")
 
     def arguments(self) -> dict[str, Any]:
         return {"d": self.d}

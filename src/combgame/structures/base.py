@@ -170,7 +170,7 @@ class StructureBase(Description):
         >>> Subsets(3, 2).sets()
         [(0, 1), (0, 2), (1, 2)]
         """
-        number, limit = self.size(), whole("sets: limit", limit, 1)
+        number, limit = self.size(), whole("limit", limit, 1, of="sets")
         if number is None or number <= limit:
             sets = list(islice(self.iterate(), limit + 1))
             if len(sets) <= limit:
@@ -197,7 +197,7 @@ class StructureBase(Description):
             score = np.zeros(0)
         if score.shape != (self.d,) or not np.all(np.isfinite(score)):
             given = score.tolist() if score.size else scores
-            raise must_be("argmax: scores", given, "{d} finite numbers, one per arm", d=self.d)
+            raise must_be("scores", given, "{d} finite numbers, one per arm", d=self.d, of="argmax")
         out = np.zeros(self.d)
         with own_errors():
             self.part().argmax(score, out)

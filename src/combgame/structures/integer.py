@@ -34,10 +34,10 @@ class IntegerProgram(Bracketed):
         self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0
     ) -> None:
         self.d, self.exact = (
-            whole("IntegerProgram: d", d, 1),
-            either("IntegerProgram: exact", exact),
+            whole("d", d, 1, of="IntegerProgram"),
+            either("exact", exact, of="IntegerProgram"),
         )
-        self.time_limit = positive("IntegerProgram: time_limit", time_limit)
+        self.time_limit = positive("time_limit", time_limit, of="IntegerProgram")
         none = isinstance(constraints, tuple) and not constraints
         several = constraints if isinstance(constraints, list) or none else [constraints]
         parts = [self._row(one) for one in several] or [
@@ -75,7 +75,7 @@ class IntegerProgram(Bracketed):
 
     def _not_a_constraint(self, one: Any) -> InputError:
         what = "(matrix, lower, upper): {d} columns of finite numbers, and bounds without NaN"
-        return must_be("IntegerProgram: a constraint", one, what, d=self.d)
+        return must_be("a constraint", one, what, d=self.d, of="IntegerProgram")
 
     def numbered(self, order: Ints) -> "IntegerProgram":
         matrix, low, high = self._given

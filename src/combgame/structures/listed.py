@@ -87,13 +87,13 @@ class Listed(StructureBase):
     """
 
     def __init__(self, sets: Sequence[Iterable[int]], d: int) -> None:
-        self.d = whole("Listed: d", d, 1)
+        self.d = whole("d", d, 1, of="Listed")
         kept: list[tuple[int, ...]] = []
         try:
             listed = [list(given) for given in sets]
         except TypeError:
             raise must_be(
-                "Listed: sets", sets, "a list of sets of arms, such as [[0, 1], [2]]"
+                "sets", sets, "a list of sets of arms, such as [[0, 1], [2]]", of="Listed"
             ) from None
         for number, arms in enumerate(listed):
             if not arms:

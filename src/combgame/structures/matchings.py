@@ -118,7 +118,7 @@ class Matchings(StructureBase):
         forbidden: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> None:
         self.rows, self.columns = (
-            tuple(range(whole(f"Matchings: {what}", side, 1)))
+            tuple(range(whole(what, side, 1, of="Matchings")))
             if isinstance(side, int | np.integer)
             else tuple(side)
             for what, side in (("rows", rows), ("columns", columns))
@@ -126,20 +126,21 @@ class Matchings(StructureBase):
         n, m = len(self.rows), len(self.columns)
         for what, side in (("rows", self.rows), ("columns", self.columns)):
             if not side or len(set(side)) < len(side):
-                raise must_be(f"Matchings: {what}", side, "at least one name, each name once")
-        self.pairs = whole("Matchings: size", min(n, m) if size is None else size, 1)
+                raise must_be(what, side, "at least one name, each name once", of="Matchings")
+        self.pairs = whole("size", min(n, m) if size is None else size, 1, of="Matchings")
         if self.pairs > min(n, m):
             raise must_be(
-                "Matchings: size",
+                "size",
                 size,
                 "at most {most}, the size of the smaller side",
                 most=min(n, m),
+                of="Matchings",
             )
         try:
             barred = {(r, c) for r, c in forbidden}
         except (TypeError, ValueError):
             raise must_be(
-                "Matchings: forbidden", forbidden, "a list of pairs (row, column)"
+                "forbidden", forbidden, "a list of pairs (row, column)", of="Matchings"
             ) from None
         strange = [p for p in barred if p[0] not in self.rows or p[1] not in self.columns]
         if strange:

@@ -15,9 +15,11 @@ def grid_network(n_s: int) -> Paths:
     >>> net.d, net.size()
     (24, 20)
     """
-    side = whole("grid_network: n_s", n_s, 2) // 2
+    side = whole("n_s", n_s, 2, of="grid_network") // 2
     if n_s % 2:
-        raise must_be("grid_network: n_s", n_s, "even: half of the stages go right, half go down")
+        raise must_be(
+            "n_s", n_s, "even: half of the stages go right, half go down", of="grid_network"
+        )
     edges = [((side, 0), (side, 1))]  # (row, column): a* first
     for row in range(side + 1):
         for column in range(side + 1):
@@ -37,7 +39,7 @@ def line_network(n_n: int, n_l: int) -> Paths:
     >>> net.d, net.size()
     (16, 16)
     """
-    width, layers = whole("line_network: n_n", n_n, 1), whole("line_network: n_l", n_l, 2)
+    width, layers = whole("n_n", n_n, 1, of="line_network"), whole("n_l", n_l, 2, of="line_network")
     edges: list[tuple[object, object]] = [((1, 0), (2, 0))]
     edges += [("s", (1, j)) for j in range(width)]
     for layer in range(1, layers):

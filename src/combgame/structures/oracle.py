@@ -48,24 +48,25 @@ class Oracle(Bracketed):
         covering: Sequence[Iterable[int]] | None = None,
         exact: bool = False,
     ) -> None:
-        self.d = whole("Oracle: d", d, 1)
+        self.d = whole("d", d, 1, of="Oracle")
         if not callable(argmax):
             raise must_be(
-                "Oracle: argmax",
+                "argmax",
                 argmax,
                 "a function from {d} scores to the arms of the best set",
                 d=self.d,
+                of="Oracle",
             )
         if contains is not None and not callable(contains):
             raise must_be(
-                "Oracle: contains", contains, "a function from a set of arms to True or False"
+                "contains", contains, "a function from a set of arms to True or False", of="Oracle"
             )
         if covering is not None and not isinstance(covering, Sequence):
             raise must_be(
-                "Oracle: covering", covering, "a list of sets that together see every arm"
+                "covering", covering, "a list of sets that together see every arm", of="Oracle"
             )
         self._argmax, self._contains = argmax, contains
-        self.exact = either("Oracle: exact", exact)
+        self.exact = either("exact", exact, of="Oracle")
         self._given: tuple[tuple[int, ...], ...] | None = None
         if covering is not None:
             self._given = tuple(self._check(chosen, "covering") for chosen in covering)

@@ -103,7 +103,10 @@ class Partition(StructureBase):
             self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in groups)
         except (TypeError, ValueError):
             raise must_be(
-                "Partition: groups", groups, "a list of groups of arms, such as [[0, 1], [2, 3]]"
+                "groups",
+                groups,
+                "a list of groups of arms, such as [[0, 1], [2, 3]]",
+                of="Partition",
             ) from None
         every = sorted(a for group in self.groups for a in group)
         if not every or every != list(range(len(every))):
@@ -122,19 +125,23 @@ class Partition(StructureBase):
                 sizes=len(given),
                 groups=len(self.groups),
             )
-        self.sizes = tuple(whole("Partition: a size", size, 0) for size in given)
+        self.sizes = tuple(whole("a size", size, 0, of="Partition") for size in given)
         for group, size in zip(self.groups, self.sizes, strict=True):
             if size > len(group):
                 raise must_be(
-                    "Partition: a size",
+                    "a size",
                     size,
                     "at most {arms}, the number of arms of its group {group}",
                     arms=len(group),
                     group=group[:12],
+                    of="Partition",
                 )
         if sum(self.sizes) == 0:
             raise must_be(
-                "Partition: sizes", given, "at least 1 for some group, or the only set is empty"
+                "sizes",
+                given,
+                "at least 1 for some group, or the only set is empty",
+                of="Partition",
             )
         self.d = len(every)
 

@@ -119,9 +119,9 @@ class Paths(StructureBase):
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
             if node not in graph.nodes:
-                raise unknown(f"Paths: {what}", node, graph.nodes)
+                raise unknown(what, node, graph.nodes, of="Paths")
         if source == sink:
-            raise must_be("Paths: sink", sink, "another node than the source")
+            raise must_be("sink", sink, "another node than the source", of="Paths")
         self._arrange(graph)
 
     def _arrange(self, graph: Graph) -> None:

@@ -83,10 +83,10 @@ class Subsets(StructureBase):
     """
 
     def __init__(self, d: int, size: int) -> None:
-        self.d = whole("Subsets: d", d, 1)
-        self.chosen = whole("Subsets: size", size, 1)
+        self.d = whole("d", d, 1, of="Subsets")
+        self.chosen = whole("size", size, 1, of="Subsets")
         if self.chosen > self.d:
-            raise must_be("Subsets: size", size, "at most {d}, the number of arms", d=d)
+            raise must_be("size", size, "at most {d}, the number of arms", d=d, of="Subsets")
 
     def arguments(self) -> dict[str, Any]:
         return {"d": self.d, "size": self.chosen}

@@ -11,7 +11,7 @@ from ..errors import CombGameError
 from ..game.callback import own_errors
 from ..game.records import arms_of
 from ..report.words import count
-from ..sentences import PYTHON, Call, Option, Phrase, Sentence, Surface, several
+from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from ..theory.complexity import complexity
 from ..theory.limit import limit
 from .advisor import Advisor
@@ -308,10 +308,10 @@ def advice(
     if overdue:
         return Sentence(
             "overdue",
-            "{n:Round|Rounds} {rounds} {n:is|are} overdue: ask again to give {n:it|them} to "
+            "{n:Round|Rounds} {rounds:list 5} {n:is|are} overdue: ask again to give {n:it|them} to "
             "somebody else, or tell {n:it|them}",
             n=len(overdue),
-            rounds=several([str(number) for number in overdue], 5),
+            rounds=list(overdue)[:LONGEST],
         )
     if most is not None and advisor.ledger.plays >= most and out:
         text = "The budget of {max_rounds:,} rounds is out: tell the " + these

@@ -42,10 +42,10 @@ def complexity(
     400.0
     """
     if not isinstance(problem, Problem):
-        raise must_be("complexity: problem", problem, "a Problem", remedy="it comes first")
+        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="complexity")
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
-        raise must_be("complexity: tolerance", tolerance, "between 0 and 1, such as 1e-4")
-    steps = whole("complexity: steps", steps, 1)
+        raise must_be("tolerance", tolerance, "between 0 and 1, such as 1e-4", of="complexity")
+    steps = whole("steps", steps, 1, of="complexity")
     mu, order = problem.means(means), np.arange(problem.d)
     sigma = problem.noise()  # or a sentence
     best = order_of(problem, mu, sigma)

@@ -68,7 +68,7 @@ def evidence(
     True
     """
     if not isinstance(problem, Problem):
-        raise must_be("evidence: problem", problem, "a Problem", remedy="it comes first")
+        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="evidence")
     mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
@@ -161,7 +161,7 @@ def _one(delta: Any) -> list[float]:
     deltas = check_deltas(delta)
     if len(deltas) > 1:
         what = "one number, such as 0.05"
-        raise must_be("evidence: delta", delta, what, remedy="ask once for each of several")
+        raise must_be("delta", delta, what, remedy="ask once for each of several", of="evidence")
     return deltas
 
 
