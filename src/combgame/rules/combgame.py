@@ -208,7 +208,7 @@ class CombGame(RuleBase):
         if not isinstance(self.tracking, str) or self.tracking not in TRACKERS:
             raise unknown("tracking", self.tracking, TRACKERS, of="CombGame")
         if self.start is not None:
-            check_start("CombGame: start", self.start)
+            check_start("CombGame", self.start)
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
             either(name, value, of="CombGame")
         if self.record and self.per_answer:

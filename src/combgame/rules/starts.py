@@ -25,10 +25,10 @@ def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[t
     raise unknown("start", start, STARTS)
 
 
-def check_start(name: str, start: object) -> None:
+def check_start(of: str, start: object) -> None:
     """Say in a sentence that there is no such start."""
     if not isinstance(start, str) or start not in STARTS:
-        raise unknown(name, start, STARTS)
+        raise unknown("start", start, STARTS, of=of)
 
 
 def padded(sets: list[tuple[int, ...]]) -> Ints:

@@ -44,7 +44,7 @@ class Uniform(RuleBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_start("start", self.start)
+        check_start("Uniform", self.start)
 
     def setup(self, problem: Question) -> UniformSetup:
         return UniformSetup(self.start, problem)
