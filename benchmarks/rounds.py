@@ -31,6 +31,7 @@ RULES = {
     "hedge": cg.CombGame(cg.Hedge(), start="covering"),
     "adahedge": cg.CombGame(cg.AdaHedge(), start="covering"),
     "product-adahedge": cg.ProductAdaHedge(),
+    "frank-wolfe": cg.FrankWolfe(),
     "ofw": cg.CombGame(cg.OFW()),
     "lloo": cg.CombGame(cg.LLOO()),
     "ofw, no sparsification": cg.CombGame(cg.OFW(sparsify=False)),
@@ -38,7 +39,7 @@ RULES = {
 }
 
 
-def start(rule: cg.Uniform | cg.ProductAdaHedge | cg.CombGame, d: int, engine: str) -> Run:
+def start(rule: cg.RuleBase, d: int, engine: str) -> Run:
     problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
     return Run(problem, rule.setup(problem), NEVER, np.array(means(d)), 1, 0, 0, engine)
 
