@@ -36,6 +36,7 @@ app.command()(warm)
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
+    SHELL.study = "study"
     if version:
         typer.echo(__version__)
         raise typer.Exit

@@ -33,17 +33,17 @@ PHRASES = {
 class Shell:
     """As one types it in a shell. What the shell has no word for is spelt as Python does.
 
-    >>> SHELL.call("extend", (), {"max_rounds": ..., "reason": ...})
+    >>> shell = Shell()
+    >>> shell.call("extend", (), {"max_rounds": ..., "reason": ...})
     '`combgame study extend --max-rounds ... --reason ...`'
-    >>> SHELL.call("retract", (3, "reason"), {}), SHELL.option("if_exists", "replace")
+    >>> shell.call("retract", (3, "reason"), {}), shell.option("if_exists", "replace")
     ('`combgame study retract 3 --reason ...`', '--if-exists replace')
-    >>> SHELL.call("moment", (), {"history": True}), SHELL.option("ties", None)
+    >>> shell.call("moment", (), {"history": True}), shell.option("ties", None)
     ('moment(history=True)', 'ties=None')
     """
 
-    study = "study"  # the one that the command is about
-
     def __init__(self, **phrases: str) -> None:
+        self.study = "study"  # the one that the command is about
         self.phrases = {**PHRASES, **{key.replace("_", " "): x for key, x in phrases.items()}}
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:
@@ -53,8 +53,8 @@ class Shell:
         typed = [shlex.quote(str(one)) for one in given if not isinstance(one, str)]
         typed += [f"{OPTIONS[word]} ..." for word in words]
         typed += [self.option(name, "..." if x is ... else x) for name, x in named.items()]
-        if COMMANDS[verb].startswith("study ") and Shell.study != "study" and "name" not in named:
-            typed.append(self.option("name", Shell.study))
+        if COMMANDS[verb].startswith("study ") and self.study != "study" and "name" not in named:
+            typed.append(self.option("name", self.study))
         return f"`{' '.join(['combgame', COMMANDS[verb], *typed])}`"
 
     def option(self, name: str, value: object) -> str:

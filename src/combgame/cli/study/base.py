@@ -10,7 +10,7 @@ import typer
 
 from ...errors import InputError
 from .. import options
-from ..speech import Shell
+from ..speech import SHELL
 
 CERTIFIED, STOPPED, NOTHING, DIFFERS = 3, 4, 5, 1
 Where = Annotated[
@@ -50,8 +50,8 @@ put = partial(options.put, indent=None)  # one line, also where a program watche
 def opened(storage: str, name: str | None, client: str | None = None) -> Iterator[Any]:
     from ...study.study import Study
 
-    Shell.study = name or the_only(storage)  # for what is advised, also when it cannot be opened
-    with Study.open(storage, Shell.study, client=client or whoami()) as study:
+    SHELL.study = name or the_only(storage)  # for what is advised, also when it cannot be opened
+    with Study.open(storage, SHELL.study, client=client or whoami()) as study:
         yield study
 
 

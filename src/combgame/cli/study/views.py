@@ -32,6 +32,7 @@ def status(
                     **now.to_dict(SHELL),
                     "decision": None if decision is None else decision.to_dict(SHELL),
                 }
+                BELOW.study = SHELL.study
                 text = now.said(BELOW)
                 if decision is not None:
                     text += f"\n\n{decision.said(SHELL)}"
