@@ -417,6 +417,14 @@ def test_an_error_survives_a_trip_and_is_plain_data(error):
     assert isinstance(error, CombGameError) and "\n" not in str(error)
 
 
+def test_numpys_numbers_and_texts_are_said_as_pythons():
+    assert str(must_be("x", np.float64(0.5), "larger")) == "x = 0.5 must be larger."
+    assert (
+        str(must_be("x", [np.float64(1), np.int64(2)], "larger")) == "x = [1.0, 2] must be larger."
+    )
+    assert unknown("rule", np.str_("loo"), []).arguments["name"].__class__ is str
+
+
 # ---- the page
 
 
