@@ -516,6 +516,14 @@ def test_a_plan_says_its_figures_as_arguments():
     assert plan.to_dict()["sentence"] == str(plan.sentence) and "{" not in str(plan.sentence)
 
 
+def test_numpys_numbers_and_texts_are_said_as_pythons():
+    assert str(must_be("x", np.float64(0.5), "larger")) == "x = 0.5 must be larger."
+    assert (
+        str(must_be("x", [np.float64(1), np.int64(2)], "larger")) == "x = [1.0, 2] must be larger."
+    )
+    assert unknown("rule", np.str_("loo"), []).arguments["name"].__class__ is str
+
+
 # ---- the page
 
 
