@@ -222,41 +222,53 @@ def test_a_cluster_that_is_not_there_gets_a_sentence(tmp_path, monkeypatch, addr
         tiny(runs=1).run(tmp_path / "a.db", cluster=address)
 
 
-def test_a_cluster_without_workers_gets_a_sentence(tmp_path, monkeypatch):
-    from distributed import LocalCluster
-
-    monkeypatch.setattr(pools, "ANSWER", 1.0)
-    with LocalCluster(
-        n_workers=0, processes=False, dashboard_address="127.0.0.1:0", protocol="tcp"
-    ) as cluster:
-        address = cluster.scheduler_address
-        with refused("no-workers", cluster=address) as caught:
-            tiny(runs=1).run(tmp_path / "a.db", cluster=address)
-        assert f"dask worker {address}" in caught.value.remedy
-
-
 CLUSTER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from distributed import LocalCluster
 
 if __name__ == "__main__":
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    workers = int(sys.argv[2])
+    own = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    cluster = LocalCluster(n_workers=workers, **own)
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
 """
 
 
-def test_a_cluster_that_goes_away_gets_a_sentence_and_what_was_finished_is_stored(tmp_path, parts):
-    (tmp_path / "cluster.py").write_text(CLUSTER)
-    campaign = tiny(runs=8, rules={"ofw": "ofw", "gated": parts.Gated(folder=str(tmp_path))})
-    tiny(runs=3, rules=["ofw"]).run(tmp_path / "a.db", engine="python")
-    with (tmp_path / "log").open("w") as log:
-        start = [sys.executable, str(tmp_path / "cluster.py"), str(tmp_path)]
+def beside(folder, workers):
+    """A cluster in a process of its own, and its address."""
+    (folder / "cluster.py").write_text(CLUSTER)
+    with (folder / "log").open("w") as log:
+        start = [sys.executable, str(folder / "cluster.py"), str(folder), str(workers)]
         cluster = subprocess.Popen(
             start, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
         )
-    address = cluster.stdout.readline().strip()
+    return cluster, cluster.stdout.readline().strip()
+
+
+def ended(cluster):
+    cluster.wait()
+    cluster.stdin.close()
+    cluster.stdout.close()
+
+
+def test_a_cluster_without_workers_gets_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(pools, "ANSWER", 1.0)
+    cluster, address = beside(tmp_path, 0)
+    try:
+        with refused("no-workers", cluster=address) as caught:
+            tiny(runs=1).run(tmp_path / "a.db", cluster=address)
+        assert f"dask worker {address}" in caught.value.remedy
+    finally:
+        cluster.kill()
+        ended(cluster)
+
+
+def test_a_cluster_that_goes_away_gets_a_sentence_and_what_was_finished_is_stored(tmp_path, parts):
+    campaign = tiny(runs=8, rules={"ofw": "ofw", "gated": parts.Gated(folder=str(tmp_path))})
+    tiny(runs=3, rules=["ofw"]).run(tmp_path / "a.db", engine="python")
+    cluster, address = beside(tmp_path, 1)
 
     def kill():
         try:
@@ -269,9 +281,7 @@ def test_a_cluster_that_goes_away_gets_a_sentence_and_what_was_finished_is_store
     with refused("cluster-gone"):
         campaign.run(tmp_path / "a.db", cluster=address, engine="python")
     thread.join()
-    cluster.wait()
-    cluster.stdin.close()
-    cluster.stdout.close()
+    ended(cluster)
     assert len(table(tmp_path / "a.db")) >= 6
     (tmp_path / "open").touch()
     campaign.run(tmp_path / "a.db", engine="python")
