@@ -11,6 +11,7 @@ from ..rewards.base import swapped
 from .variances import Spreads
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
+LOG_TWO = math.log(2.0)
 BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
 
 
@@ -131,9 +132,7 @@ class PairsPart(NamedTuple):
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
         i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
-        self.ready(i, 0)
-        self.ready(j, 1)
-        value = self.pair(mean, i, j)
+        value = self.exactly(mean, i, j)
         alternative[i] = alternative[j] = self.at[0]
         return value
 
@@ -177,6 +176,37 @@ class PairsPart(NamedTuple):
                 c = self.prior[side, k]
                 self.charge[side, a, k] = 0.5 * math.log1p(n / c)
                 self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
+
+    def exactly(self, mean: Floats, i: int, j: int) -> float:
+        self.ready(i, 0)
+        self.ready(j, 1)
+        return self.pair(mean, i, j)
+
+    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+        """What F(x) is at most: ln(2 Phi) is at most ln 2. Infinity where that is no help."""
+        if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
+            return math.inf
+        self.ready(i, 0)
+        self.ready(j, 1)
+        up, down, top, total = float(mean[i]) - x, x - float(mean[j]), -math.inf, 0.0
+        for k in range(self.cost.size):
+            first = float(self.variance[i]) * float(self.wide[0, i, k])
+            second = float(self.variance[j]) * float(self.wide[1, j, k])
+            if not (first > 0.0 and second > 0.0):
+                return math.inf
+            self.row[3, k] = (
+                0.5 * (up * up / first + down * down / second)
+                + LOG_TWO * (self.sided[0, k] + self.sided[1, k])
+                - self.charge[0, i, k]
+                - self.charge[1, j, k]
+                - self.cost[k]
+            )
+            top = max(top, float(self.row[3, k]))
+        if not -math.inf < top < math.inf:
+            return math.inf
+        for k in range(self.cost.size):
+            total += math.exp(float(self.row[3, k]) - top)
+        return top + math.log(total)
 
     def pair(self, mean: Floats, i: int, j: int) -> float:
         """min of F over the x that M allows, from below."""
@@ -264,20 +294,16 @@ class PairJudgePart(NamedTuple):
     alternative: Floats
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
-        best, rival, alternative, variance = (
-            view.best,
-            view.rival,
-            view.alternative,
-            self.spreads.bounds(seen),
-        )
+        best, rival, alternative = view.best, view.rival, view.alternative
+        self.spreads.renew(seen)
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
-            self.weight[a] = seen.counts[a] / variance[a]
+            self.weight[a] = seen.counts[a] / self.spreads.variance[a]
             seen.worth[a] = (
                 self.weight[a] * self.spreads.believed[a]
             )  # less than it counts where the variance is in doubt
-        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
-        value = self.versus(game, seen, best, rival)
+        value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = self.pass_by(value, best, rival, alternative)
         if value > self.floor:
             least = self.sweep(game, best, self.rival, self.alternative)
             if least < value:
@@ -287,6 +313,21 @@ class PairJudgePart(NamedTuple):
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
+
+    def pass_by(self, ratio: float, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """The evidence against the nearest pair, whose likelihood ratio is given; something above
+        it if not even that is enough to stop.
+        """
+        if ratio + 2.0 * LOG_TWO <= self.floor:  # what one-sidedness can gain at most
+            return ratio + 2.0 * LOG_TWO
+        i, j = -1, -1
+        for a in range(best.size):
+            if best[a] > rival[a]:
+                i = a
+            elif best[a] < rival[a]:
+                j = a
+        bound = self.pairs.above(self.mean, i, j, alternative[i])
+        return bound if bound <= self.floor else self.pairs.exactly(self.mean, i, j)
 
     def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""

@@ -26,8 +26,17 @@ class Spreads(Protocol):
     def believed(self) -> Floats:
         """Those with which the rules work: the rewards' own."""
 
+    @property
+    def variance(self) -> Floats:
+        """The bounds, one per arm; infinity where nothing is known yet."""
+
+    def renew(self, seen: Seen) -> None:
+        """Bring `variance` up to date."""
+
     def bounds(self, seen: Seen) -> Floats:
-        """One per arm; infinity where nothing is known yet."""
+        """`variance`, up to date. (In compiled code a function that is given an array by another
+        counts references: `renew` is for those that are called in every round.)
+        """
 
 
 class KnownPart(NamedTuple):
@@ -35,6 +44,9 @@ class KnownPart(NamedTuple):
 
     variance: Floats
     believed: Floats
+
+    def renew(self, seen: Seen) -> None:
+        pass
 
     def bounds(self, seen: Seen) -> Floats:
         return self.variance
@@ -55,7 +67,7 @@ class UnknownPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def bounds(self, seen: Seen) -> Floats:
+    def renew(self, seen: Seen) -> None:
         for a in range(self.variance.size):
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]
@@ -64,6 +76,9 @@ class UnknownPart(NamedTuple):
             self.variance[a] = (
                 (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
             )
+
+    def bounds(self, seen: Seen) -> Floats:
+        self.renew(seen)
         return self.variance
 
 
