@@ -351,8 +351,8 @@ def least_mixture(mean, other, sigma, sigma2, n, m, half, low=-math.inf, high=ma
     epsilon=st.sampled_from([0.0, 0.0, 0.2]),
 )
 def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, epsilon):
-    """Above the threshold the least over all exchanges, below it that of the rival that it
-    names.
+    """Above the threshold the least over all exchanges; below it at least that of the rival that
+    it names, and not enough.
     """
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     d, sigma = structure.d, np.full(structure.d, 0.3)
@@ -411,8 +411,13 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
             value == pytest.approx(min(found.values()), abs=1e-3)
             and value <= min(found.values()) + 1e-6
         )
-    elif value > -8:  # of no interest below
-        assert value <= found[rival] + 1e-6 and value == pytest.approx(found[rival], abs=1e-3)
+        return
+    other = np.zeros(d)
+    other[list(rival)] = 1.0
+    exact = game.judge.versus(game, seen, best, other)
+    assert exact <= value <= level
+    if exact > -8:  # of no interest below
+        assert exact <= found[rival] + 1e-6 and exact == pytest.approx(found[rival], abs=1e-3)
 
 
 @settings(max_examples=40, deadline=None)

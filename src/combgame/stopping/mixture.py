@@ -110,6 +110,7 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
             np.full((2, d), -1.0),
             np.zeros((2, d, scales)),
             np.zeros((2, d, scales)),
+            np.full(1, np.inf),
             np.zeros((6, scales)),
             np.zeros(1),
         )

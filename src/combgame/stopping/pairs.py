@@ -122,6 +122,7 @@ class PairsPart(NamedTuple):
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
+    bar: Floats  # float64[1]: pairs that are surely above it are of no interest
     row: Floats  # float64[6, k] scratch
     at: Floats  # float64[1] scratch
 
@@ -137,16 +138,17 @@ class PairsPart(NamedTuple):
         return value
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs
-        more than a pair.)
+        """Exactly, but for arms that are surely beyond the nearest so far, or the bar. (A call on a
+        part costs more than a pair.)
         """
-        found, best = -1, math.inf
+        found, best, some = -1, self.bar[0], -1
         self.ready(i, 0)
         for j in range(mean.size):
             if taken[j] < 0.5:
+                some = j
                 if self.seen.counts[j] != self.done[1, j]:
                     self.ready(j, 1)
-                if found < 0 or not beyond(
+                if best == math.inf or not beyond(
                     self.variance,
                     self.charge,
                     self.wide,
@@ -158,10 +160,10 @@ class PairsPart(NamedTuple):
                     best,
                 ):
                     this = self.pair(mean, i, j)
-                    if found < 0 or this < best:
+                    if this < best or (found < 0 and this == best):
                         found, best = j, this
-        value[0] = best
-        return found
+        value[0] = best if found >= 0 else math.inf
+        return found if found >= 0 else some
 
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         every: Any = self
@@ -305,7 +307,9 @@ class PairJudgePart(NamedTuple):
         value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.pass_by(value, best, rival, alternative)
         if value > self.floor:
+            self.pairs.bar[0] = min(value, self.again(best))
             least = self.sweep(game, best, self.rival, self.alternative)
+            self.pairs.bar[0] = math.inf
             if least < value:
                 value = least
                 for a in range(best.size):
@@ -328,6 +332,18 @@ class PairJudgePart(NamedTuple):
                 j = a
         bound = self.pairs.above(self.mean, i, j, alternative[i])
         return bound if bound <= self.floor else self.pairs.exactly(self.mean, i, j)
+
+    def again(self, best: Floats) -> float:
+        """The evidence against the pair that was weakest last time: hardly any other has less."""
+        i, j, differing = -1, -1, 0
+        for a in range(best.size):
+            if best[a] != self.rival[a]:
+                differing += 1
+                if best[a] > self.rival[a]:
+                    i = a
+                else:
+                    j = a
+        return self.pairs.exactly(self.mean, i, j) if differing == 2 and min(i, j) >= 0 else math.inf
 
     def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""

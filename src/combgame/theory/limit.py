@@ -46,7 +46,8 @@ def judge(
     game.rewards.estimate(seen)
     for seen.clock[0] in (1, 2):  # the second time the rival is known
         value = game.judge.look(game, seen, view)
-    return value
+    # where nothing can stop, what a judge says may be too much
+    return min(value, game.judge.versus(game, seen, best, rival))
 
 
 def limit(
