@@ -185,7 +185,10 @@ def test_exchange_covers_every_wrong_answer(kind):
                     better = [
                         s
                         for s in better
-                        if len(s & best) == 1 and len(s - best) == 1 and s - best <= chosen
+                        if len(s & best) == 1
+                        and len(s - best) == 1
+                        and s - best <= chosen
+                        and best ^ s in sets
                     ]
                     met |= {
                         (a, b)
@@ -930,5 +933,6 @@ def test_every_pair_of_answers_of_a_matroid_differs_by_a_counted_exchange():
     assert cg.Partition([(0, 1), (2, 3, 4)], [1, 2]).exchange() == (2, 3, True)
     assert (
         STRUCTURES["trees"].exchange() == (2, 6, True)
+        and STRUCTURES["trees"].gaining() == 6
         and len(list(itertools.islice(STRUCTURES["trees"].iterate(), 99))) == 8
     )

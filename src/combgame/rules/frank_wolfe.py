@@ -31,17 +31,23 @@ from .starts import start_sets, table
 TINY = 1e-9
 LOST = math.log(TINY) - 54.0 * math.log(2.0) - 0.01  # beside a score of 1 / N^2, nothing
 
+OFTEN = 32  # charges are asked for anew when t has grown by 1/OFTEN of itself
+NOTHING = 50.0  # a weight of exp(-NOTHING) is none beside TINY
+
 
 @jitable
-def reach(least: float, kappa: float, dearest: float) -> float:
+def reach(least: float, kappa: float, counts: Floats, worth: Floats) -> float:
     """The f_J beyond which a rival changes no score, not even in the last bit.
 
     A gradient times what the counts are worth adds up to f_J, so a rival adds at most exp(-kappa
     (f_J - least)) f_J / worth to a score of TINY / N^2 at least; 2^-54 of a score is rounded away.
-    dearest: the largest N^2 / worth.
     """
-    if not dearest < math.inf:
-        return math.inf
+    dearest = 0.0  # the largest N^2 / worth
+    for a in range(counts.size):
+        if not worth[a] > 0.0:
+            return math.inf
+        n = max(counts[a], 0.5)
+        dearest = max(dearest, n * n / worth[a])
     base = max(least, 0.0) + (math.log(dearest) - LOST) / kappa
     more = math.log(base + 2.0 / kappa + 1.0)
     while math.exp(more) < base + more / kappa:
@@ -68,6 +74,9 @@ class FrankWolfePart(NamedTuple):
     slope: Floats  # float64[places, d]: its gradient on `arms`, or its multiplier in [:, 0]
     blurs: Floats  # float64[d]
     closed: Ints  # int64[1]: 1 where multipliers are kept
+    charge: Floats  # float64[places]: what will be taken off f_J; infinity: to be asked
+    scale: Floats  # float64[1]: the counts at the end, in multiples of the present; 0: no charges
+    due: Ints  # int64[2]: when that was asked, and when it is to be again
     leader: Floats  # float64[d]
     used: Ints  # int64[1]
     score: Floats  # float64[d]
@@ -80,13 +89,20 @@ class FrankWolfePart(NamedTuple):
         self.follow(view)
         self.admit(self.met.find(view.rival), t)
         least = self.price(game, seen, view)
-        dearest = 0.0
+        if t >= self.due[1] or t < self.due[0]:
+            self.due[0], self.due[1] = t, t + 1 + t // OFTEN
+            self.scale[0] = game.judge.foresee(game, seen, view.best, view.rival)
+            for k in range(self.used[0]):
+                self.charge[k] = math.inf
+        if self.scale[0] > 0.0:
+            least = self.ahead(game, seen)
+        kappa = self.kappa / math.sqrt(1.0 + t / self.slow)
+        far = least + NOTHING / kappa
+        if self.scale[0] == 0.0:
+            far = reach(least, kappa, seen.counts, seen.worth)
         for a in range(self.score.size):
             n = max(seen.counts[a], 0.5)  # 0.5: an arm whose values went missing
             self.score[a] = TINY / (n * n)
-            dearest = max(dearest, n * n / seen.worth[a]) if seen.worth[a] > 0.0 else math.inf
-        kappa = self.kappa / math.sqrt(1.0 + t / self.slow)
-        far = reach(least, kappa, dearest)
         for k in range(self.used[0]):
             if self.value[k] <= far:
                 self.climb(game, seen, k, math.exp(-kappa * (self.value[k] - least)))
@@ -125,6 +141,19 @@ class FrankWolfePart(NamedTuple):
             least = min(least, self.value[k])
         return least
 
+    def ahead(self, game: Game, seen: Seen) -> float:
+        """Take off f_J what the stopping rule will charge at the end that it expects, per round so
+        far; the least that is left.
+        """
+        least, scale = math.inf, self.scale[0]
+        for k in range(self.used[0]):
+            if self.charge[k] == math.inf:
+                asked = game.judge.foreseen(game, seen, self.arms[k], self.sign[k], self.number[k])
+                self.charge[k] = self.value[k] - asked / scale
+            self.value[k] -= self.charge[k]
+            least = min(least, self.value[k])
+        return least
+
     def climb(self, game: Game, seen: Seen, k: int, weight: float) -> None:
         """Add `weight` times the gradient of f_J to the scores."""
         for i in range(self.number[k]):
@@ -160,6 +189,7 @@ class FrankWolfePart(NamedTuple):
             return
         for a in range(self.leader.size):
             self.leader[a] = view.best[a]
+        self.due[1] = 0
         k = 0
         while k < self.used[0]:
             self.differ(k)
@@ -188,6 +218,7 @@ class FrankWolfePart(NamedTuple):
                         k = j
                 self.seat[self.pool[k]] = 0
             self.pool[k] = number
+            self.charge[k] = math.inf
             self.seat[number] = k + 1
             self.differ(k)
         self.stamp[k] = t
@@ -239,6 +270,9 @@ class FrankWolfeSetup:
             np.zeros((places, self.width)),
             np.zeros(d),
             np.zeros(1, np.int64),
+            np.zeros(places),
+            np.zeros(1),
+            np.zeros(2, np.int64),
             np.zeros(d),
             np.zeros(1, np.int64),
             np.zeros(d),

@@ -17,6 +17,7 @@ from ..rewards.gaussian import gaussian_part
 from .base import Stopping, earned, single
 from .bernoulli import BetaPart
 from .fees import ConstantPart, charged, charging, log_union
+from .foresight import foresight
 from .pairs import PairJudgePart, PairsPart
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
@@ -126,6 +127,7 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
             pairs,
             shift,
             floor,
+            foresight(prior, cost, sided, floor),
             mean,
             weight,
             np.zeros(d, np.int64),
@@ -168,7 +170,9 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
             )
         watch = _mixing(problem, deltas, epsilon)
     constant = ConstantPart(
-        np.array([log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas])
+        np.array(
+            [log_union(problem, epsilon) - math.log1p(-share) - math.log(delta) for delta in deltas]
+        )
     )
     within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
     method = "the method of mixtures"

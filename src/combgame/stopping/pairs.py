@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from ..game.marks import compilable, jitable
 from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Ints, Seen, View
-from ..game.rivals import against
+from ..game.rivals import against, differ
 from ..rewards.base import swapped
+from .foresight import ForesightPart
 from .variances import Spreads
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
@@ -288,6 +289,7 @@ class PairJudgePart(NamedTuple):
     pairs: PairsPart
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
+    foresight: ForesightPart
     mean: Floats  # scratch
     weight: Floats
     arms: Ints
@@ -343,7 +345,9 @@ class PairJudgePart(NamedTuple):
                     i = a
                 else:
                     j = a
-        return self.pairs.exactly(self.mean, i, j) if differing == 2 and min(i, j) >= 0 else math.inf
+        return (
+            self.pairs.exactly(self.mean, i, j) if differing == 2 and min(i, j) >= 0 else math.inf
+        )
 
     def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""
@@ -352,6 +356,17 @@ class PairJudgePart(NamedTuple):
 
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        if not self.spreads.stated:
+            return 0.0
+        n = differ(best, rival, self.arms, self.sign)
+        return self.foresight.expect(
+            seen, self.mean, self.spreads.variance, self.arms, self.sign, n
+        )
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return self.foresight.charged(seen, self.mean, self.spreads.variance, arms, sign, n)
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

@@ -30,6 +30,10 @@ class Spreads(Protocol):
     def variance(self) -> Floats:
         """The bounds, one per arm; infinity where nothing is known yet."""
 
+    @property
+    def stated(self) -> bool:
+        """Whether they are known rather than bounded from the data."""
+
     def renew(self, seen: Seen) -> None:
         """Bring `variance` up to date."""
 
@@ -44,6 +48,7 @@ class KnownPart(NamedTuple):
 
     variance: Floats
     believed: Floats
+    stated: bool
 
     def renew(self, seen: Seen) -> None:
         pass
@@ -66,6 +71,7 @@ class UnknownPart(NamedTuple):
     least: Floats  # the root v
     variance: Floats
     believed: Floats
+    stated: bool
 
     def renew(self, seen: Seen) -> None:
         for a in range(self.variance.size):
@@ -133,9 +139,10 @@ def spreads_of(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPa
     d = problem.d
     if problem.rewards.known:
         variance = problem.rewards.spread(d) ** 2
-        return KnownPart(variance, variance)
+        return KnownPart(variance, variance, True)
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
-    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), game.rewards.believed)  # type: ignore[attr-defined]
+    believed = game.rewards.believed  # type: ignore[attr-defined]
+    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), believed, False)
 
 
 def plugged(problem: Problem, threshold: Threshold) -> Stopping:
