@@ -245,12 +245,14 @@ class Advisor:
         """
         view, judge = self.told.view, self.told.game.judge
         rival, alternative = np.zeros((2, view.best.size))
-        if view.best.size < COMPILED_FROM:
-            with own_errors():
+        with own_errors():
+            named = judge.versus(self.told.game, self.told.seen, view.best, view.rival)
+            evidence = min(float(view.evidence[0]), named)
+            if view.best.size < COMPILED_FROM:
                 least = judge.weakest(self.told.game, self.told.seen, view.best, rival, alternative)
-            if least < view.evidence[0]:
-                return least, arms_of(rival)
-        return float(view.evidence[0]), arms_of(view.rival)
+                if least < evidence:
+                    return least, arms_of(rival)
+        return evidence, arms_of(view.rival)
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is
