@@ -46,13 +46,13 @@ def watch(seed: int, step: int = 10) -> Iterator[Moment]:
         last += step
         done = run.advance(last) != CAPPED or last >= CAP
         t, view = int(run.seen.clock[0]), run.view
-        named = run.game.judge.versus(run.game, run.seen, view.best, view.rival)
+        evidence = run.game.judge.versus(run.game, run.seen, view.best, view.rival)
         leader, rival = (
             problem.label(arms_of(mine.theirs(chosen)))
             for chosen in (run.view.best, run.view.rival)
         )
         yield Moment(
-            t, min(float(view.evidence[0]), named), threshold.level(t, 0), leader, rival, done
+            t, min(float(view.evidence[0]), evidence), threshold.level(t, 0), leader, rival, done
         )
         if done:
             return

@@ -245,14 +245,22 @@ class Advisor:
         """
         view, judge = self.told.view, self.told.game.judge
         rival, alternative = np.zeros((2, view.best.size))
-        with own_errors():
-            named = judge.versus(self.told.game, self.told.seen, view.best, view.rival)
-            evidence = min(float(view.evidence[0]), named)
-            if view.best.size < COMPILED_FROM:
+        if view.best.size < COMPILED_FROM:
+            with own_errors():
                 least = judge.weakest(self.told.game, self.told.seen, view.best, rival, alternative)
-                if least < evidence:
-                    return least, arms_of(rival)
-        return evidence, arms_of(view.rival)
+            if least < view.evidence[0]:
+                return least, arms_of(rival)
+            return float(view.evidence[0]), arms_of(view.rival)
+        return self.named(), arms_of(view.rival)
+
+    def named(self) -> float:
+        """The evidence against the rival that the judge named. (While nothing can stop, what it
+        says may be more.)
+        """
+        side = self.told
+        with own_errors():
+            value = side.game.judge.versus(side.game, side.seen, side.view.best, side.view.rival)
+        return min(float(side.view.evidence[0]), value)
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is
