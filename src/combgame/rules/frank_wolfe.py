@@ -88,7 +88,7 @@ class FrankWolfePart(NamedTuple):
             return
         self.follow(view)
         self.admit(self.met.find(view.rival), t)
-        least = self.price(game, seen, view)
+        least = self.appraise(game, seen, view)
         if t >= self.due[1] or t < self.due[0]:
             self.due[0], self.due[1] = t, t + 1 + t // OFTEN
             self.scale[0] = game.judge.foresee(game, seen, view.best, view.rival)
@@ -108,7 +108,7 @@ class FrankWolfePart(NamedTuple):
                 self.climb(game, seen, k, math.exp(-kappa * (self.value[k] - least)))
         game.actions.argmax(self.score, view.action)
 
-    def price(self, game: Game, seen: Seen, view: View) -> float:
+    def appraise(self, game: Game, seen: Seen, view: View) -> float:
         """f_J at the counts, of all rivals in the pool; returns the least of them.
 
         Where every arm has a blur, f_J is in closed form, and is computed as `distance` does it, to
