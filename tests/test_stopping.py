@@ -186,7 +186,10 @@ def test_exchange_covers_every_wrong_answer(kind):
                     better = [
                         s
                         for s in better
-                        if len(s & best) == 1 and len(s - best) == 1 and s - best <= chosen
+                        if len(s & best) == 1
+                        and len(s - best) == 1
+                        and s - best <= chosen
+                        and best ^ s in sets
                     ]
                     met |= {
                         (a, b)
@@ -352,8 +355,8 @@ def least_mixture(mean, other, sigma, sigma2, n, m, half, low=-math.inf, high=ma
     epsilon=st.sampled_from([0.0, 0.0, 0.2]),
 )
 def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, epsilon):
-    """Above the threshold the least over all exchanges, below it that of the rival that it
-    names.
+    """Above the threshold the least over all exchanges; below it at least that of the rival that
+    it names, and not enough.
     """
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
     d, sigma = structure.d, np.full(structure.d, 0.3)
@@ -412,8 +415,13 @@ def test_the_judge_of_exchanges_is_the_mixture_pair_by_pair(kind, seed, family, 
             value == pytest.approx(min(found.values()), abs=1e-3)
             and value <= min(found.values()) + 1e-6
         )
-    elif value > -8:  # of no interest below
-        assert value <= found[rival] + 1e-6 and value == pytest.approx(found[rival], abs=1e-3)
+        return
+    other = np.zeros(d)
+    other[list(rival)] = 1.0
+    exact = game.judge.versus(game, seen, best, other)
+    assert exact <= value <= level
+    if exact > -8:  # of no interest below
+        assert exact <= found[rival] + 1e-6 and exact == pytest.approx(found[rival], abs=1e-3)
 
 
 @settings(max_examples=40, deadline=None)
@@ -922,5 +930,6 @@ def test_every_pair_of_answers_of_a_matroid_differs_by_a_counted_exchange():
     assert cg.Partition([(0, 1), (2, 3, 4)], [1, 2]).exchange() == (2, 3, True)
     assert (
         STRUCTURES["trees"].exchange() == (2, 6, True)
+        and STRUCTURES["trees"].gaining() == 6
         and len(list(itertools.islice(STRUCTURES["trees"].iterate(), 99))) == 8
     )

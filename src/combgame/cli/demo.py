@@ -45,12 +45,15 @@ def watch(seed: int, step: int = 10) -> Iterator[Moment]:
     while True:
         last += step
         done = run.advance(last) != CAPPED or last >= CAP
-        t = int(run.seen.clock[0])
+        t, view = int(run.seen.clock[0]), run.view
+        evidence = run.game.judge.versus(run.game, run.seen, view.best, view.rival)
         leader, rival = (
             problem.label(arms_of(mine.theirs(chosen)))
             for chosen in (run.view.best, run.view.rival)
         )
-        yield Moment(t, float(run.view.evidence[0]), threshold.level(t, 0), leader, rival, done)
+        yield Moment(
+            t, min(float(view.evidence[0]), evidence), threshold.level(t, 0), leader, rival, done
+        )
         if done:
             return
 

@@ -26,6 +26,12 @@ class RatioPart(NamedTuple):
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return game.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.spare)
+
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
     ) -> float:

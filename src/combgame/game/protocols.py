@@ -217,6 +217,18 @@ class Judge(Protocol):
     def level(self, t: int, which: int) -> float:
         """The threshold: beta(t, delta[which]) after t rounds."""
 
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        """For sampling rules: at how many times the present counts a run can expect to stop, from
+        what `look` saw and the nearest rival; 0 where rivals are told apart by the likelihood ratio
+        alone.
+        """
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        """The evidence against a rival, less what it is charged, at the counts that `foresee`
+        expects; arms[:n] and sign[:n]: the arms in which the rival differs, as in
+        `Rewards.distance`.
+        """
+
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
     ) -> float:

@@ -17,9 +17,11 @@ import numpy as np
 
 from ..errors import positive, whole
 from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
+from ..game.marks import jitable
 from ..game.parts import Original
 from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View, vector
+from ..rewards.base import WEIGHTLESS, lead_of
 from ..stopping.base import Question
 from .base import RuleBase
 from .starts import padded, start_sets
@@ -27,6 +29,30 @@ from .starts import padded, start_sets
 # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms
 # seen least, and so do ties
 TINY = 1e-9
+LOST = math.log(TINY) - 54.0 * math.log(2.0) - 0.01  # beside a score of 1 / N^2, nothing
+
+OFTEN = 32  # charges are asked for anew when t has grown by 1/OFTEN of itself
+NOTHING = 50.0  # a weight of exp(-NOTHING) is none beside TINY
+
+
+@jitable
+def reach(least: float, kappa: float, counts: Floats, worth: Floats) -> float:
+    """The f_J beyond which a rival changes no score, not even in the last bit.
+
+    A gradient times what the counts are worth adds up to f_J, so a rival adds at most exp(-kappa
+    (f_J - least)) f_J / worth to a score of TINY / N^2 at least; 2^-54 of a score is rounded away.
+    """
+    dearest = 0.0  # the largest N^2 / worth
+    for a in range(counts.size):
+        if not worth[a] > 0.0:
+            return math.inf
+        n = max(counts[a], 0.5)
+        dearest = max(dearest, n * n / worth[a])
+    base = max(least, 0.0) + (math.log(dearest) - LOST) / kappa
+    more = math.log(base + 2.0 / kappa + 1.0)
+    while math.exp(more) < base + more / kappa:
+        more += 1.0
+    return max(base + more / kappa, 1.0 / kappa)
 
 
 class FrankWolfePart(NamedTuple):
@@ -44,7 +70,12 @@ class FrankWolfePart(NamedTuple):
     sign: Floats  # float64[places, d]
     number: Ints  # int64[places]
     value: Floats  # float64[places]: f_J at the counts
-    slope: Floats  # float64[places, d]: its gradient on `arms`
+    slope: Floats  # float64[places, d]: its gradient on `arms`, or its multiplier in [:, 0]
+    blurs: Floats  # float64[d]
+    closed: Ints  # int64[1]: 1 where multipliers are kept
+    charge: Floats  # float64[places]: what will be taken off f_J; infinity: to be asked
+    scale: Floats  # float64[1]: the counts at the end, in multiples of the present; 0: no charges
+    due: Ints  # int64[2]: when that was asked, and when it is to be again
     leader: Floats  # float64[d]
     used: Ints  # int64[1]
     score: Floats  # float64[d]
@@ -56,26 +87,82 @@ class FrankWolfePart(NamedTuple):
             return
         self.follow(view)
         self.admit(self.met.find(view.rival), t)
-        least = math.inf
-        for k in range(self.used[0]):
-            arms, n = self.arms[k], self.number[k]
-            self.value[k] = game.rewards.distance(
-                seen.mean, seen.worth, arms, self.sign[k], n, view.alternative
-            )
-            for i in range(n):
-                a = arms[i]
-                self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
-            least = min(least, self.value[k])
+        least = self.appraise(game, seen, view)
+        if t >= self.due[1] or t < self.due[0]:
+            self.due[0], self.due[1] = t, t + 1 + t // OFTEN
+            self.scale[0] = game.judge.foresee(game, seen, view.best, view.rival)
+            for k in range(self.used[0]):
+                self.charge[k] = math.inf
+        if self.scale[0] > 0.0:
+            least = self.ahead(game, seen)
+        kappa = self.kappa / math.sqrt(1.0 + t / self.slow)
+        far = least + NOTHING / kappa
+        if self.scale[0] == 0.0:
+            far = reach(least, kappa, seen.counts, seen.worth)
         for a in range(self.score.size):
             n = max(seen.counts[a], 0.5)  # 0.5: an arm whose values went missing
             self.score[a] = TINY / (n * n)
-        kappa = self.kappa / math.sqrt(1.0 + t / self.slow)
         for k in range(self.used[0]):
-            weight = math.exp(-kappa * (self.value[k] - least))
-            for i in range(self.number[k]):
-                a = self.arms[k, i]
-                self.score[a] += weight * self.slope[k, i]
+            if self.value[k] <= far:
+                self.climb(game, seen, k, math.exp(-kappa * (self.value[k] - least)))
         game.actions.argmax(self.score, view.action)
+
+    def appraise(self, game: Game, seen: Seen, view: View) -> float:
+        """f_J at the counts, of all rivals in the pool; returns the least of them.
+
+        Where every arm has a blur, f_J is in closed form, and is computed as `distance` does it, to
+        the last bit; otherwise `distance` is asked, and gradients are kept.
+        """
+        least, closed = math.inf, True
+        for a in range(self.blurs.size):
+            if seen.worth[a] < WEIGHTLESS:
+                closed = False
+            else:
+                self.blurs[a] = game.rewards.blur(seen.worth[a], a)
+                closed = closed and self.blurs[a] >= 0.0
+        self.closed[0] = 1 if closed else 0
+        for k in range(self.used[0]):
+            arms, sign, n = self.arms[k], self.sign[k], self.number[k]
+            if closed:
+                (lead, doubt), spread = lead_of(seen.mean, arms, sign, n), 0.0
+                for i in range(n):
+                    spread += self.blurs[arms[i]]
+                lead = max(lead - doubt, 0.0)
+                self.slope[k, 0] = lead / spread
+                self.value[k] = 0.5 * lead * self.slope[k, 0]
+            else:
+                self.value[k] = game.rewards.distance(
+                    seen.mean, seen.worth, arms, sign, n, view.alternative
+                )
+                for i in range(n):
+                    a = arms[i]
+                    self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
+            least = min(least, self.value[k])
+        return least
+
+    def ahead(self, game: Game, seen: Seen) -> float:
+        """Take off f_J what the stopping rule will charge at the end that it expects, per round so
+        far; the least that is left.
+        """
+        least, scale = math.inf, self.scale[0]
+        for k in range(self.used[0]):
+            if self.charge[k] == math.inf:
+                asked = game.judge.foreseen(game, seen, self.arms[k], self.sign[k], self.number[k])
+                self.charge[k] = self.value[k] - asked / scale
+            self.value[k] -= self.charge[k]
+            least = min(least, self.value[k])
+        return least
+
+    def climb(self, game: Game, seen: Seen, k: int, weight: float) -> None:
+        """Add `weight` times the gradient of f_J to the scores."""
+        for i in range(self.number[k]):
+            a, slope = self.arms[k, i], self.slope[k, i]
+            if self.closed[0] == 1:
+                y = game.rewards.move(
+                    seen.mean[a], seen.worth[a], self.sign[k, i] * self.slope[k, 0], a
+                )
+                slope = game.rewards.divergence(seen.mean[a], y, a)
+            self.score[a] += weight * slope
 
     def behind(self, seen: Seen, t: int) -> bool:
         """Whether some arm has too few values; `score` is then what the arms lack."""
@@ -101,6 +188,7 @@ class FrankWolfePart(NamedTuple):
             return
         for a in range(self.leader.size):
             self.leader[a] = view.best[a]
+        self.due[1] = 0
         k = 0
         while k < self.used[0]:
             self.differ(k)
@@ -129,6 +217,7 @@ class FrankWolfePart(NamedTuple):
                         k = j
                 self.seat[self.pool[k]] = 0
             self.pool[k] = number
+            self.charge[k] = math.inf
             self.seat[number] = k + 1
             self.differ(k)
         self.stamp[k] = t
@@ -180,6 +269,11 @@ class FrankWolfeSetup:
             np.zeros(places, np.int64),
             np.zeros(places),
             np.zeros((places, self.width)),
+            np.zeros(d),
+            np.zeros(1, np.int64),
+            np.zeros(places),
+            np.zeros(1),
+            np.zeros(2, np.int64),
             np.zeros(d),
             np.zeros(1, np.int64),
             np.zeros(d),

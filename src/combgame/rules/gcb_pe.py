@@ -82,6 +82,12 @@ class LeadPart(NamedTuple):
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return 0.0
+
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
     ) -> float:

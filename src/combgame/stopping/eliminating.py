@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import InputError, must_be
 from ..game.protocols import Game, Threshold
-from ..game.records import Floats, Seen, View, vector
+from ..game.records import Floats, Ints, Seen, View, vector
 from ..game.rivals import against, differ
 from ..problem import Problem
 from ..structures.listed import ListedPart, listed_part
@@ -73,6 +73,12 @@ class EliminatingPart(NamedTuple):
 
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return game.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.listed.trial)
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

@@ -71,6 +71,12 @@ class JudgePart(NamedTuple):
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
 
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0  # all rivals are charged alike
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return self.rewards.distance(self.mean, self.weight, arms, sign, n, self.spare)
+
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
     ) -> float:
@@ -139,7 +145,7 @@ def charging(problem: Problem, fees: Callable[[Game], Fees]) -> Any:
     return watch
 
 
-def log_union(problem: Problem) -> float:
-    return math.log(
-        max(problem.answers.exchange().number, 1)
-    )  # of a whole number that may be too large for a float
+def log_union(problem: Problem, epsilon: float = 0.0) -> float:
+    """ln M. (Of a whole number that may be too large for a float.)"""
+    answers = problem.answers
+    return math.log(max(answers.gaining() if epsilon > 0.0 else answers.exchange().number, 1))

@@ -17,6 +17,7 @@ from ..sentences import Sentence
 from .base import Rests, Stopping, also, earned
 from .bernoulli import BetaPart
 from .fees import ConstantPart, charged, charging, log_union
+from .foresight import foresight
 from .pairs import PairJudgePart, PairsPart
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
@@ -109,6 +110,7 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
             np.full((2, d), -1.0),
             np.zeros((2, d, scales)),
             np.zeros((2, d, scales)),
+            np.full(1, np.inf),
             np.zeros((6, scales)),
             np.zeros(1),
         )
@@ -124,6 +126,7 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
             pairs,
             shift,
             floor,
+            foresight(prior, cost, sided, floor),
             mean,
             weight,
             np.zeros(d, np.int64),
@@ -180,7 +183,9 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
             )
         watch = _mixing(problem, deltas, epsilon)
     constant = ConstantPart(
-        np.array([log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas])
+        np.array(
+            [log_union(problem, epsilon) - math.log1p(-share) - math.log(delta) for delta in deltas]
+        )
     )
     why = earned("the method of mixtures", {needs: PROVED[needs]}, rewards)
     if epsilon and why.proved:

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 from ..game.marks import jitable
 from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Ints, Seen, View
-from ..game.rivals import against
+from ..game.rivals import against, differ
 from ..rewards.base import swapped
+from .foresight import ForesightPart
 from .variances import Spreads
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
+LOG_TWO = math.log(2.0)
 BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
 
 
@@ -120,6 +122,7 @@ class PairsPart(NamedTuple):
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
+    bar: Floats  # float64[1]: pairs that are surely above it are of no interest
     row: Floats  # float64[6, k] scratch
     at: Floats  # float64[1] scratch
 
@@ -130,23 +133,22 @@ class PairsPart(NamedTuple):
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
         i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
-        self.ready(i, 0)
-        self.ready(j, 1)
-        value = self.pair(mean, i, j)
+        value = self.exactly(mean, i, j)
         alternative[i] = alternative[j] = self.at[0]
         return value
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
-        """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs
-        more than a pair.)
+        """Exactly, but for arms that are surely beyond the nearest so far, or the bar. (A call on a
+        part costs more than a pair.)
         """
-        arm, best = -1, math.inf
+        arm, best, some = -1, self.bar[0], -1
         self.ready(i, 0)
         for j in range(mean.size):
             if taken[j] < 0.5:
+                some = j
                 if self.seen.counts[j] != self.done[1, j]:
                     self.ready(j, 1)
-                if arm < 0 or not beyond(
+                if best == math.inf or not beyond(
                     self.variance,
                     self.charge,
                     self.wide,
@@ -158,10 +160,10 @@ class PairsPart(NamedTuple):
                     best,
                 ):
                     this = self.pair(mean, i, j)
-                    if arm < 0 or this < best:
+                    if this < best or (arm < 0 and this == best):
                         arm, best = j, this
-        value[0] = best
-        return arm
+        value[0] = best if arm >= 0 else math.inf
+        return arm if arm >= 0 else some
 
     def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
         every: Any = self
@@ -176,6 +178,37 @@ class PairsPart(NamedTuple):
                 c = self.prior[side, k]
                 self.charge[side, a, k] = 0.5 * math.log1p(n / c)
                 self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
+
+    def exactly(self, mean: Floats, i: int, j: int) -> float:
+        self.ready(i, 0)
+        self.ready(j, 1)
+        return self.pair(mean, i, j)
+
+    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+        """What F(x) is at most: ln(2 Phi) is at most ln 2. Infinity where that is no help."""
+        if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
+            return math.inf
+        self.ready(i, 0)
+        self.ready(j, 1)
+        up, down, top, total = float(mean[i]) - x, x - float(mean[j]), -math.inf, 0.0
+        for k in range(self.cost.size):
+            first = float(self.variance[i]) * float(self.wide[0, i, k])
+            second = float(self.variance[j]) * float(self.wide[1, j, k])
+            if not (first > 0.0 and second > 0.0):
+                return math.inf
+            self.row[3, k] = (
+                0.5 * (up * up / first + down * down / second)
+                + LOG_TWO * (self.sided[0, k] + self.sided[1, k])
+                - self.charge[0, i, k]
+                - self.charge[1, j, k]
+                - self.cost[k]
+            )
+            top = max(top, float(self.row[3, k]))
+        if not -math.inf < top < math.inf:
+            return math.inf
+        for k in range(self.cost.size):
+            total += math.exp(float(self.row[3, k]) - top)
+        return top + math.log(total)
 
     def pair(self, mean: Floats, i: int, j: int) -> float:
         """min of F over the x that M allows, from below."""
@@ -254,6 +287,7 @@ class PairJudgePart(NamedTuple):
     pairs: PairsPart
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
+    foresight: ForesightPart
     mean: Floats  # scratch
     weight: Floats
     arms: Ints
@@ -262,22 +296,20 @@ class PairJudgePart(NamedTuple):
     alternative: Floats
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
-        best, rival, alternative, variance = (
-            view.best,
-            view.rival,
-            view.alternative,
-            self.spreads.bounds(seen),
-        )
+        best, rival, alternative = view.best, view.rival, view.alternative
+        self.spreads.renew(seen)
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
-            self.weight[a] = seen.counts[a] / variance[a]
+            self.weight[a] = seen.counts[a] / self.spreads.variance[a]
             seen.worth[a] = (
                 self.weight[a] * self.spreads.believed[a]
             )  # less than it counts where the variance is in doubt
-        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
-        value = self.versus(game, seen, best, rival)
+        value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = self.pass_by(value, best, rival, alternative)
         if value > self.floor:
+            self.pairs.bar[0] = min(value, self.again(best))
             least = self.sweep(game, best, self.rival, self.alternative)
+            self.pairs.bar[0] = math.inf
             if least < value:
                 value = least
                 for a in range(best.size):
@@ -286,6 +318,35 @@ class PairJudgePart(NamedTuple):
             alternative[a] -= self.shift * best[a]
         return value
 
+    def pass_by(self, ratio: float, best: Floats, rival: Floats, alternative: Floats) -> float:
+        """The evidence against the nearest pair, whose likelihood ratio is given; something above
+        it if not even that is enough to stop.
+        """
+        if ratio + 2.0 * LOG_TWO <= self.floor:  # what one-sidedness can gain at most
+            return ratio + 2.0 * LOG_TWO
+        i, j = -1, -1
+        for a in range(best.size):
+            if best[a] > rival[a]:
+                i = a
+            elif best[a] < rival[a]:
+                j = a
+        bound = self.pairs.above(self.mean, i, j, alternative[i])
+        return bound if bound <= self.floor else self.pairs.exactly(self.mean, i, j)
+
+    def again(self, best: Floats) -> float:
+        """The evidence against the pair that was weakest last time: hardly any other has less."""
+        i, j, differing = -1, -1, 0
+        for a in range(best.size):
+            if best[a] != self.rival[a]:
+                differing += 1
+                if best[a] > self.rival[a]:
+                    i = a
+                else:
+                    j = a
+        return (
+            self.pairs.exactly(self.mean, i, j) if differing == 2 and min(i, j) >= 0 else math.inf
+        )
+
     def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""
         pairs: Any = self.pairs
@@ -293,6 +354,17 @@ class PairJudgePart(NamedTuple):
 
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        if not self.spreads.stated:
+            return 0.0
+        n = differ(best, rival, self.arms, self.sign)
+        return self.foresight.expect(
+            seen, self.mean, self.spreads.variance, self.arms, self.sign, n
+        )
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return self.foresight.charged(seen, self.mean, self.spreads.variance, arms, sign, n)
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

@@ -27,8 +27,21 @@ class Spreads(Protocol):
     def believed(self) -> Floats:
         """Those with which the rules work: the rewards' own."""
 
+    @property
+    def variance(self) -> Floats:
+        """The bounds, one per arm; infinity where nothing is known yet."""
+
+    @property
+    def stated(self) -> bool:
+        """Whether they are known rather than bounded from the data."""
+
+    def renew(self, seen: Seen) -> None:
+        """Bring `variance` up to date."""
+
     def bounds(self, seen: Seen) -> Floats:
-        """One per arm; infinity where nothing is known yet."""
+        """`variance`, up to date. (In compiled code a function that is given an array by another
+        counts references: `renew` is for those that are called in every round.)
+        """
 
 
 class KnownPart(NamedTuple):
@@ -36,6 +49,10 @@ class KnownPart(NamedTuple):
 
     variance: Floats
     believed: Floats
+    stated: bool
+
+    def renew(self, seen: Seen) -> None:
+        pass
 
     def bounds(self, seen: Seen) -> Floats:
         return self.variance
@@ -54,8 +71,9 @@ class UnknownPart(NamedTuple):
     least: Floats  # the root v
     variance: Floats
     believed: Floats
+    stated: bool
 
-    def bounds(self, seen: Seen) -> Floats:
+    def renew(self, seen: Seen) -> None:
         for a in range(self.variance.size):
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]
@@ -64,6 +82,9 @@ class UnknownPart(NamedTuple):
             self.variance[a] = (
                 (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
             )
+
+    def bounds(self, seen: Seen) -> Floats:
+        self.renew(seen)
         return self.variance
 
 
@@ -118,9 +139,10 @@ def spreads_of(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPa
     d = problem.d
     if problem.rewards.known:
         variance = problem.rewards.spread(d) ** 2
-        return KnownPart(variance, variance)
+        return KnownPart(variance, variance, True)
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
-    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), game.rewards.believed)  # type: ignore[attr-defined]
+    believed = game.rewards.believed  # type: ignore[attr-defined]
+    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), believed, False)
 
 
 def plugged(problem: Problem, threshold: Threshold) -> Stopping:

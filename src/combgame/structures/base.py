@@ -161,6 +161,12 @@ class StructureBase(Description):
         """
         return Exchange(self.difference_bound(), self.size_bound() - 1, False)
 
+    def gaining(self) -> int:
+        """The number of differences, at most, if J must gain its share of what I lacks: what
+        `epsilon` needs.
+        """
+        return self.exchange().number
+
     # ---- what follows from the above
 
     def sets(self, limit: int = 100_000) -> list[tuple[int, ...]]:

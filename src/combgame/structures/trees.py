@@ -306,7 +306,24 @@ class SpanningTrees(StructureBase):
         return set(range(self.d))
 
     def exchange(self) -> Exchange:
-        return Exchange(2, self.largest() * (self.d - self.largest()), True)
+        """The pairs of an edge and another of the cycle that it closes with B: a bound on their
+        number for any B (docs/thresholds.md, Lemma 1).
+
+        >>> SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]).exchange().number
+        3
+        """
+        n, outside = len(self.nodes), self.d - self.largest()
+        degrees = np.bincount([*self.tails, *self.heads], minlength=n)
+        pairs, reached, before = 0, 0, 0
+        for k, degree in enumerate(sorted(degrees.tolist(), reverse=True)[: n // 2], start=1):
+            reached += degree
+            crossing = max(min(reached - 2 * k + 1, outside), before)
+            pairs += (crossing - before) * (n - 2 * k + 1)
+            before = crossing
+        return Exchange(2, min(pairs, self.gaining()), True)
+
+    def gaining(self) -> int:
+        return self.largest() * (self.d - self.largest())
 
     @some_arms
     def deciding(self) -> set[int]:

@@ -250,7 +250,17 @@ class Advisor:
                 least = judge.weakest(self.told.game, self.told.seen, view.best, rival, alternative)
             if least < view.evidence[0]:
                 return least, arms_of(rival)
-        return float(view.evidence[0]), arms_of(view.rival)
+            return float(view.evidence[0]), arms_of(view.rival)
+        return self.named(), arms_of(view.rival)
+
+    def named(self) -> float:
+        """The evidence against the rival that the judge named. (While nothing can stop, what it
+        says may be more.)
+        """
+        side = self.told
+        with own_errors():
+            value = side.game.judge.versus(side.game, side.seen, side.view.best, side.view.rival)
+        return min(float(side.view.evidence[0]), value)
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is

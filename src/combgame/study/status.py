@@ -210,7 +210,7 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
         return None
     end = (
         float(seen.clock[0])
-        * (side.game.judge.level(int(seen.clock[0]), 0) + ratio - side.view.evidence[0])
+        * (side.game.judge.level(int(seen.clock[0]), 0) + ratio - advisor.named())
         / ratio
     )
     if setting.problem.d <= MANY and setting.problem.rewards.known:

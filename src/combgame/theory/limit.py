@@ -46,7 +46,10 @@ def judge(
     game.rewards.estimate(seen)
     for seen.clock[0] in (1, 2):  # the second time the rival is known
         value = game.judge.look(game, seen, view)
-    return value
+    if value == math.inf:
+        return value
+    # while nothing can stop, what a judge says may be more than the evidence
+    return min(value, game.judge.versus(game, seen, best, rival))
 
 
 def limit(
