@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..game.marks import compilable
-from ..game.protocols import Game, Threshold
+from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
@@ -17,7 +17,9 @@ from ..rewards.gaussian import gaussian_part
 from .base import Stopping, earned, single
 from .bernoulli import BetaPart
 from .fees import ConstantPart, charged, charging, log_union
-from .pairs import PairJudgePart, PairsPart
+from .coins import coins
+from .pairs import PairJudgePart, Pairs, PairsPart
+from .students import students
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
 
@@ -81,58 +83,79 @@ SCALES = np.array(
 )
 
 
+def _judge(
+    problem: Problem,
+    deltas: Sequence[float],
+    threshold: Threshold,
+    rewards: Rewards,
+    pairs: Pairs,
+    epsilon: float = 0.0,
+) -> PairJudgePart:
+    mean, weight, sign, rival, alternative = np.zeros((5, problem.d))
+    return PairJudgePart(
+        threshold,
+        rewards,
+        pairs,
+        epsilon / problem.answers.largest(),
+        min(threshold.level(0, which) for which in range(len(deltas))),
+        mean,
+        weight,
+        np.zeros(problem.d, np.int64),
+        sign,
+        rival,
+        alternative,
+    )
+
+
+def _box(problem: Problem, epsilon: float = 0.0) -> tuple[Floats, Floats]:
+    """The means that are possible; all of them, if the leader's are lifted."""
+    end = np.full(problem.d, np.inf)
+    return (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+
+
 def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
     """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
     exchanges.
     """
     d, swaps, scales = problem.d, problem.answers.exchange().swaps, len(SCALES)
-    end = np.full(d, np.inf)
-    low, high = (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+    low, high = _box(problem, epsilon)
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        spreads, rewards = spreads_of(problem, deltas, game), gaussian_part(np.ones(d), low, high)
+        rewards = gaussian_part(np.ones(d), low, high)
         prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
-        sided = SCALES[:, 2:4].T * float(problem.rewards.known)
         if not swaps:
-            return game._replace(
-                judge=charged(
-                    problem, threshold, MixturePart(spreads, prior, cost), rewards, epsilon
-                )
+            fees = MixturePart(spreads_of(problem, deltas, game), prior, cost)
+            return game._replace(judge=charged(problem, threshold, fees, rewards, epsilon))
+        if problem.rewards.known:
+            pairs: Pairs = PairsPart(
+                seen,
+                problem.rewards.spread(d) ** 2,
+                low.copy(),
+                high.copy(),
+                prior,
+                cost,
+                SCALES[:, 2:4].T.copy(),
+                np.full((2, d), -1.0),
+                np.zeros((2, d, scales)),
+                np.zeros((2, d, scales)),
+                np.zeros((6, scales)),
+                np.zeros(1),
             )
-        pairs = PairsPart(
-            seen,
-            spreads.variance,
-            low.copy(),
-            high.copy(),
-            prior,
-            cost,
-            sided,
-            np.full((2, d), -1.0),
-            np.zeros((2, d, scales)),
-            np.zeros((2, d, scales)),
-            np.zeros((6, scales)),
-            np.zeros(1),
-        )
-        shift, floor = (
-            epsilon / problem.answers.largest(),
-            min(threshold.level(0, which) for which in range(len(deltas))),
-        )
-        mean, weight, sign, rival, alternative = np.zeros((5, d))
-        part = PairJudgePart(
-            threshold,
-            rewards,
-            spreads,
-            pairs,
-            shift,
-            floor,
-            mean,
-            weight,
-            np.zeros(d, np.int64),
-            sign,
-            rival,
-            alternative,
-        )
-        return game._replace(judge=part)
+        else:
+            pairs = students(seen, game.rewards.believed, low, high)  # type: ignore[attr-defined]
+        return game._replace(judge=_judge(problem, deltas, threshold, rewards, pairs, epsilon))
+
+    return watch
+
+
+def _tossing(problem: Problem, deltas: Sequence[float]) -> Any:
+    """How a game of values 0 or 1 gets its judge."""
+    if not problem.answers.exchange().swaps:
+        return charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
+
+    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        pairs = coins(seen, *_box(problem))
+        return game._replace(judge=_judge(problem, deltas, threshold, game.rewards, pairs))
 
     return watch
 
@@ -143,21 +166,18 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     """
     rewards, share = problem.rewards, 0.0
     if License.BINARY in rewards.licenses() and epsilon == 0.0:
-        watch = charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
+        watch = _tossing(problem, deltas)
         needs = {License.BINARY: "independent values 0 or 1"}
     else:
         needs = {License.SUB_GAUSSIAN: "independent sub-Gaussian values"}
         if not rewards.known:
-            share, needs = (
-                VARIANCE_SHARE,
-                {
-                    License.NORMAL: "independent Gaussian values, with bounds on the unknown "
-                    "variances"
-                },
-            )
-            single(
-                "unknown variances need a single delta, because their bounds depend on it", deltas
-            )
+            needs = {License.NORMAL: "independent Gaussian values of any variances"}
+            if not problem.answers.exchange().swaps:
+                share = VARIANCE_SHARE
+                single(
+                    "unknown variances need a single delta, because their bounds depend on it",
+                    deltas,
+                )
         elif spread_of(rewards, problem.d) is None:
             kind = type(rewards).__name__
             raise InputError(

@@ -1,14 +1,15 @@
-"""The mixture itself, pair by pair, where answers differ by exchanges."""
+"""The mixture itself, pair by pair, where answers differ by exchanges: the judge of any `Pairs`, and
+those of values with a known spread.
+"""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..game.marks import compilable, jitable
-from ..game.protocols import Game, Rewards, Threshold
+from ..game.protocols import Costs, Game, Rewards, Threshold
 from ..game.records import Floats, Ints, Seen, View
 from ..game.rivals import against
 from ..rewards.base import swapped
-from .variances import Spreads
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
 BEYOND = 1.2  # a step towards a side that has no bound yet goes so much too far
@@ -67,6 +68,30 @@ def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
 
 
 @jitable
+def onward(
+    x: float,
+    slope: float,
+    bend: float,
+    left: float,
+    right: float,
+    low: float,
+    high: float,
+    stride: float,
+) -> float:
+    """A step of Newton's towards the minimum of a convex function in [left, right], inside [low,
+    high].
+    """
+    bound, end = (right, high) if slope < 0.0 else (left, low)
+    step = abs(slope) / bend if abs(slope) < stride * bend else stride
+    if bound == end:  # nothing is known of that side: a little too far gives a bracket
+        step = max(BEYOND * step, 1e-6 * stride)
+    x += step if slope < 0.0 else -step
+    if not left < x < right:
+        x = end if bound == end else 0.5 * (left + right)
+    return x
+
+
+@jitable
 def lowest(
     row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float
 ) -> tuple[float, float]:
@@ -87,15 +112,61 @@ def lowest(
         reach = right - left
         if abs(slope) * reach <= CLOSE:
             break
-        bound, end = (right, high) if slope < 0.0 else (left, low)
-        step = abs(slope) / bend if abs(slope) < stride * bend else stride
-        if bound == end:  # nothing is known of that side: a little too far gives a bracket
-            step = max(BEYOND * step, 1e-6 * stride)
-        x += step if slope < 0.0 else -step
-        if not left < x < right:
-            x = end if bound == end else 0.5 * (left + right)
+        x = onward(x, slope, bend, left, right, low, high, stride)
     value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
     return value if value > -math.inf else -math.inf, at  # not a number: no evidence
+
+
+@compilable
+class Pairs(Costs, Protocol):
+    """An e-process for every exchange of arm i of the leader for arm j: as `Rewards`, with its least
+    logarithm over the means at which j is as good as i for a distance.
+    """
+
+    @property
+    def at(self) -> Floats:
+        """Where the minimum is that `least` took last: the mean that both arms have there."""
+
+    def gauge(self, seen: Seen, weight: Floats) -> None:
+        """Once a round: write what each arm weighs where the nearest pair is looked for, and
+        seen.worth.
+        """
+
+    def ready(self, a: int, side: int) -> None:
+        """Bring up to date what is kept of an arm; side: 0 as an arm i, 1 as an arm j."""
+
+    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+        """The least logarithm over the means that M allows, from below, for arms that are ready; or
+        any lower bound that is above `enough`.
+        """
+
+
+@jitable
+def exchanged(pairs: Pairs, mean: Floats, arms: Ints, sign: Floats, alternative: Floats) -> float:
+    """`Rewards.distance` of an exchange."""
+    i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
+    pairs.ready(i, 0)
+    pairs.ready(j, 1)
+    value = pairs.least(mean, i, j, math.inf)
+    alternative[i] = alternative[j] = pairs.at[0]
+    return value
+
+
+@jitable
+def scanned(pairs: Pairs, mean: Floats, i: int, taken: Floats, value: Floats) -> int:
+    """`Rewards.closest` of exchanges: exactly, but that a pair is left as soon as it is surely beyond
+    the nearest so far.
+    """
+    nearest, best = -1, math.inf
+    pairs.ready(i, 0)
+    for j in range(mean.size):
+        if taken[j] < 0.5:
+            pairs.ready(j, 1)
+            this = pairs.least(mean, i, j, best)
+            if nearest < 0 or this < best:
+                nearest, best = j, this
+    value[0] = best
+    return nearest
 
 
 @compilable
@@ -127,15 +198,16 @@ class PairsPart(NamedTuple):
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
+    def gauge(self, seen: Seen, weight: Floats) -> None:
+        for a in range(weight.size):
+            weight[a] = seen.counts[a] / self.variance[a]
+            seen.worth[a] = weight[a] * self.variance[a]
+
     def distance(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
-        i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
-        self.ready(i, 0)
-        self.ready(j, 1)
-        value = self.pair(mean, i, j)
-        alternative[i] = alternative[j] = self.at[0]
-        return value
+        every: Any = self
+        return exchanged(every, mean, arms, sign, alternative)
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         """Exactly, but for arms that are surely beyond the nearest so far. (A call on a part costs
@@ -158,7 +230,7 @@ class PairsPart(NamedTuple):
                     j,
                     best,
                 ):
-                    this = self.pair(mean, i, j)
+                    this = self.least(mean, i, j, best)
                     if found < 0 or this < best:
                         found, best = j, this
         value[0] = best
@@ -178,7 +250,7 @@ class PairsPart(NamedTuple):
                 self.charge[side, a, k] = 0.5 * math.log1p(n / c)
                 self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
 
-    def pair(self, mean: Floats, i: int, j: int) -> float:
+    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """min of F over the x that M allows, from below."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other = float(mean[i]), float(mean[j])
@@ -251,9 +323,8 @@ class PairJudgePart(NamedTuple):
     """
 
     threshold: Threshold
-    rewards: Rewards  # of variance 1
-    spreads: Spreads
-    pairs: PairsPart
+    rewards: Rewards  # by which the nearest pair is found
+    pairs: Pairs
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
@@ -264,18 +335,10 @@ class PairJudgePart(NamedTuple):
     alternative: Floats
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
-        best, rival, alternative, variance = (
-            view.best,
-            view.rival,
-            view.alternative,
-            self.spreads.bounds(seen),
-        )
+        best, rival, alternative = view.best, view.rival, view.alternative
+        self.pairs.gauge(seen, self.weight)
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
-            self.weight[a] = seen.counts[a] / variance[a]
-            seen.worth[a] = (
-                self.weight[a] * self.spreads.believed[a]
-            )  # less than it counts where the variance is in doubt
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.versus(game, seen, best, rival)
         if value > self.floor:
