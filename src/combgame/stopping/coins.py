@@ -25,7 +25,8 @@ OUTSIDE = np.array([(0.0, 0.08), (0.38, 0.46), (1.37, 0.46)])
 # of the scales; the last is that of the Beta(1/2, 1/2) mixture, for gaps that are finer than all
 # of them
 CHANCES = np.array([*[0.035] * 5, 0.06, 0.11, 0.18, 0.25, 0.14, 0.07, 0.015])
-NEGLIGIBLE = 12.0  # a scale that is so much below the largest is left out
+NEGLIGIBLE = 12.0  # a scale that is so much below the largest is left out,
+ALIKE = 16.0  # if counts differ by no more than this: else scales take turns near the minimum
 DOUBT = 8.0 * ROUND  # of the terms of a logarithm: more than rounding can add to it
 
 
@@ -61,10 +62,10 @@ class CoinsPart(NamedTuple):
     """For exchanges of arm i of the leader for arm j, of values 0 or 1: as `Rewards`, with evidence
     less fees for a distance.
 
-    For every eta >= 0, exp(eta s - N ln(1 - mu + mu e^eta)) is a martingale that falls in mu, s of N
-    values being 1, and so is, for arm j, the same of its zeros and 1 - mu, which rises in mu. With
-    y_i = y_j = x the logarithm of the mixture is F(x) = ln sum_k p_k A_k(x) B_k(x), convex in x, as
-    each exponent is.
+    For every eta >= 0, exp(eta s - N ln(1 - mu + mu e^eta)) is a martingale that falls in mu, s of
+    N values being 1; and so is, for arm j, the same of its zeros and 1 - mu, which rises in mu.
+    With y_i = y_j = x the logarithm of the mixture is F(x) = ln sum_k p_k A_k(x) B_k(x), convex in
+    x, as each exponent is.
     """
 
     seen: Seen
@@ -82,7 +83,7 @@ class CoinsPart(NamedTuple):
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def gauge(self, seen: Seen, weight: Floats) -> None:
+    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
             weight[a] = seen.worth[a] = seen.counts[a]
 
@@ -110,8 +111,7 @@ class CoinsPart(NamedTuple):
         """min of F over the x that M allows, from below; or what is surely above `enough`."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         n, m = float(self.seen.counts[i]), float(self.seen.counts[j])
-        share = n / (n + m) if n + m > 0.0 else 0.5
-        x = min(max(share * mean[i] + (1.0 - share) * mean[j], low), high)
+        x = min(max((n * mean[i] + m * mean[j] + 0.5) / (n + m + 1.0), low), high)
         self.at[0] = x
         if self.high[i] < self.low[j]:
             return 0.0  # not enough for any delta
@@ -119,7 +119,8 @@ class CoinsPart(NamedTuple):
             return math.inf  # j is never as good as i
         if n <= 0.0 or m <= 0.0:
             return 0.0
-        few = min(n, m)
+        ones = self.seen.sums[i] + self.seen.sums[j]
+        few, whole = min(n, m), max(n, m) > ALIKE * min(n, m)
         stride = 4.0 * math.sqrt((x * (1.0 - x) + 1.0 / few) / few)
         for k in range(self.cost.size):
             self.row[3, k] = 1.0
@@ -136,10 +137,13 @@ class CoinsPart(NamedTuple):
             reach = right - left
             if abs(slope) * reach <= CLOSE or value - abs(slope) * reach > enough:
                 break
-            if count == 0:  # without some of its terms F is less, and convex too
+            if count == 0 and not whole:  # without some of its terms F is less, and convex too
+                left, right = low, high  # what is left may fall where F rises
                 for k in range(self.cost.size):
                     self.row[3, k] = 1.0 if self.row[0, k] > value - NEGLIGIBLE else 0.0
             x = onward(x, slope, bend, left, right, low, high, stride)
+            if (x <= 0.0 and ones > 0.0) or (x >= 1.0 and ones < n + m):
+                x = 0.5 * (x + self.at[0])  # the Beta mixture is infinite there
         value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
         return value if value > -math.inf else -math.inf  # not a number: no evidence
 

@@ -16,8 +16,8 @@ from ..rewards.base import spread_of
 from ..rewards.gaussian import gaussian_part
 from .base import Stopping, earned, single
 from .bernoulli import BetaPart
-from .fees import ConstantPart, charged, charging, log_union
 from .coins import coins
+from .fees import ConstantPart, charged, charging, log_union
 from .pairs import PairJudgePart, Pairs, PairsPart
 from .students import students
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
@@ -91,19 +91,21 @@ def _judge(
     pairs: Pairs,
     epsilon: float = 0.0,
 ) -> PairJudgePart:
-    mean, weight, sign, rival, alternative = np.zeros((5, problem.d))
+    mean, weight, sign, rival, alternative, leader = np.zeros((6, problem.d))
     return PairJudgePart(
         threshold,
         rewards,
         pairs,
         epsilon / problem.answers.largest(),
         min(threshold.level(0, which) for which in range(len(deltas))),
+        not isinstance(pairs, PairsPart),  # whose pairs cost little
         mean,
         weight,
         np.zeros(problem.d, np.int64),
         sign,
         rival,
         alternative,
+        leader,
     )
 
 

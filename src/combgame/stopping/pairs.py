@@ -1,4 +1,4 @@
-"""The mixture itself, pair by pair, where answers differ by exchanges: the judge of any `Pairs`, and
+"""The mixture itself, pair by pair, where answers differ by exchanges: the judge of `Pairs`, and
 those of values with a known spread.
 """
 
@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 from ..game.marks import compilable, jitable
-from ..game.protocols import Costs, Game, Rewards, Threshold
+from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Ints, Seen, View
 from ..game.rivals import against
 from ..rewards.base import swapped
@@ -118,16 +118,16 @@ def lowest(
 
 
 @compilable
-class Pairs(Costs, Protocol):
-    """An e-process for every exchange of arm i of the leader for arm j: as `Rewards`, with its least
-    logarithm over the means at which j is as good as i for a distance.
+class Pairs(Protocol):
+    """An e-process for every exchange of arm i of the leader for arm j. Structures take it for
+    `Rewards`, with its least logarithm over the means at which j is as good as i for a distance.
     """
 
     @property
     def at(self) -> Floats:
         """Where the minimum is that `least` took last: the mean that both arms have there."""
 
-    def gauge(self, seen: Seen, weight: Floats) -> None:
+    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         """Once a round: write what each arm weighs where the nearest pair is looked for, and
         seen.worth.
         """
@@ -154,8 +154,8 @@ def exchanged(pairs: Pairs, mean: Floats, arms: Ints, sign: Floats, alternative:
 
 @jitable
 def scanned(pairs: Pairs, mean: Floats, i: int, taken: Floats, value: Floats) -> int:
-    """`Rewards.closest` of exchanges: exactly, but that a pair is left as soon as it is surely beyond
-    the nearest so far.
+    """`Rewards.closest` of exchanges: exactly, but that a pair is left as soon as it is surely
+    beyond the nearest so far.
     """
     nearest, best = -1, math.inf
     pairs.ready(i, 0)
@@ -198,7 +198,7 @@ class PairsPart(NamedTuple):
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def gauge(self, seen: Seen, weight: Floats) -> None:
+    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         for a in range(weight.size):
             weight[a] = seen.counts[a] / self.variance[a]
             seen.worth[a] = weight[a] * self.variance[a]
@@ -327,21 +327,31 @@ class PairJudgePart(NamedTuple):
     pairs: Pairs
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
+    recall: bool  # before all pairs, look at the one that was weakest when all were looked at last
     mean: Floats  # scratch
     weight: Floats
     arms: Ints
     sign: Floats
     rival: Floats
     alternative: Floats
+    leader: Floats  # for whom `rival` was the weakest
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
         best, rival, alternative = view.best, view.rival, view.alternative
-        self.pairs.gauge(seen, self.weight)
+        self.pairs.gauge(seen, best, self.weight)
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.versus(game, seen, best, rival)
+        if value > self.floor and self.recalled(best):
+            least = self.versus(game, seen, best, self.rival)
+            if least <= self.floor:  # the pair that was weakest still is too weak
+                value = least
+                for a in range(best.size):
+                    rival[a], alternative[a] = self.rival[a], self.alternative[a]
         if value > self.floor:
+            for a in range(best.size):
+                self.leader[a] = best[a]
             least = self.sweep(game, best, self.rival, self.alternative)
             if least < value:
                 value = least
@@ -350,6 +360,13 @@ class PairJudgePart(NamedTuple):
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
+
+    def recalled(self, best: Floats) -> bool:
+        """Whether `rival` is the weakest of a round ago, and for the same leader."""
+        for a in range(best.size):
+            if self.leader[a] != best[a]:
+                return False
+        return self.recall
 
     def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""

@@ -16,21 +16,24 @@ from .pairs import exchanged, scanned
 
 # chosen before the data, one row per scale of the mixture: c and h as an arm of the leading answer,
 # c and h as another, and the chance of the scale. A mean is shifted by N(0, variance/c), and the
-# precision multiplied by Gamma(h, h) times 1 + LIFT/c: the finer the shift, the less the variance of
-# the nearest alternative differs
+# precision multiplied by Gamma(h, h) times 1 + LIFT/c: the finer the shift, the less does the
+# variance of the nearest alternative differ. The third and the fourth are for a leader that is
+# known far more precisely than its rivals.
 SCALES = np.array(
     [
-        (3.0, 3.3, 0.4, 2.0, 0.1),
-        (9.0, 21.0, 1.2, 2.0, 0.12),
-        (30.0, 138.0, 3.8, 8.7, 0.15),
-        (92.0, 900.0, 12.0, 56.0, 0.17),
-        (290.0, 5800.0, 38.0, 365.0, 0.17),
-        (916.0, 38000.0, 119.0, 2370.0, 0.16),
-        (2880.0, 246000.0, 374.0, 15400.0, 0.13),
+        (3.0, 6.0, 3.0, 5.0, 0.05),
+        (13.0, 80.0, 1.5, 8.0, 0.05),
+        (3000.0, 40_000.0, 0.22, 4.4, 0.24),
+        (200.0, 1600.0, 6.7, 60.0, 0.1),
+        (20.0, 200.0, 13.0, 40.0, 0.08),
+        (80.0, 2000.0, 70.0, 1500.0, 0.23),
+        (650.0, 60_000.0, 480.0, 25_000.0, 0.21),
+        (6000.0, 5e6, 4500.0, 2e6, 0.04),
     ]
 )
 LIFT = 1.5
-FINEST = 1e-3  # how far below its minimum the mixture of a pair may be taken
+FEW = 2.0  # values of an arm that rules are to count for little
+FINEST = 1e-2  # how far below its minimum the mixture of a pair may be taken
 POINTS = 96  # at which it is computed for that, at most
 
 
@@ -58,9 +61,9 @@ class StudentsPart(NamedTuple):
     distance.
 
     ln sum_k p_k exp(min over the variances of ln Z_k), at means with y_i = y_j = x: what arm i adds
-    falls in x between the means, and what arm j adds rises. Neither is convex. But the derivative of
-    each rises and then falls with the distance, so that on any interval it is at least the smaller
-    of those at the ends: bounds that are right to second order.
+    falls in x between the means, and what arm j adds rises. Neither is convex. But the derivative
+    of each rises and then falls with the distance, so that on any interval it is at least the
+    smaller of those at the ends: bounds that are right to second order.
     """
 
     seen: Seen
@@ -84,10 +87,24 @@ class StudentsPart(NamedTuple):
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
-    def gauge(self, seen: Seen, weight: Floats) -> None:
-        for a in range(weight.size):
-            seen.worth[a] = seen.counts[a]
-            weight[a] = seen.counts[a] / self.believed[a]
+    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+        """As many values of a known variance would be worth as much where an arm ties with the
+        nearest on the other side: N values whose mean is off by y standard deviations are evidence
+        of about ln(1 + y^2) N/2 instead of y^2 N/2, less for few of them.
+        """
+        weakest, strongest = math.inf, -math.inf  # of the leader's means, and of the others
+        for a in range(best.size):
+            if best[a] > 0.5:
+                weakest = min(weakest, seen.mean[a])
+            else:
+                strongest = max(strongest, seen.mean[a])
+        for a in range(best.size):
+            n, far = seen.counts[a], seen.mean[a] - (strongest if best[a] > 0.5 else weakest)
+            square = far * far / self.believed[a]
+            seen.worth[a] = n * n / (n + FEW)
+            if 0.0 < square < math.inf:
+                seen.worth[a] *= math.log1p(square) / square
+            weight[a] = seen.worth[a] / self.believed[a]
 
     def distance(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
@@ -149,11 +166,7 @@ class StudentsPart(NamedTuple):
         while used < self.spot.size and least < best - FINEST and least <= enough:
             start, end = cell, self.after[cell]
             wide = float(self.spot[end] - self.spot[start])
-            if used > 2:  # near to the least so far
-                x = float(self.spot[start]) + wide * (
-                    0.25 if start == here else 0.75 if end == here else 0.5
-                )
-            if not self.spot[start] < x < self.spot[end]:
+            if used > 2 or not self.spot[start] < x < self.spot[end]:
                 x = float(self.spot[start]) + 0.5 * wide
                 if not self.spot[start] < x < self.spot[end]:
                     break  # two floats that are neighbours
@@ -205,7 +218,12 @@ class StudentsPart(NamedTuple):
 
 def students(seen: Seen, believed: Floats, low: Floats, high: Floats) -> StudentsPart:
     """The mixture of arms whose means are known to lie in [low, high]."""
-    prior, shape, d, scales = SCALES[:, [0, 2]].T.copy(), SCALES[:, [1, 3]].T.copy(), low.size, 7
+    prior, shape, d, scales = (
+        SCALES[:, [0, 2]].T.copy(),
+        SCALES[:, [1, 3]].T.copy(),
+        low.size,
+        len(SCALES),
+    )
     return StudentsPart(
         seen,
         believed,
