@@ -3,6 +3,7 @@ pair by pair.
 """
 
 import math
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -112,9 +113,10 @@ def test_the_least_of_the_mixture_from_below(seed):
     assert value <= exact + 1e-9 and value >= here - 2e-3 - 1e-3 * abs(here)
 
 
-@pytest.mark.parametrize("n", [1e4, 1e10, 2.0**53])
+@pytest.mark.parametrize(
+    "n, p", [*product((1e4, 1e10, 2.0**53), (1e-3, 0.5)), (1e4, 1.0), (1e10, 1.0)]
+)
 @pytest.mark.parametrize("ratio", [1.0, 1e-4])
-@pytest.mark.parametrize("p", [1e-3, 0.5, 1.0])
 def test_any_count(n, ratio, p):
     """Gaps of a few standard errors, both ways round; never above, and below by what eight last
     digits of the sums are.
@@ -223,11 +225,10 @@ def test_a_study_of_shares_late_and_retracted_values():
     study.observe({2: (0.0, 100)})
     study.retract(arm=2, reason="another batch")
     study.observe({2: (0.1, 60), 0: [1] * 5, 1: [0] * 5})
-    found = study.status()
     again = cg.evidence(
-        problem, [50 / 55, 10 / 55, 0.1], [55, 55, 60], delta=study.level, threshold="mixture"
+        problem, [50 / 55, 10 / 55, 0.1], [55, 55, 60], delta=0.05 / 12, threshold="mixture"
     )
-    assert study.done and again.certified and found is not None
+    assert study.done and study.decision.answer == (0,) and again.certified
 
 
 def test_never_more_than_for_bounded_values_and_far_fewer_near_the_ends():

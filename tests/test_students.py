@@ -12,11 +12,12 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import chi2, norm
 
 import combgame as cg
+from combgame.game.numerics import stirling
 from combgame.game.records import blank
 from combgame.rewards.gaussian import FINE
 from combgame.simulate.run import Run
 from combgame.stopping.names import make_stopping
-from combgame.stopping.students import FINEST, LIFT, SCALES, climb, students
+from combgame.stopping.students import FINEST, LIFT, SCALES, climb, remainder, students
 
 from .test_stopping import STRUCTURES, looked, watched
 
@@ -109,6 +110,11 @@ def test_the_martingale_has_expectation_one(n, sigma, scale):
         ratio += norm.logpdf(one) + chi2.logpdf(np.exp(logs), n - 1) + logs
         total += np.exp(ratio).sum()
     assert total * (z[1] - z[0]) * (logs[1] - logs[0]) == pytest.approx(1.0, abs=1e-4)
+
+
+@given(x=st.floats(0.2, 1e6))
+def test_the_remainder_of_stirling(x):
+    assert remainder(x) == pytest.approx(stirling(x), abs=1e-9) and remainder(x) > 0.0
 
 
 @settings(max_examples=100, deadline=None)
