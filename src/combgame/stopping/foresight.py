@@ -20,32 +20,31 @@ LEAST = 0.3  # of a likelihood ratio: what less than that says of the end is not
 
 
 class ForesightPart(NamedTuple):
+    variance: Floats
     prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
     cost: Floats  # ln 1/chance of each, less what its one-sidedness gains
     goal: float  # what the evidence must exceed
     scale: Floats  # float64[1]: s
 
-    def expect(
-        self, seen: Seen, mean: Floats, variance: Floats, arms: Ints, sign: Floats, n: int
-    ) -> float:
+    def expect(self, seen: Seen, mean: Floats, arms: Ints, sign: Floats, n: int) -> float:
         """s, from the nearest rival: where the evidence against it would be enough. One step of a
         fixed point at a time; 0 if nothing can be foreseen.
         """
         lead, blur, s = 0.0, 0.0, self.scale[0]
+        if self.cost.size == 0:
+            return 0.0
         for i in range(n):
             lead -= sign[i] * mean[arms[i]]
-            if not (seen.counts[arms[i]] > 0.0 and variance[arms[i]] < math.inf):
+            if not (seen.counts[arms[i]] > 0.0 and self.variance[arms[i]] < math.inf):
                 return 0.0
-            blur += variance[arms[i]] / seen.counts[arms[i]]
+            blur += self.variance[arms[i]] / seen.counts[arms[i]]
         if lead > 0.0:
             ratio = 0.5 * lead * lead / blur
-            charges = max(s * ratio - self.charged(seen, mean, variance, arms, sign, n), 0.0)
+            charges = max(s * ratio - self.charged(seen, mean, arms, sign, n), 0.0)
             self.scale[0] = min(max((self.goal + charges) / max(ratio, LEAST), 1.0), LONGEST)
         return float(self.scale[0])
 
-    def charged(
-        self, seen: Seen, mean: Floats, variance: Floats, arms: Ints, sign: Floats, n: int
-    ) -> float:
+    def charged(self, seen: Seen, mean: Floats, arms: Ints, sign: Floats, n: int) -> float:
         """The evidence against a rival, less its charges, at s times the counts."""
         lead, most = 0.0, -math.inf
         for i in range(n):
@@ -58,12 +57,19 @@ class ForesightPart(NamedTuple):
                 many, c = self.scale[0] * seen.counts[a], self.prior[0 if sign[i] < 0.0 else 1, k]
                 if not many > 0.0:
                     return 0.0
-                blur += variance[a] * (many + c) / (many * many)
+                blur += self.variance[a] * (many + c) / (many * many)
                 fees += 0.5 * math.log1p(many / c)
             most = max(most, 0.5 * lead * lead / blur - fees)
         return float(most)
 
 
-def foresight(prior: Floats, cost: Floats, sided: Floats, goal: float) -> ForesightPart:
+def foresight(
+    variance: Floats, prior: Floats, cost: Floats, sided: Floats, goal: float
+) -> ForesightPart:
     gain = math.log(2.0) * sided.sum(axis=0)  # ln(2 Phi) of an arm that is far from its mean
-    return ForesightPart(prior, cost - gain, goal, np.full(1, FIRST))
+    return ForesightPart(variance, prior, cost - gain, goal, np.full(1, FIRST))
+
+
+def blind(d: int) -> ForesightPart:
+    """Nothing is foreseen."""
+    return ForesightPart(np.ones(d), np.zeros((2, 0)), np.zeros(0), 0.0, np.full(1, FIRST))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, must_be
-from ..game.protocols import Game, Threshold
+from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
@@ -16,9 +16,11 @@ from ..rewards.gaussian import gaussian_part
 from ..sentences import Sentence
 from .base import Rests, Stopping, also, earned
 from .bernoulli import BetaPart
+from .coins import coins
 from .fees import ConstantPart, charged, charging, log_union
-from .foresight import foresight
-from .pairs import PairJudgePart, PairsPart
+from .foresight import ForesightPart, blind, foresight
+from .pairs import LOG_TWO, PairJudgePart, Pairs, PairsPart
+from .students import students
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
 
@@ -81,60 +83,94 @@ SCALES = np.array(
 )
 
 
+def _judge(
+    problem: Problem,
+    deltas: Sequence[float],
+    threshold: Threshold,
+    rewards: Rewards,
+    pairs: Pairs,
+    foresight: ForesightPart,
+    epsilon: float = 0.0,
+) -> PairJudgePart:
+    mean, weight, sign, rival, other, alternative = np.zeros((6, problem.d))
+    return PairJudgePart(
+        threshold,
+        rewards,
+        pairs,
+        foresight,
+        epsilon / problem.answers.largest(),
+        _floor(threshold, deltas),
+        mean,
+        weight,
+        np.zeros(problem.d, np.int64),
+        sign,
+        rival,
+        other,
+        alternative,
+    )
+
+
+def _floor(threshold: Threshold, deltas: Sequence[float]) -> float:
+    """Below it nothing stops."""
+    return min(threshold.level(0, which) for which in range(len(deltas)))
+
+
+def _box(problem: Problem, epsilon: float = 0.0) -> tuple[Floats, Floats]:
+    """The means that are possible; all of them, if the leader's are lifted."""
+    end = np.full(problem.d, np.inf)
+    return (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+
+
 def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
     """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
     exchanges.
     """
     d, swaps, scales = problem.d, problem.answers.exchange().swaps, len(SCALES)
-    end = np.full(d, np.inf)
-    low, high = (-end, end) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+    low, high = _box(problem, epsilon)
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        spreads, rewards = spreads_of(problem, deltas, game), gaussian_part(np.ones(d), low, high)
-        prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
-        sided = SCALES[:, 2:4].T * float(problem.rewards.known)
+        rewards = gaussian_part(np.ones(d), low, high)
+        prior, cost, sided = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4]), SCALES[:, 2:4].T.copy()
         if not swaps:
-            return game._replace(
-                judge=charged(
-                    problem, threshold, MixturePart(spreads, prior, cost), rewards, epsilon
-                )
+            fees = MixturePart(spreads_of(problem, deltas, game), prior, cost)
+            return game._replace(judge=charged(problem, threshold, fees, rewards, epsilon))
+        if problem.rewards.known:
+            variance = problem.rewards.spread(d) ** 2
+            pairs: Pairs = PairsPart(
+                seen,
+                variance,
+                low.copy(),
+                high.copy(),
+                prior,
+                cost,
+                sided,
+                np.full((2, d), -1.0),
+                np.zeros((2, d, scales)),
+                np.zeros((2, d, scales)),
+                np.full(1, np.inf),
+                2.0 * LOG_TWO,
+                np.zeros((6, scales)),
+                np.zeros(1),
             )
-        pairs = PairsPart(
-            seen,
-            spreads.variance,
-            low.copy(),
-            high.copy(),
-            prior,
-            cost,
-            sided,
-            np.full((2, d), -1.0),
-            np.zeros((2, d, scales)),
-            np.zeros((2, d, scales)),
-            np.full(1, np.inf),
-            np.zeros((6, scales)),
-            np.zeros(1),
-        )
-        shift, floor = (
-            epsilon / problem.answers.largest(),
-            min(threshold.level(0, which) for which in range(len(deltas))),
-        )
-        mean, weight, sign, rival, alternative = np.zeros((5, d))
-        part = PairJudgePart(
-            threshold,
-            rewards,
-            spreads,
-            pairs,
-            shift,
-            floor,
-            foresight(prior, cost, sided, floor),
-            mean,
-            weight,
-            np.zeros(d, np.int64),
-            sign,
-            rival,
-            alternative,
-        )
-        return game._replace(judge=part)
+            ahead = foresight(variance, prior, cost, sided, _floor(threshold, deltas))
+        else:
+            pairs = students(seen, game.rewards.believed, low, high)  # type: ignore[attr-defined]
+            ahead = blind(d)
+        judge = _judge(problem, deltas, threshold, rewards, pairs, ahead, epsilon)
+        return game._replace(judge=judge)
+
+    return watch
+
+
+def _tossing(problem: Problem, deltas: Sequence[float]) -> Any:
+    """How a game of values 0 or 1 gets its judge."""
+    if not problem.answers.exchange().swaps:
+        return charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
+
+    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        pairs = coins(seen, *_box(problem))
+        judge = _judge(problem, deltas, threshold, game.rewards, pairs, blind(problem.d))
+        return game._replace(judge=judge)
 
     return watch
 
@@ -153,7 +189,7 @@ PROVED = {
     License.NORMAL: Sentence(
         "mixture-unknown-variances",
         "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
-        "independent Gaussian values, with bounds on the unknown variances",
+        "independent Gaussian values of any variances",
     ),
 }
 
@@ -164,15 +200,17 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     """
     rewards, share = problem.rewards, 0.0
     if License.BINARY in claimed(rewards) and epsilon == 0.0:
-        watch = charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
+        watch = _tossing(problem, deltas)
         needs = License.BINARY
     else:
         needs = License.SUB_GAUSSIAN
         if not rewards.known:
-            share, needs = VARIANCE_SHARE, License.NORMAL
-            if len(deltas) > 1:
-                what = "a single one with unknown variances, because their bounds depend on it"
-                raise must_be("delta", list(deltas), what)
+            needs = License.NORMAL
+            if not problem.answers.exchange().swaps:
+                share = VARIANCE_SHARE
+                if len(deltas) > 1:
+                    what = "a single one with unknown variances, because their bounds depend on it"
+                    raise must_be("delta", list(deltas), what)
         elif spread_of(rewards, problem.d) is None:
             raise InputError(
                 "needs-spread",

@@ -1,15 +1,16 @@
-"""The mixture itself, pair by pair, where answers differ by exchanges."""
+"""The mixture itself, pair by pair, where answers differ by exchanges: the judge of `Pairs`, and
+those of values with a known spread.
+"""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from ..game.marks import jitable
+from ..game.marks import compilable, jitable
 from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Ints, Seen, View
 from ..game.rivals import against, differ
 from ..rewards.base import swapped
 from .foresight import ForesightPart
-from .variances import Spreads
 
 CLOSE = 1e-4  # how far below its minimum the mixture of a pair may be taken
 LOG_TWO = math.log(2.0)
@@ -69,6 +70,30 @@ def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
 
 
 @jitable
+def onward(
+    x: float,
+    slope: float,
+    bend: float,
+    left: float,
+    right: float,
+    low: float,
+    high: float,
+    stride: float,
+) -> float:
+    """A step of Newton's towards the minimum of a convex function in [left, right], inside [low,
+    high].
+    """
+    bound, end = (right, high) if slope < 0.0 else (left, low)
+    step = abs(slope) / bend if abs(slope) < stride * bend else stride
+    if bound == end:  # nothing is known of that side: a little too far gives a bracket
+        step = max(BEYOND * step, 1e-6 * stride)
+    x += step if slope < 0.0 else -step
+    if not left < x < right:
+        x = end if bound == end else 0.5 * (left + right)
+    return x
+
+
+@jitable
 def lowest(
     row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float
 ) -> tuple[float, float]:
@@ -89,15 +114,73 @@ def lowest(
         reach = right - left
         if abs(slope) * reach <= CLOSE:
             break
-        bound, end = (right, high) if slope < 0.0 else (left, low)
-        step = abs(slope) / bend if abs(slope) < stride * bend else stride
-        if bound == end:  # nothing is known of that side: a little too far gives a bracket
-            step = max(BEYOND * step, 1e-6 * stride)
-        x += step if slope < 0.0 else -step
-        if not left < x < right:
-            x = end if bound == end else 0.5 * (left + right)
+        x = onward(x, slope, bend, left, right, low, high, stride)
     value -= abs(slope) * reach  # F is convex, and its minimum lies in the bracket
     return value if value > -math.inf else -math.inf, at  # not a number: no evidence
+
+
+@compilable
+class Pairs(Protocol):
+    """An e-process for every exchange of arm i of the leader for arm j. Structures take it for
+    `Rewards`, with its least logarithm over the means at which j is as good as i for a distance.
+    """
+
+    @property
+    def at(self) -> Floats:
+        """Where the minimum is that `least` took last: the mean that both arms have there."""
+
+    @property
+    def bar(self) -> Floats:
+        """Pairs that are surely above it are of no interest."""
+
+    @property
+    def gain(self) -> float:
+        """What the logarithm exceeds the likelihood ratio of the nearest pair by, at most."""
+
+    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+        """Once a round: write what each arm weighs where the nearest pair is looked for, and
+        seen.worth.
+        """
+
+    def ready(self, a: int, side: int) -> None:
+        """Bring up to date what is kept of an arm; side: 0 as an arm i, 1 as an arm j."""
+
+    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
+        """The least logarithm over the means that M allows, from below, for arms that are ready; or
+        any lower bound that is above `enough`.
+        """
+
+    def above(self, mean: Floats, i: int, j: int, x: float) -> float:
+        """What `least` is at most, by the mean x of both arms; infinity where that is no help."""
+
+
+@jitable
+def exchanged(pairs: Pairs, mean: Floats, arms: Ints, sign: Floats, alternative: Floats) -> float:
+    """`Rewards.distance` of an exchange."""
+    i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
+    pairs.ready(i, 0)
+    pairs.ready(j, 1)
+    value = pairs.least(mean, i, j, math.inf)
+    alternative[i] = alternative[j] = pairs.at[0]
+    return value
+
+
+@jitable
+def scanned(pairs: Pairs, mean: Floats, i: int, taken: Floats, value: Floats) -> int:
+    """`Rewards.closest` of exchanges: exactly, but that a pair is left as soon as it is surely
+    beyond the nearest so far, or the bar.
+    """
+    nearest, best, some = -1, pairs.bar[0], -1
+    pairs.ready(i, 0)
+    for j in range(mean.size):
+        if taken[j] < 0.5:
+            some = j
+            pairs.ready(j, 1)
+            this = pairs.least(mean, i, j, best)
+            if this < best or (nearest < 0 and this == best):
+                nearest, best = j, this
+    value[0] = best if nearest >= 0 else math.inf
+    return nearest if nearest >= 0 else some
 
 
 class PairsPart(NamedTuple):
@@ -122,20 +205,24 @@ class PairsPart(NamedTuple):
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
-    bar: Floats  # float64[1]: pairs that are surely above it are of no interest
+    bar: Floats  # float64[1]
+    gain: float  # 2 ln 2, by one-sidedness
     row: Floats  # float64[6, k] scratch
     at: Floats  # float64[1] scratch
 
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))
 
+    def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
+        for a in range(weight.size):
+            weight[a] = seen.counts[a] / self.variance[a]
+            seen.worth[a] = weight[a] * self.variance[a]
+
     def distance(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
     ) -> float:
-        i, j = (arms[0], arms[1]) if sign[0] < 0.0 else (arms[1], arms[0])
-        value = self.exactly(mean, i, j)
-        alternative[i] = alternative[j] = self.at[0]
-        return value
+        every: Any = self
+        return exchanged(every, mean, arms, sign, alternative)
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         """Exactly, but for arms that are surely beyond the nearest so far, or the bar. (A call on a
@@ -159,7 +246,7 @@ class PairsPart(NamedTuple):
                     j,
                     best,
                 ):
-                    this = self.pair(mean, i, j)
+                    this = self.least(mean, i, j, best)
                     if this < best or (arm < 0 and this == best):
                         arm, best = j, this
         value[0] = best if arm >= 0 else math.inf
@@ -179,13 +266,8 @@ class PairsPart(NamedTuple):
                 self.charge[side, a, k] = 0.5 * math.log1p(n / c)
                 self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
 
-    def exactly(self, mean: Floats, i: int, j: int) -> float:
-        self.ready(i, 0)
-        self.ready(j, 1)
-        return self.pair(mean, i, j)
-
     def above(self, mean: Floats, i: int, j: int, x: float) -> float:
-        """What F(x) is at most: ln(2 Phi) is at most ln 2. Infinity where that is no help."""
+        """F(x) is at most this, since ln(2 Phi) is at most ln 2."""
         if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
             return math.inf
         self.ready(i, 0)
@@ -210,7 +292,7 @@ class PairsPart(NamedTuple):
             total += math.exp(float(self.row[3, k]) - top)
         return top + math.log(total)
 
-    def pair(self, mean: Floats, i: int, j: int) -> float:
+    def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """min of F over the x that M allows, from below."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
         one, other = float(mean[i]), float(mean[j])
@@ -277,43 +359,48 @@ def beyond(
 
 
 class PairJudgePart(NamedTuple):
-    """Where answers differ by exchanges: the least of the mixture over all pairs; or the nearest
-    pair's, while that is too little.
+    """Where answers differ by exchanges: the least of the mixture over all pairs; or that of some
+    pair, while it is too little.
     """
 
     threshold: Threshold
-    rewards: Rewards  # of variance 1
-    spreads: Spreads
-    pairs: PairsPart
+    rewards: Rewards  # by which the nearest pair is found
+    pairs: Pairs
+    foresight: ForesightPart
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
-    foresight: ForesightPart
     mean: Floats  # scratch
     weight: Floats
     arms: Ints
     sign: Floats
-    rival: Floats
+    rival: Floats  # the weakest when all pairs were looked at last
+    other: Floats
     alternative: Floats
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
         best, rival, alternative = view.best, view.rival, view.alternative
-        self.spreads.renew(seen)
+        self.pairs.gauge(seen, best, self.weight)
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
-            self.weight[a] = seen.counts[a] / self.spreads.variance[a]
-            seen.worth[a] = (
-                self.weight[a] * self.spreads.believed[a]
-            )  # less than it counts where the variance is in doubt
         value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.pass_by(value, best, rival, alternative)
-        if value > self.floor:
-            self.pairs.bar[0] = min(value, self.again(best))
-            least = self.sweep(game, best, self.rival, self.alternative)
-            self.pairs.bar[0] = math.inf
-            if least < value:
+        if value > self.floor and differ(best, self.rival, self.arms, self.sign) == 2:
+            least = self.versus(game, seen, best, self.rival)
+            if least < value:  # there is hardly a pair with less than the one weakest last
                 value = least
                 for a in range(best.size):
                     rival[a], alternative[a] = self.rival[a], self.alternative[a]
+        if value > self.floor:
+            self.pairs.bar[0] = value
+            least = self.sweep(game, best, self.other, self.alternative)
+            if least < math.inf:
+                for a in range(best.size):
+                    self.rival[a] = self.other[a]
+            if least < value:
+                value = least
+                for a in range(best.size):
+                    rival[a], alternative[a] = self.other[a], self.alternative[a]
+        self.pairs.bar[0] = math.inf
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
         return value
@@ -322,8 +409,8 @@ class PairJudgePart(NamedTuple):
         """The evidence against the nearest pair, whose likelihood ratio is given; something above
         it if not even that is enough to stop.
         """
-        if ratio + 2.0 * LOG_TWO <= self.floor:  # what one-sidedness can gain at most
-            return ratio + 2.0 * LOG_TWO
+        if ratio + self.pairs.gain <= self.floor:
+            return ratio + self.pairs.gain
         i, j = -1, -1
         for a in range(best.size):
             if best[a] > rival[a]:
@@ -331,21 +418,11 @@ class PairJudgePart(NamedTuple):
             elif best[a] < rival[a]:
                 j = a
         bound = self.pairs.above(self.mean, i, j, alternative[i])
-        return bound if bound <= self.floor else self.pairs.exactly(self.mean, i, j)
-
-    def again(self, best: Floats) -> float:
-        """The evidence against the pair that was weakest last time: hardly any other has less."""
-        i, j, differing = -1, -1, 0
-        for a in range(best.size):
-            if best[a] != self.rival[a]:
-                differing += 1
-                if best[a] > self.rival[a]:
-                    i = a
-                else:
-                    j = a
-        return (
-            self.pairs.exactly(self.mean, i, j) if differing == 2 and min(i, j) >= 0 else math.inf
-        )
+        if bound <= self.floor:
+            return bound
+        self.pairs.ready(i, 0)
+        self.pairs.ready(j, 1)
+        return self.pairs.least(self.mean, i, j, math.inf)
 
     def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""
@@ -356,15 +433,11 @@ class PairJudgePart(NamedTuple):
         return self.threshold.level(t, which)
 
     def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        if not self.spreads.stated:
-            return 0.0
         n = differ(best, rival, self.arms, self.sign)
-        return self.foresight.expect(
-            seen, self.mean, self.spreads.variance, self.arms, self.sign, n
-        )
+        return self.foresight.expect(seen, self.mean, self.arms, self.sign, n)
 
     def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return self.foresight.charged(seen, self.mean, self.spreads.variance, arms, sign, n)
+        return self.foresight.charged(seen, self.mean, arms, sign, n)
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats

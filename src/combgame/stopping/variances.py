@@ -27,21 +27,8 @@ class Spreads(Protocol):
     def believed(self) -> Floats:
         """Those with which the rules work: the rewards' own."""
 
-    @property
-    def variance(self) -> Floats:
-        """The bounds, one per arm; infinity where nothing is known yet."""
-
-    @property
-    def stated(self) -> bool:
-        """Whether they are known rather than bounded from the data."""
-
-    def renew(self, seen: Seen) -> None:
-        """Bring `variance` up to date."""
-
     def bounds(self, seen: Seen) -> Floats:
-        """`variance`, up to date. (In compiled code a function that is given an array by another
-        counts references: `renew` is for those that are called in every round.)
-        """
+        """One per arm; infinity where nothing is known yet."""
 
 
 class KnownPart(NamedTuple):
@@ -49,10 +36,6 @@ class KnownPart(NamedTuple):
 
     variance: Floats
     believed: Floats
-    stated: bool
-
-    def renew(self, seen: Seen) -> None:
-        pass
 
     def bounds(self, seen: Seen) -> Floats:
         return self.variance
@@ -71,9 +54,8 @@ class UnknownPart(NamedTuple):
     least: Floats  # the root v
     variance: Floats
     believed: Floats
-    stated: bool
 
-    def renew(self, seen: Seen) -> None:
+    def bounds(self, seen: Seen) -> Floats:
         for a in range(self.variance.size):
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]
@@ -82,9 +64,6 @@ class UnknownPart(NamedTuple):
             self.variance[a] = (
                 (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
             )
-
-    def bounds(self, seen: Seen) -> Floats:
-        self.renew(seen)
         return self.variance
 
 
@@ -139,10 +118,9 @@ def spreads_of(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPa
     d = problem.d
     if problem.rewards.known:
         variance = problem.rewards.spread(d) ** 2
-        return KnownPart(variance, variance, True)
+        return KnownPart(variance, variance)
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
-    believed = game.rewards.believed  # type: ignore[attr-defined]
-    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), believed, False)
+    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), game.rewards.believed)  # type: ignore[attr-defined]
 
 
 def plugged(problem: Problem, threshold: Threshold) -> Stopping:
