@@ -160,13 +160,16 @@ def test_cheap_bounds_are_above_the_mixture_of_a_pair(seed):
     exact = judge.versus(run.game, run.seen, view.best, view.rival)
     assert exact <= value
     (i,), (j,) = np.flatnonzero(view.best > 0.5), np.flatnonzero(view.rival > 0.5)
-    judge.pairs.exactly(run.seen.mean, i, j)
+    judge.pairs.ready(i, 0)
+    judge.pairs.ready(j, 1)
+    judge.pairs.least(run.seen.mean, i, j, math.inf)
     for x in rng.uniform(run.seen.mean[j], run.seen.mean[i], 5):
         here = height(
             judge.pairs.row, judge.pairs.sided, run.seen.mean[i] - x, x - run.seen.mean[j]
         )
         rows = judge.pairs.row.copy()
-        assert here[0] <= judge.pairs.above(run.seen.mean, i, j, float(x)) + 1e-9
+        most = judge.pairs.above(run.seen.mean, i, j, float(x))
+        assert here[0] <= most + 1e-9 * max(1.0, abs(most))
         judge.pairs.row[:] = rows
 
 

@@ -384,7 +384,7 @@ class PairJudgePart(NamedTuple):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
         value = game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.pass_by(value, best, rival, alternative)
-        if value > self.floor and differ(best, self.rival, self.arms, self.sign) == 2:
+        if value > self.floor and self.exchanges(best, self.rival):
             least = self.versus(game, seen, best, self.rival)
             if least < value:  # there is hardly a pair with less than the one weakest last
                 value = least
@@ -423,6 +423,11 @@ class PairJudgePart(NamedTuple):
         self.pairs.ready(i, 0)
         self.pairs.ready(j, 1)
         return self.pairs.least(self.mean, i, j, math.inf)
+
+    def exchanges(self, best: Floats, rival: Floats) -> bool:
+        """Whether two answers differ by an exchange."""
+        n = differ(best, rival, self.arms, self.sign)
+        return n == 2 and self.sign[0] != self.sign[1]
 
     def sweep(self, game: Game, best: Floats, rival: Floats, alternative: Floats) -> float:
         """Over all pairs, at the lifted means."""
