@@ -18,6 +18,7 @@ from .base import Stopping, earned, single
 from .bernoulli import BetaPart
 from .fees import ConstantPart, charged, charging, log_union
 from .pairs import PairJudgePart, PairsPart
+from .sets import judging
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
 
@@ -141,7 +142,7 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
     Bernoulli and for bounded rewards.
     """
-    rewards, share = problem.rewards, 0.0
+    rewards, share, union = problem.rewards, 0.0, log_union(problem)
     if License.BINARY in rewards.licenses() and epsilon == 0.0:
         watch = charging(problem, lambda game: BetaPart(np.zeros(problem.d), np.zeros(problem.d)))
         needs = {License.BINARY: "independent values 0 or 1"}
@@ -165,9 +166,13 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
                 f"which {kind} does not give; use "
                 "'sub-gaussian', which is for exponential families."
             )
-        watch = _mixing(problem, deltas, epsilon)
+        rivals = problem.answers.rivals() if rewards.known else None
+        if rivals is None or problem.answers.exchange().swaps:
+            watch = _mixing(problem, deltas, epsilon)
+        else:  # each rival has its share of delta
+            watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
     constant = ConstantPart(
-        np.array([log_union(problem) - math.log1p(-share) - math.log(delta) for delta in deltas])
+        np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
     within = f"; any answer within {epsilon:g} of the best counts as correct" if epsilon else ""
     method = "the method of mixtures"

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError, TooManySetsError, whole
 from ..game.callback import own_errors
 from ..game.descriptions import Description
-from ..game.protocols import Ensemble, Structure
+from ..game.protocols import Ensemble, Rivals, Structure
 from ..game.records import Ints, Random, arms_of, vector
 
 
@@ -158,6 +158,12 @@ class StructureBase(Description):
         set.
         """
         return Exchange(self.difference_bound(), self.size_bound() - 1, False)
+
+    def rivals(self) -> Rivals | None:
+        """The differences of `Exchange` one by one, each with a share of delta; None: not known, or
+        too many.
+        """
+        return None
 
     # ---- what follows from the above
 

@@ -16,6 +16,7 @@ from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
 from .nearest.detours import labels
 from .numbering import figure, renumbered, some_arms
+from .rivals.detours import DetoursPart, counted, detours
 from .sums.diagram import DiagramPart, diagram
 
 
@@ -198,7 +199,18 @@ class Paths(StructureBase):
 
     def ensemble(self) -> DiagramPart:
         """The graph itself."""
-        return diagram([[(a, self._head[a]) for a in out] for out in self._leaving])
+        return diagram(self._edges())
+
+    def rivals(self) -> DetoursPart:
+        """Single detours: if I is not best, one of those in which it differs from B gains."""
+        return detours(self._edges(), self._detours(), self.d)
+
+    @figure
+    def _detours(self) -> tuple[int, int]:
+        return counted(self._edges(), self.size())
+
+    def _edges(self) -> list[list[tuple[int, int]]]:
+        return [[(a, self._head[a]) for a in out] for out in self._leaving]
 
     def size(self) -> int:
         return self._counts[0]
