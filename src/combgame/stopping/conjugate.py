@@ -57,4 +57,8 @@ def conjugate(rows: Floats, p: float) -> tuple[float, float, float]:
     share = min(max((p - start) / (end - start), 0.0), 1.0)
     low, high = float(rows[2, i]), float(rows[2, i + 1])
     value = (1.0 - share) * float(rows[1, i]) + share * float(rows[1, i + 1])
-    return value + 1e-13 * (1.0 + p), (1.0 - share) * low + share * high, (high - low) / (end - start)
+    return (
+        value + 1e-13 * (1.0 + p),
+        (1.0 - share) * low + share * high,
+        (high - low) / (end - start),
+    )

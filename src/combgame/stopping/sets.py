@@ -20,6 +20,7 @@ from .weighing import WeigherPart
 
 # c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
 STEADY = 3.0 * 10.0 ** np.arange(3.0, 8.0)
+REFERENCES = 12  # of `WeigherPart.quote`
 SHARED = 100.0  # so many times less for what the arms share
 
 
@@ -61,7 +62,9 @@ class SetsJudgePart(NamedTuple):
         if value > self.floor and waits:
             value = self.prefer(best, failed, self.versus(game, seen, best, failed), view, value)
         if value > self.floor:
-            least = self.rivals.scan(self.weigher, best, self.floor, self.other)
+            for a in range(best.size):
+                self.other[a] = rival[a]
+            least = self.rivals.scan(self.weigher, best, self.floor, value, self.other)
             if least <= self.floor:
                 for a in range(best.size):
                     failed[a] = self.other[a]
@@ -70,9 +73,7 @@ class SetsJudgePart(NamedTuple):
             alternative[a] -= self.shift * best[a]
         return value
 
-    def prefer(
-        self, best: Floats, other: Floats, least: float, view: View, value: float
-    ) -> float:
+    def prefer(self, best: Floats, other: Floats, least: float, view: View, value: float) -> float:
         """If there is less against another rival, that is the one to be looked at."""
         if least >= value:
             return value
@@ -96,7 +97,9 @@ class SetsJudgePart(NamedTuple):
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
     ) -> float:
-        value = self.rivals.scan(self.weigher, best, -math.inf, rival)
+        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = self.versus(game, seen, best, rival)
+        value = self.rivals.scan(self.weigher, best, -math.inf, value, rival)
         against(
             self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, alternative
         )
@@ -137,6 +140,8 @@ def judging(
             np.zeros((2, d, width)),
             np.zeros((d, steady.size, 4)),
             np.zeros((6, max(width, steady.size))),
+            np.zeros((REFERENCES, d)),
+            np.zeros(REFERENCES),
         )
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
         floor = min(threshold.level(0, which) for which in range(len(deltas)))

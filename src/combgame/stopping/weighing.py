@@ -15,13 +15,15 @@ from typing import NamedTuple
 
 from ..game.marks import compilable, jitable
 from ..game.records import Floats, Ints, Seen
-from ..rewards.base import lead_of
+from ..rewards.base import SHAVE, lead_of
 from .conjugate import conjugate
 from .pairs import tail
 
 SLIGHT = 9.0  # a scale that is surely so many nats below the best is left out
+NEAR = 3e-3  # how near to the best multiplier is near enough: what is lost goes with its square
 SHY = 1e-11  # of what a sum is made of, taken off it: more than rounding can add
 LN2 = math.log(2.0)
+NOTHING = -1e300  # a bound that says nothing; sums of it and of infinity are numbers
 
 
 @jitable
@@ -58,6 +60,16 @@ def least(
     return value, z, rate
 
 
+@jitable
+def second(promise: Floats, scales: int, top: int) -> int:
+    """The scale that promises most below one that does; -1: there is none."""
+    found = -1
+    for k in range(scales):
+        if k != top and promise[k] <= promise[top] and (found < 0 or promise[k] > promise[found]):
+            found = k
+    return found
+
+
 @compilable
 class WeigherPart(NamedTuple):
     seen: Seen
@@ -77,6 +89,8 @@ class WeigherPart(NamedTuple):
     fee: Floats  # float64[2, d, k]
     part: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
     row: Floats  # float64[6, k]: scratch
+    offer: Floats  # float64[references, d]: see `quote`
+    base: Floats  # float64[references]
 
     def face(self, seen: Seen, best: Floats, shift: float) -> None:
         """Look at what was seen; the leader's arms are lifted."""
@@ -122,16 +136,111 @@ class WeigherPart(NamedTuple):
             return here - float(self.high[a]), here - float(self.low[a])
         return float(self.low[a]) - here, float(self.high[a]) - here
 
+    def quote(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+        """Prices of arms: for each of some references, the sum over the arms of any set, plus the
+        base, is not above the evidence against it.
+
+        They are the scales that promise most against a given set, at the multipliers that would be
+        best if its lead were half as large, as large, and twice as large.
+        """
+        for r in range(self.base.size):
+            self.base[r] = NOTHING
+        for a in range(best.size):
+            if self.seen.counts[a] > 0.0:
+                self.ready(a, 0 if best[a] > 0.5 else 1)
+        lead, top = self.apart(arms, sign, n)
+        r = 0
+        while top >= 0 and r < self.base.size // 2:
+            factor = 0.5
+            while factor < 3.0:
+                self.quote_own(best, r, top, self.alone(arms, sign, n, top, factor * lead)[1])
+                factor, r = 2.0 * factor, r + 1
+            top = second(self.row[2], self.cost.size, top)
+        lead, top = self.abreast(arms, sign, n)
+        r = self.base.size // 2
+        while top >= 0 and r < self.base.size:
+            factor = 0.5
+            while factor < 3.0:
+                _, alpha, z = self.aligned(arms, sign, n, top, factor * lead)
+                self.quote_joint(best, arms, n, r, top, alpha, z)
+                factor, r = 2.0 * factor, r + 1
+            top = second(self.row[5], self.steady.size, top)
+
+    def quote_own(self, best: Floats, r: int, k: int, alpha: float) -> None:
+        """A scale of `own` at a multiplier."""
+        self.base[r] = -self.cost[k] - LN2
+        for a in range(best.size):
+            side, low, high = 0 if best[a] > 0.5 else 1, -math.inf, math.inf
+            sign = 1.0 if side == 1 else -1.0
+            if self.seen.counts[a] <= 0.0:
+                self.offer[r, a] = NOTHING
+                continue
+            wide, fee = float(self.width[side, a, k]), float(self.fee[side, a, k])
+            if self.boxed:
+                low, high = self.span(0, a, sign)
+            cost, _, _ = least(
+                self.rows, self.sided[side, k], alpha * wide, low / wide, high / wide
+            )
+            gain = -sign * alpha * float(self.mean[0, a])
+            self.offer[r, a] = gain - cost - fee - SHAVE * (abs(gain) + abs(cost) + fee)
+
+    def quote_joint(
+        self, best: Floats, arms: Ints, n: int, r: int, k: int, alpha: float, z: float
+    ) -> None:
+        """A scale of `joint` at a multiplier, with the chances that theta has afterwards: whatever
+        these are, the mean of the exponent less their divergence from the prior is not above the
+        logarithm of the mixture (Gibbs).
+        """
+        noise, low, high = 0.0, math.inf, 0.0
+        for i in range(n):
+            noise += self.variance[arms[i]] / n
+        for a in range(best.size):
+            low, high = min(low, self.variance[a]), max(high, self.variance[a])
+        height, slope, _ = tail(z)
+        sd, c = float(self.row[3, k]), self.steady[k]
+        prior = c / self.shared * noise
+        spare = sd * sd - prior
+        once, twice = slope / sd, max(1.0 + z * slope, 0.0) / (sd * sd)  # E theta, E theta^2
+        loss = height - 0.5 * math.log1p(spare / prior) - once * z * sd + 0.5 * twice * spare
+        worse = 0.0  # what another set's prior changes
+        for noisy in (low, high):
+            other = c / self.shared * noisy
+            worse = min(worse, 0.5 * math.log(other / prior) - 0.5 * twice * (other - prior))
+        self.base[r] = loss + worse - math.log(self.steady.size) - LN2
+        for a in range(best.size):
+            sign, total = -1.0 if best[a] > 0.5 else 1.0, self.seen.weighed[0, a]
+            if not total > 0.0:
+                self.offer[r, a] = NOTHING
+                continue
+            blur, fee = float(self.part[a, k, 0]), float(self.part[a, k, 3])
+            tilt = once * c * self.variance[a] / total / blur
+            u = (alpha - tilt) * blur
+            if self.boxed:
+                least_u, most_u = self.span(1, a, sign)
+                u = min(max(u, least_u), most_u)
+            gain, cost = -sign * alpha * float(self.mean[1, a]), (tilt - alpha) * u
+            cost, paid = cost + 0.5 * u * u / blur, 0.5 * twice * self.part[a, k, 2]
+            size = abs(gain) + abs(cost) + paid + fee
+            self.offer[r, a] = gain + cost - paid - fee - SHAVE * size
+
     # ---- every arm for itself
 
     def own(self, arms: Ints, sign: Floats, n: int) -> float:
         """ln sum_k p_k exp(min over u of sum_a g_k(u_a))."""
-        (lead, doubt), row, scales = lead_of(self.mean[0], arms, sign, n), self.row, self.cost.size
-        lead -= doubt
-        if not self.boxed and lead <= 0.0:
+        (lead, top), row, scales = self.apart(arms, sign, n), self.row, self.cost.size
+        if top < 0:
             return -math.inf
-        top = 0
+        value = self.alone(arms, sign, n, top, lead)[0]
         for k in range(scales):
+            if k != top and (self.boxed or row[2, k] > value - SLIGHT):
+                value = together(value, self.alone(arms, sign, n, k, lead)[0])
+        return value
+
+    def apart(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+        """The lead, and the scale that promises most; -1: none does anything."""
+        (lead, doubt), row, top = lead_of(self.mean[0], arms, sign, n), self.row, 0
+        lead -= doubt
+        for k in range(self.cost.size):
             blur, fee, free = 0.0, self.cost[k], 0.0
             for i in range(n):
                 a, side = arms[i], 0 if sign[i] < 0.0 else 1
@@ -139,20 +248,17 @@ class WeigherPart(NamedTuple):
                 fee += self.fee[side, a, k]
                 free += self.sided[side, k]
             if not 0.0 < blur < math.inf:
-                return -math.inf
+                return lead, -1
             row[0, k], row[1, k] = blur, fee
-            row[2, k] = 0.5 * lead * lead / blur - fee + free * LN2  # not exceeded, without a box
+            ahead = max(lead, 0.0)
+            row[2, k] = 0.5 * ahead * ahead / blur - fee + free * LN2  # not exceeded, without a box
             if row[2, k] > row[2, top]:
                 top = k
-        value = self.alone(arms, sign, n, top, lead)
-        for k in range(scales):
-            if k != top and (self.boxed or row[2, k] > value - SLIGHT):
-                value = together(value, self.alone(arms, sign, n, k, lead))
-        return value
+        return lead, top
 
-    def alone(self, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> float:
+    def alone(self, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> tuple[float, float]:
         """A scale: the largest value found of a concave function of the multiplier alpha, each of
-        which holds.
+        which holds; and the last alpha.
         """
         blur, fee, most = float(self.row[0, k]), float(self.row[1, k]), -math.inf
         left, right, alpha = 0.0, math.inf, max(0.9 * lead / blur, 1e-3 / math.sqrt(blur))
@@ -176,29 +282,38 @@ class WeigherPart(NamedTuple):
             else:
                 right = alpha
             step = slope / bend if bend > 0.0 else math.inf
-            if abs(step) < 1e-3 * alpha or alpha > 1e300:
+            if abs(step) < NEAR * alpha or alpha > 1e300:
                 break
             new = alpha + step
             if not left < new < right:
                 new = 0.5 * (left + right) if right < math.inf else 4.0 * alpha
             alpha = new
-        return most
+        return most, alpha
 
     # ---- one direction for all
 
     def joint(self, arms: Ints, sign: Floats, n: int) -> float:
         """ln mean_k exp(min over u of what the scale has for them)."""
+        (lead, top), row, scales = self.abreast(arms, sign, n), self.row, self.steady.size
+        if top < 0:
+            return -math.inf
+        value = self.aligned(arms, sign, n, top, lead)[0]
+        for k in range(scales):
+            if k != top and (self.boxed or row[5, k] > value - SLIGHT):
+                value = together(value, self.aligned(arms, sign, n, k, lead)[0])
+        return value - math.log(scales)
+
+    def abreast(self, arms: Ints, sign: Floats, n: int) -> tuple[float, int]:
+        """As `apart`."""
         noise = 0.0
         for i in range(n):
             if not self.seen.weighed[0, arms[i]] > 0.0:
-                return -math.inf
+                return 0.0, -1
             noise += self.variance[arms[i]]
         lead, doubt = lead_of(self.mean[1], arms, sign, n)
         lead -= doubt
-        if not self.boxed and lead <= 0.0:
-            return -math.inf
-        row, top, scales = self.row, 0, self.steady.size
-        for k in range(scales):
+        row, top = self.row, 0
+        for k in range(self.steady.size):
             blur, pull, square, spare, fee = 0.0, 0.0, 0.0, 0.0, 0.0
             c = self.steady[k]
             for i in range(n):
@@ -210,48 +325,47 @@ class WeigherPart(NamedTuple):
                 spare += part[2]
                 fee += part[3]
             if not 0.0 < blur < math.inf:
-                return -math.inf
+                return lead, -1
             pull *= c
             base = c / self.shared * noise / n
             row[0, k], row[1, k], row[2, k] = blur, pull, square
             row[3, k] = math.sqrt(spare + base)
             row[4, k] = fee + 0.5 * math.log1p(spare / base)
-            z = max(lead, 0.0) * pull / (blur * row[3, k])
-            row[5, k] = 0.5 * lead * lead / blur + 0.5 * z * z + LN2 - row[4, k]
+            ahead = max(lead, 0.0)
+            z = ahead * pull / (blur * row[3, k])
+            row[5, k] = 0.5 * ahead * ahead / blur + 0.5 * z * z + LN2 - row[4, k]
             if row[5, k] > row[5, top]:
                 top = k
-        value = self.aligned(arms, sign, n, top, lead)
-        for k in range(scales):
-            if k != top and (self.boxed or row[5, k] > value - SLIGHT):
-                value = together(value, self.aligned(arms, sign, n, k, lead))
-        return value - math.log(scales)
+        return lead, top
 
-    def aligned(self, arms: Ints, sign: Floats, n: int, k: int, lead: float) -> float:
+    def aligned(
+        self, arms: Ints, sign: Floats, n: int, k: int, lead: float
+    ) -> tuple[float, float, float]:
         """A scale: min over u of psi(X/sd) + sum_a h_a u_a^2/2, X = sum_a b_a u_a, with a tangent
-        for psi, which holds wherever it touches.
+        for psi, which holds wherever it touches; the multiplier, and where that is.
         """
         row = self.row
         blur, pull, square = float(row[0, k]), float(row[1, k]), float(row[2, k])
         sd, fee = float(row[3, k]), float(row[4, k])
-        middle = max(lead, 0.0) * pull / (blur * sd)
+        middle = lead * pull / (blur * sd)
         loose = max(square - pull * pull / blur, 0.0) / (sd * sd)
         z = middle / (1.0 + loose)
         for _ in range(20):
             _, p, bend = tail(z)
             step = (loose * p + z - middle) / (loose * bend + 1.0)
             z -= step
-            if abs(step) < 1e-4 * (1.0 + abs(z)):
+            if abs(step) < NEAR * (1.0 + abs(z)):
                 break
         height, p, _ = tail(z)
         rise = p / sd
-        alpha = (lead + rise * pull) / blur
+        alpha = max(lead + rise * pull, 0.0) / blur
         if self.boxed:
-            value, size = self.inside(arms, sign, n, k, lead, rise, max(alpha, 0.0))
+            value, size = self.inside(arms, sign, n, k, lead, rise, alpha)
         else:
-            value = 0.5 * alpha * (lead + rise * pull) - 0.5 * rise * rise * square
+            value = 0.5 * alpha * alpha * blur - 0.5 * rise * rise * square
             size = abs(value) + rise * rise * square
         value += height - p * z - fee
-        return value - SHY * (size + abs(height) + abs(p * z) + fee)
+        return value - SHY * (size + abs(height) + abs(p * z) + fee), alpha, z
 
     def inside(
         self, arms: Ints, sign: Floats, n: int, k: int, lead: float, rise: float, alpha: float
@@ -280,7 +394,7 @@ class WeigherPart(NamedTuple):
             else:
                 right = alpha
             step = slope / bend if bend > 0.0 else math.inf if slope > 0.0 else -math.inf
-            if abs(step) < 1e-3 * alpha or alpha > 1e300 or right <= 1e-300:
+            if abs(step) < NEAR * alpha or alpha > 1e300 or right <= 1e-300:
                 break
             new = alpha + step
             if not left < new < right:

@@ -1,4 +1,9 @@
-"""Rivals of a matching that fills the smaller side: single alternating cycles and paths."""
+"""Rivals of a matching that fills the smaller side: single alternating cycles and paths.
+
+A depth-first search, pruned by prices of arms as in `detours`: for each reference, the cheapest
+walks of j more rows are known from every row, whether or not they meet a row twice, so that the
+largest of the sums bounds whatever a component that has come so far can become.
+"""
 
 import math
 from typing import NamedTuple
@@ -8,7 +13,8 @@ import numpy as np
 from ...game.marks import jitable
 from ...game.protocols import Weigher
 from ...game.records import Floats, Ints
-from ...game.rivals import rebuild
+from ...game.rivals import differ, rebuild
+from .detours import LIMIT
 from .shares import by_size
 
 
@@ -19,12 +25,7 @@ class ComponentsPart(NamedTuple):
     row: Ints  # of an arm
     column: Ints
     chance: Floats  # float64[rows + 1]: by the number of rows
-    match: Ints  # scratch: the column of a row
-    free: Ints  # 1 for columns that are not matched
-    node: Ints  # the rows so far
-    option: Ints
-    used: Ints
-    arms: Ints  # d
+    arms: Ints  # scratch: d
     sign: Floats
 
     def odds(self, best: Floats, rival: Floats) -> float:
@@ -34,17 +35,29 @@ class ComponentsPart(NamedTuple):
                 n += 1
         return float(self.chance[n])
 
-    def scan(self, weigher: Weigher, best: Floats, floor: float, rival: Floats) -> float:
-        """All of them, depth first; cycles begin with their lowest row."""
-        rows, columns = self.board.shape
-        for c in range(columns):
-            self.free[c] = 1
+    def scan(
+        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    ) -> float:
+        """Cycles begin with their lowest row."""
+        (rows, columns), arms, sign, board = self.board.shape, self.arms, self.sign, self.board
+        weigher.quote(best, arms, sign, differ(best, rival, arms, sign))
+        base, tries, lowest = weigher.base, 0, math.inf
+        match, node, option, used = np.zeros((4, rows + 1), np.int64)
+        free = np.ones(columns, np.int64)
         for a in range(best.size):
             if best[a] > 0.5:
-                self.match[self.row[a]], self.free[self.column[a]] = self.column[a], 0
-        least, node, option, used = math.inf, self.node, self.option, self.used
+                match[self.row[a]], free[self.column[a]] = self.column[a], 0
+        price = np.full((base.size, rows, columns), math.inf)
+        toll(weigher.offer, board, match, price)
+        rest, spent = np.zeros((base.size, rows + 2, rows)), np.zeros((base.size, rows + 1))
         for start in range(rows):
-            depth, node[0], option[0] = 0, start, 0
+            walks(price, match, free, self.chance, start, rest)
+            bound = -math.inf
+            for r in range(base.size):
+                spent[r, 0] = base[r]
+                bound = max(bound, base[r] + rest[r, 1, start])
+            lowest = min(lowest, bound)
+            depth, node[0], option[0] = 0 if bound < least else -1, start, 0
             for r in range(rows):
                 used[r] = 0
             used[start] = 1
@@ -55,41 +68,96 @@ class ComponentsPart(NamedTuple):
                     depth -= 1
                     continue
                 option[depth] += 1
-                if go < rows and go != start:  # the column of another row
-                    if used[go] == 0 and self.board[v, self.match[go]] >= 0:
-                        depth += 1
-                        node[depth], option[depth], used[go] = go, 0, 1
+                inner = go < rows and go != start  # the column of another row
+                last = match[go] if go < rows else go - rows
+                if board[v, last] < 0 or (inner and used[go] == 1):
                     continue
-                last = self.match[start] if go < rows else go - rows
-                if go < rows:
+                if not inner and (depth == 0 if go < rows else free[last] == 0):
+                    continue
+                if go == start:
                     low = start
                     for i in range(depth + 1):
                         low = min(low, node[i])
-                    if depth == 0 or low < start:
+                    if low < start:
                         continue
-                elif self.free[last] == 0:
+                tries += 1
+                if tries > LIMIT:
+                    return min(least, lowest)
+                bound = -math.inf
+                for r in range(base.size):
+                    total = spent[r, depth] + price[r, v, last]
+                    spent[r, depth + 1] = total
+                    total += rest[r, depth + 2, go] if inner else self.chance[depth + 1]
+                    bound = max(bound, total)
+                if bound >= least:
                     continue
-                if self.board[v, last] < 0:
+                if inner:
+                    depth += 1
+                    node[depth], option[depth], used[go] = go, 0, 1
                     continue
-                n = exchanged(self, depth + 1, last)
-                value = weigher.confront(best, self.arms, self.sign, n) + self.chance[depth + 1]
+                n = exchanged(board, match, node, depth + 1, last, arms, sign)
+                value = weigher.confront(best, arms, sign, n) + self.chance[depth + 1]
                 if value < least:
                     least = value
-                    rebuild(best, self.arms, self.sign, n, rival)
+                    rebuild(best, arms, sign, n, rival)
                     if least <= floor:
                         return least
         return least
 
 
 @jitable
-def exchanged(part: ComponentsPart, length: int, last: int) -> int:
+def toll(offer: Floats, board: Ints, match: Ints, price: Floats) -> None:
+    """What it costs, for each reference, that a row leaves its column and takes another."""
+    rows, columns = board.shape
+    for r in range(offer.shape[0]):
+        for x in range(rows):
+            for c in range(columns):
+                if c != match[x] and board[x, c] >= 0:
+                    price[r, x, c] = offer[r, board[x, c]] + offer[r, board[x, match[x]]]
+
+
+@jitable
+def walks(price: Floats, match: Ints, free: Ints, chance: Floats, start: int, rest: Floats) -> None:
+    """rest[r, m, x]: the least that it costs to go on from row x, the m-th, to the end, with the
+    odds of what has then so many rows; for components that begin with a row.
+    """
+    (references, rows, columns), spare = price.shape, False
+    for c in range(columns):
+        spare = spare or free[c] == 1
+    now, then = np.zeros(rows), np.zeros(rows)
+    for r in range(references):
+        for m in range(1, rows + 2):
+            for x in range(rows):
+                rest[r, m, x] = math.inf
+        for j in range(1, rows + 1):  # rows that are still to move, x among them
+            for x in range(rows):
+                then[x] = now[x]
+            for x in range(rows):
+                now[x] = math.inf
+                if j == 1:
+                    now[x] = price[r, x, match[start]] if x != start else math.inf
+                    for c in range(columns):
+                        if free[c] == 1:
+                            now[x] = min(now[x], price[r, x, c])
+                else:
+                    for y in range(0 if spare else start + 1, rows):
+                        if y != x and y != start:
+                            now[x] = min(now[x], price[r, x, match[y]] + then[y])
+                for m in range(1, rows + 2 - j if now[x] < math.inf else 1):
+                    rest[r, m, x] = min(rest[r, m, x], now[x] + chance[m - 1 + j])
+
+
+@jitable
+def exchanged(
+    board: Ints, match: Ints, node: Ints, length: int, last: int, arms: Ints, sign: Floats
+) -> int:
     """The arms that the rows so far leave and take, of which the last one takes this column."""
     n = 0
     for i in range(length):
-        r = part.node[i]
-        c = last if i == length - 1 else part.match[part.node[i + 1]]
-        part.arms[n], part.sign[n] = part.board[r, part.match[r]], -1.0
-        part.arms[n + 1], part.sign[n + 1] = part.board[r, c], 1.0
+        r = node[i]
+        c = last if i == length - 1 else match[node[i + 1]]
+        arms[n], sign[n] = board[r, match[r]], -1.0
+        arms[n + 1], sign[n + 1] = board[r, c], 1.0
         n += 2
     return n
 
@@ -97,19 +165,10 @@ def exchanged(part: ComponentsPart, length: int, last: int) -> int:
 def components(board: Ints, row: Ints, column: Ints) -> ComponentsPart:
     """Of a board with at least as many columns as rows."""
     rows, columns = board.shape
-    nodes, counts = np.zeros((4, rows + 1), np.int64), counted(rows, columns - rows)
+    counts = counted(rows, columns - rows)
+    chance = by_size(counts, float(counts.sum()))
     return ComponentsPart(
-        board,
-        row,
-        column,
-        by_size(counts, float(counts.sum())),
-        nodes[0].copy(),
-        np.zeros(columns, np.int64),
-        nodes[1].copy(),
-        nodes[2].copy(),
-        nodes[3].copy(),
-        np.zeros(row.size, np.int64),
-        np.zeros(row.size),
+        board, row, column, chance, np.zeros(row.size, np.int64), np.zeros(row.size)
     )
 
 

@@ -1,4 +1,9 @@
-"""Rivals of a path: single detours, which leave it once and rejoin it."""
+"""Rivals of a path: single detours, which leave it once and rejoin it.
+
+A depth-first search, pruned by prices of arms (`Weigher.quote`): for each reference, the cheapest
+way back to the path is known from every node, so that the largest of the sums bounds whatever a
+detour that has come so far can become.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,11 +14,12 @@ import numpy as np
 from ...game.marks import jitable
 from ...game.protocols import Weigher
 from ...game.records import Floats, Ints
-from ...game.rivals import rebuild
+from ...game.rivals import differ, rebuild
 from ..nearest.detours import walk
 from .shares import log_share
 
 FEW = 2_000  # paths whose detours are counted one by one
+LIMIT = 1_000_000  # steps, after which a search gives up: what is then certain is its bound
 
 
 class DetoursPart(NamedTuple):
@@ -21,11 +27,6 @@ class DetoursPart(NamedTuple):
     arm: Ints
     head: Ints
     chance: Floats  # float64[nodes, nodes]: of detours, by the nodes where they begin and end
-    along: Ints  # scratch: int64[nodes]
-    on: Ints
-    place: Ints
-    via: Ints
-    option: Ints
     arms: Ints  # scratch: d
     sign: Floats
 
@@ -42,15 +43,25 @@ class DetoursPart(NamedTuple):
                     break
         return float(self.chance[begin, end])
 
-    def scan(self, weigher: Weigher, best: Floats, floor: float, rival: Floats) -> float:
-        """All detours, depth first."""
-        first, arm, head, via, option = self.first, self.arm, self.head, self.via, self.option
-        for v in range(first.size - 1):
-            self.on[v] = 0
-        steps = walk(first, arm, head, best, self.along, self.on, self.place)
-        least, begin = math.inf, 0
+    def scan(
+        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    ) -> float:
+        first, arm, head, arms, sign = self.first, self.arm, self.head, self.arms, self.sign
+        weigher.quote(best, arms, sign, differ(best, rival, arms, sign))
+        base, nodes, tries, lowest = weigher.base, first.size - 1, 0, math.inf
+        along, on, place, via, option = np.zeros((5, nodes + 1), np.int64)
+        steps = walk(first, arm, head, best, along, on, place)
+        price, ahead = np.zeros((base.size, arm.size)), np.zeros((base.size, nodes))
+        toll(weigher.offer, first, arm, head, best, along, place, price)
+        spent, begin = np.zeros((base.size, nodes + 1)), 0
         for i in range(steps):
-            depth, option[0] = 0, first[begin]
+            back(first, arm, head, best, on, price, self.chance[begin], begin, ahead)
+            bound = -math.inf
+            for r in range(base.size):
+                spent[r, 0] = base[r]
+                bound = max(bound, base[r] + ahead[r, begin])
+            lowest = min(lowest, bound)
+            depth, option[0] = 0 if bound < least else -1, first[begin]
             while depth >= 0:
                 v = begin if depth == 0 else head[via[depth - 1]]
                 k = option[depth]
@@ -60,37 +71,106 @@ class DetoursPart(NamedTuple):
                 option[depth] += 1
                 if best[arm[k]] > 0.5:
                     continue
-                via[depth] = k
-                if self.on[head[k]] == 0:
-                    depth += 1
-                    option[depth] = first[head[k]]
+                tries += 1
+                if tries > LIMIT:
+                    return min(least, lowest)
+                u, bound = head[k], -math.inf
+                for r in range(base.size):
+                    spent[r, depth + 1] = spent[r, depth] + price[r, k]
+                    rest = self.chance[begin, u] if on[u] == 1 else ahead[r, u]
+                    bound = max(bound, spent[r, depth + 1] + rest)
+                if bound >= least:
                     continue
-                n = around(self, begin, depth + 1)
-                value = weigher.confront(best, self.arms, self.sign, n)
-                value += self.chance[begin, head[k]]
+                via[depth] = k
+                if on[u] == 0:
+                    depth += 1
+                    option[depth] = first[u]
+                    continue
+                n = around(arm, head, along, place, begin, via, depth + 1, arms, sign)
+                value = weigher.confront(best, arms, sign, n) + self.chance[begin, u]
                 if value < least:
                     least = value
-                    rebuild(best, self.arms, self.sign, n, rival)
+                    rebuild(best, arms, sign, n, rival)
                     if least <= floor:
                         return least
-            begin = head[self.along[i]]
+            begin = head[along[i]]
         return least
 
 
 @jitable
-def around(part: DetoursPart, begin: int, length: int) -> int:
+def toll(
+    offer: Floats,
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    best: Floats,
+    along: Ints,
+    place: Ints,
+    price: Floats,
+) -> None:
+    """What it costs, for each reference, to take an edge and to leave out the path up to the place
+    of its head.
+    """
+    for r in range(offer.shape[0]):
+        for v in range(first.size - 2):
+            for k in range(first[v], first[v + 1]):
+                if best[arm[k]] < 0.5:
+                    price[r, k] = offer[r, arm[k]]
+                    for i in range(place[v], place[head[k]]):
+                        price[r, k] += offer[r, arm[along[i]]]
+
+
+@jitable
+def back(
+    first: Ints,
+    arm: Ints,
+    head: Ints,
+    best: Floats,
+    on: Ints,
+    price: Floats,
+    chance: Floats,
+    begin: int,
+    ahead: Floats,
+) -> None:
+    """The cheapest way from each node back to the path, with the odds of ending there; for detours
+    that begin at a node.
+    """
+    for r in range(ahead.shape[0]):
+        for v in range(first.size - 3, begin - 1, -1):
+            ahead[r, v] = math.inf
+            for k in range(first[v], first[v + 1]):
+                if best[arm[k]] < 0.5:
+                    u = head[k]
+                    rest = chance[u] if on[u] == 1 else ahead[r, u]
+                    ahead[r, v] = min(ahead[r, v], price[r, k] + rest)
+
+
+@jitable
+def around(
+    arm: Ints,
+    head: Ints,
+    along: Ints,
+    place: Ints,
+    begin: int,
+    via: Ints,
+    length: int,
+    arms: Ints,
+    sign: Floats,
+) -> int:
     """The arms of a detour and of what it goes around; how many."""
     n = 0
     for j in range(length):
-        part.arms[n], part.sign[n] = part.arm[part.via[j]], 1.0
+        arms[n], sign[n] = arm[via[j]], 1.0
         n += 1
-    for i in range(part.place[begin], part.place[part.head[part.via[length - 1]]]):
-        part.arms[n], part.sign[n] = part.arm[part.along[i]], -1.0
+    for i in range(place[begin], place[head[via[length - 1]]]):
+        arms[n], sign[n] = arm[along[i]], -1.0
         n += 1
     return n
 
 
-def detours(leaving: Sequence[Sequence[tuple[int, int]]], figures: tuple[int, int], d: int) -> DetoursPart:
+def detours(
+    leaving: Sequence[Sequence[tuple[int, int]]], figures: tuple[int, int], d: int
+) -> DetoursPart:
     """Of a graph: the edges (arm, head) that leave each node, in topological order; figures: see
     `counted`.
     """
@@ -104,13 +184,11 @@ def detours(leaving: Sequence[Sequence[tuple[int, int]]], figures: tuple[int, in
     for u, v in np.argwhere(ways > 1.5).tolist():
         chance[u, v] = log_share(number, classes, (ways[u, v] - 1.0) * (1.0 + 1e-12))
     flat = [edge for out in leaving for edge in out]
-    scratch = np.zeros((5, nodes + 1), np.int64)
     return DetoursPart(
         np.cumsum([0, *map(len, leaving)]).astype(np.int64),
         np.array([arm for arm, _ in flat], np.int64),
         np.array([head for _, head in flat], np.int64),
         chance,
-        *(one.copy() for one in scratch),
         np.zeros(d, np.int64),
         np.zeros(d),
     )

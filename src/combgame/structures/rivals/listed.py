@@ -24,11 +24,21 @@ class EveryPart(NamedTuple):
     def odds(self, best: Floats, rival: Floats) -> float:
         return float(self.chance[differ(best, rival, self.arms, self.sign)])
 
-    def scan(self, weigher: Weigher, best: Floats, floor: float, rival: Floats) -> float:
-        least = math.inf
+    def scan(
+        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    ) -> float:
+        n = differ(best, rival, self.arms, self.sign)
+        weigher.quote(best, self.arms, self.sign, n)
+        offer, base = weigher.offer, weigher.base
         for k in range(self.members.shape[0]):
             n = differ(best, self.members[k], self.arms, self.sign)
-            if n > 0:
+            bound = math.inf if n == 0 else -math.inf
+            for r in range(base.size):
+                total = base[r] + self.chance[n]
+                for i in range(n):
+                    total += offer[r, self.arms[i]]
+                bound = max(bound, total)
+            if bound < least:
                 value = weigher.confront(best, self.arms, self.sign, n) + self.chance[n]
                 if value < least:
                     least = value
