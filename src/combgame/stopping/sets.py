@@ -20,6 +20,7 @@ from .weighing import WeigherPart
 
 # c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
 STEADY = 3.0 * 10.0 ** np.arange(3.0, 8.0)
+PAUSE = 1.02  # times the rounds so far, before a search that gave up is tried again
 REFERENCES = 12  # of `WeigherPart.quote`
 SHARED = 100.0  # so many times less for what the arms share
 
@@ -44,6 +45,7 @@ class SetsJudgePart(NamedTuple):
     leader: Floats  # for whom `failed` is a rival
     failed: Floats  # the rival against whom there was too little; none, if it is the leader
     other: Floats
+    pause: Floats  # float64[1]: until when there is no search, after one that gave up
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
         best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
@@ -54,6 +56,8 @@ class SetsJudgePart(NamedTuple):
             self.weight[a] = seen.counts[a] / self.weigher.variance[a]
             same = same and self.leader[a] == best[a]
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        if not same:
+            self.pause[0] = 0.0
         for a in range(best.size):
             if not same:
                 self.leader[a] = failed[a] = best[a]
@@ -64,10 +68,14 @@ class SetsJudgePart(NamedTuple):
         if value > self.floor:
             for a in range(best.size):
                 self.other[a] = rival[a]
-            least = self.rivals.scan(self.weigher, best, self.floor, value, self.other)
-            if least <= self.floor:
+            least = self.floor
+            if seen.clock[0] >= self.pause[0]:
+                least = self.rivals.scan(self.weigher, best, self.floor, value, self.other)
+            if least <= self.floor and self.versus(game, seen, best, self.other) <= self.floor:
                 for a in range(best.size):
                     failed[a] = self.other[a]
+            elif least <= self.floor and seen.clock[0] >= self.pause[0]:
+                self.pause[0], least = PAUSE * seen.clock[0], self.floor
             value = self.prefer(best, self.other, least, view, value)
         for a in range(best.size):
             alternative[a] -= self.shift * best[a]
@@ -160,6 +168,7 @@ def judging(
             leader,
             failed,
             other,
+            np.zeros(1),
         )
         return game._replace(judge=part)
 

@@ -22,6 +22,8 @@ from .numbering import figure, renumbered, some_arms
 from .rivals.components import ComponentsPart, components
 from .rivals.listed import SOME, EveryPart, every
 
+MANY = 20  # rows of the smaller side, up to which components are searched
+
 
 @jitable
 def solve(
@@ -231,7 +233,7 @@ class Matchings(StructureBase):
         which I differs from B gains. Else every other matching, if they are few.
         """
         n, m = len(self.rows), len(self.columns)
-        if self.pairs == min(n, m):
+        if self.pairs == min(n, m) <= MANY:
             row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
             if n > m:
                 return components(self._arm.T.copy(), column, row)

@@ -162,7 +162,7 @@ class Paths(StructureBase):
         ]
         self._head = [number.get(h, -1) for h in graph.heads]
         self._tail = [number.get(t, -1) for t in graph.tails]
-        self._counts = [self._ways[v] for v in kept]
+        self._counts, self._kept = [self._ways[v] for v in kept], kept
 
     def arguments(self) -> dict[str, Any]:
         return {"edges": self._graph.edges(directed=True), "source": self.source, "sink": self.sink}
@@ -203,11 +203,21 @@ class Paths(StructureBase):
 
     def rivals(self) -> DetoursPart:
         """Single detours: if I is not best, one of those in which it differs from B gains."""
-        return detours(self._edges(), self._detours(), self.d)
+        most, classes, within = self._detours()
+        number = {self.nodes[v]: i for i, v in enumerate(self._kept)}
+        mine = None
+        if within is not None:
+            mine = {(number[u], number[v]): n for (u, v), n in within.items()}
+        return detours(self._edges(), most, classes, mine, self.d)
 
     @figure
-    def _detours(self) -> tuple[int, int]:
-        return counted(self._edges(), self.size())
+    def _detours(self) -> tuple[int, int, dict[tuple[Hashable, Hashable], int] | None]:
+        """As `counted`, by the names of the nodes, which stay when arms get other numbers."""
+        most, classes, within = counted(self._edges(), self.size())
+        kept = [self.nodes[v] for v in self._kept]
+        if within is None:
+            return most, classes, None
+        return most, classes, {(kept[u], kept[v]): n for (u, v), n in within.items()}
 
     def _edges(self) -> list[list[tuple[int, int]]]:
         return [[(a, self._head[a]) for a in out] for out in self._leaving]

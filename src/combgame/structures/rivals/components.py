@@ -14,7 +14,7 @@ from ...game.marks import jitable
 from ...game.protocols import Weigher
 from ...game.records import Floats, Ints
 from ...game.rivals import differ, rebuild
-from .detours import LIMIT
+from ..nearest.detour_search import LIMIT
 from .shares import by_size
 
 

@@ -15,11 +15,11 @@ from ...game.marks import jitable
 from ...game.protocols import Weigher
 from ...game.records import Floats, Ints
 from ...game.rivals import differ, rebuild
+from ..nearest.detour_search import LIMIT
 from ..nearest.detours import walk
-from .shares import log_share
+from .shares import HUGE, log_share
 
-FEW = 2_000  # paths whose detours are counted one by one
-LIMIT = 1_000_000  # steps, after which a search gives up: what is then certain is its bound
+FEW = 1_000  # paths whose detours are counted one by one
 
 
 class DetoursPart(NamedTuple):
@@ -169,55 +169,73 @@ def around(
 
 
 def detours(
-    leaving: Sequence[Sequence[tuple[int, int]]], figures: tuple[int, int], d: int
+    leaving: Sequence[Sequence[tuple[int, int]]],
+    most: int,
+    classes: int,
+    within: dict[tuple[int, int], int] | None,
+    d: int,
 ) -> DetoursPart:
-    """Of a graph: the edges (arm, head) that leave each node, in topological order; figures: see
-    `counted`.
+    """Of a graph: the edges (arm, head) that leave each node, in topological order; how many
+    detours and pairs of ends a path has at most, and detours between two ends (`counted`).
     """
-    nodes, (number, classes) = len(leaving), figures
+    nodes = len(leaving)
     ways = np.zeros((nodes, nodes))  # from one node to another
-    for v in range(nodes - 1, -1, -1):
-        ways[v, v] = 1.0
-        for _, head in leaving[v]:
-            ways[v] += ways[head]
-    chance = np.full((nodes, nodes), -math.inf)
-    for u, v in np.argwhere(ways > 1.5).tolist():
-        chance[u, v] = log_share(number, classes, (ways[u, v] - 1.0) * (1.0 + 1e-12))
+    if within is None:
+        for v in range(nodes - 1, -1, -1):
+            ways[v, v] = 1.0
+            for _, head in leaving[v]:
+                ways[v] = np.minimum(ways[v] + ways[head], HUGE)
+        ways = np.maximum(ways - 1.0, 1.0) * (1.0 + 1e-12)  # all of them but the path's own
+    else:
+        ways[:] = 1.0
+        for ends, number in within.items():
+            ways[ends] = number
     flat = [edge for out in leaving for edge in out]
     return DetoursPart(
         np.cumsum([0, *map(len, leaving)]).astype(np.int64),
         np.array([arm for arm, _ in flat], np.int64),
         np.array([head for _, head in flat], np.int64),
-        chance,
+        log_share(most, classes, ways),
         np.zeros(d, np.int64),
         np.zeros(d),
     )
 
 
-def counted(leaving: Sequence[Sequence[tuple[int, int]]], size: int) -> tuple[int, int]:
-    """The most detours that a path has, and the most pairs of nodes at which they begin and end;
-    not less, if there are many paths.
+def counted(
+    leaving: Sequence[Sequence[tuple[int, int]]], size: int
+) -> tuple[int, int, dict[tuple[int, int], int] | None]:
+    """The most detours that a path has, the most pairs of nodes at which they begin and end, and
+    the most detours with given ends; if there are many paths, not less than that, and None.
     """
-    nodes, most = len(leaving), size - 1
+    if size > FEW:
+        return size - 1, _pairs(leaving), None
+    most, classes, within = 1, 1, dict[tuple[int, int], int]()
+    for path in _paths(leaving, 0):
+        ends = _around(leaving, path)
+        most, classes = max(most, sum(ends.values())), max(classes, len(ends))
+        for pair, number in ends.items():
+            within[pair] = max(within.get(pair, 0), number)
+    return most, classes, within
+
+
+def _pairs(leaving: Sequence[Sequence[tuple[int, int]]]) -> int:
+    """How many pairs of nodes a path has at most, of which the first has a choice and the second
+    another way to it: the best number for each number of choices so far, node by node.
+    """
+    nodes = len(leaving)
     entering = [0] * nodes
     for out in leaving:
         for _, head in out:
             entering[head] += 1
-    # pairs: of a node that has a choice, and a later one that has another way to it
-    ends: list[dict[int, int]] = [{} for _ in range(nodes)]  # choices so far -> pairs, at most
-    ends[0][0] = 0
+    best: list[dict[int, int]] = [{} for _ in range(nodes)]
+    best[0][0] = 0
     for v, out in enumerate(leaving):
-        for choices, pairs in ends[v].items():
+        for choices, pairs in best[v].items():
             there = pairs + (choices if entering[v] > 1 else 0)
             now = choices + (len(out) > 1)
             for _, head in out:
-                ends[head][now] = max(ends[head].get(now, 0), there)
-    classes = max(
-        pairs + (choices if entering[-1] > 1 else 0) for choices, pairs in ends[-1].items()
-    )
-    if size <= FEW:
-        most = max(_around(leaving, path) for path in _paths(leaving, 0))
-    return most, max(classes, 1)
+                best[head][now] = max(best[head].get(now, 0), there)
+    return max(pairs + (choices if entering[-1] > 1 else 0) for choices, pairs in best[-1].items())
 
 
 def _paths(leaving: Sequence[Sequence[tuple[int, int]]], v: int) -> Iterator[list[tuple[int, int]]]:
@@ -229,14 +247,19 @@ def _paths(leaving: Sequence[Sequence[tuple[int, int]]], v: int) -> Iterator[lis
             yield [(v, arm), *rest]
 
 
-def _around(leaving: Sequence[Sequence[tuple[int, int]]], path: list[tuple[int, int]]) -> int:
-    """How many detours a path has."""
-    on, back, found = {v for v, _ in path} | {len(leaving) - 1}, [1] * len(leaving), 0
-    taken = {arm for _, arm in path}
-    for v in range(len(leaving) - 2, -1, -1):  # ways back to the path
-        away = sum(back[head] for arm, head in leaving[v] if arm not in taken)
-        if v in on:
-            found += away
-        else:
-            back[v] = away
+def _around(
+    leaving: Sequence[Sequence[tuple[int, int]]], path: list[tuple[int, int]]
+) -> dict[tuple[int, int], int]:
+    """How many detours a path has, by their ends."""
+    on, taken = {v for v, _ in path} | {len(leaving) - 1}, {arm for _, arm in path}
+    found = dict[tuple[int, int], int]()
+    for begin, _ in path:
+        ways = {begin: 1}
+        for v in range(begin, len(leaving) - 1):
+            for arm, head in leaving[v] if v in ways else ():
+                if arm not in taken:
+                    if head in on:
+                        found[begin, head] = found.get((begin, head), 0) + ways[v]
+                    else:
+                        ways[head] = ways.get(head, 0) + ways[v]
     return found
