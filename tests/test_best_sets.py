@@ -15,6 +15,7 @@ from scipy.special import log_ndtr
 import combgame as cg
 from combgame.game.records import View, blank, vector
 from combgame.game.rivals import differ
+from combgame.simulate.run import Run
 from combgame.stopping.conjugate import LEAST, MOST, conjugate, conjugates
 from combgame.stopping.mixture import SCALES
 from combgame.stopping.names import make_stopping
@@ -278,11 +279,11 @@ def test_own_mixtures_against_every_rival(kind, seed, spread, boxed, epsilon):
 
 def log_z(u, square, total, variance, c, prior):
     """The mixture of `joint` itself, by quadrature over theta and over each arm's own part."""
-    theta = (np.arange(600) + 0.5) / 600 * 7 / math.sqrt(prior)
+    theta = (np.arange(400) + 0.5) / 400 * 7 / math.sqrt(prior)
     chance = np.exp(-0.5 * theta**2 * prior)
     sums = np.log(chance / chance.sum())
     for x, v, w, s2 in zip(u, square, total, variance, strict=True):
-        own = np.linspace(-7, 7, 121) / math.sqrt(c * s2)
+        own = np.linspace(-7, 7, 301) / math.sqrt(c * s2)
         weight = np.exp(-0.5 * own**2 * c * s2)
         both = theta[:, None] + own
         power = both * w * x - 0.5 * both**2 * s2 * v + np.log(weight / weight.sum())
@@ -290,7 +291,7 @@ def log_z(u, square, total, variance, c, prior):
     return float(np.logaddexp.reduce(sums))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), boxed=st.booleans())
 def test_the_shared_mixture_is_the_integral_that_it_claims_to_be(seed, boxed):
     """Two arms, two answers: the least over tied means, by brute force."""
@@ -311,21 +312,21 @@ def test_the_shared_mixture_is_the_integral_that_it_claims_to_be(seed, boxed):
     value = judge.weigher.joint(np.array([0, 1]), np.array([-1.0, 1.0]), 2)
     lead, each = even[0] - even[1], []
     low, high = (
-        (-3 * lead, 4 * lead)
+        (-30 * lead, 30 * lead)
         if box is None
         else (
             max(even[0] - box[1], lead - (box[1] - even[1])),
             min(even[0] - box[0], lead - (box[0] - even[1])),
         )
     )
-    assume(lead > 0.0 and low < high)
+    assume(lead > 0.05 and low < high)
     for c in STEADY:
         prior = c / SHARED * (sigma**2).mean()
         solved = minimize_scalar(
             lambda x, c=c, prior=prior: log_z((x, lead - x), square, total, sigma**2, c, prior),
             bounds=(low, high),
             method="bounded",
-            options={"xatol": 1e-5},
+            options={"xatol": 1e-3},
         )
         each.append(solved.fun)
     exact = np.logaddexp.reduce(each) - math.log(len(each))
@@ -336,7 +337,7 @@ def test_the_shared_mixture_is_the_integral_that_it_claims_to_be(seed, boxed):
 # ---- the least of them
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     kind=st.sampled_from(sorted(STRUCTURES)),
     seed=st.integers(0, 10**6),
@@ -448,3 +449,76 @@ def test_fewer_rounds_than_with_the_largest_fees():
         engine="compiled",
     )
     assert found.rounds.mean() < 350
+
+
+# ---- weights, in runs and studies
+
+
+def test_weights_are_those_of_the_values_so_far():
+    problem = cg.Problem(cg.grid_network(6), None, cg.Gaussian(1.0))
+    stopping, means = make_stopping("mixture", problem, [1e-9]), np.zeros(problem.d)
+    run = Run(problem, cg.FrankWolfe().setup(problem), stopping, means, 1, 0, 0, "python")
+    total, pulls, sums = 0.0, np.zeros(problem.d), np.zeros((3, problem.d))
+    before = run.seen.sums + run.seen.rest
+    for t in range(1, 80):
+        run.advance(t)
+        played = run.seen.counts > pulls
+        x = run.seen.sums + run.seen.rest - before
+        before, total, pulls = run.seen.sums + run.seen.rest, run.seen.counts.sum(), pulls + played
+        v = np.where(played, total / pulls, 0.0)
+        sums += np.array([v, v**2, v * x])
+    w = run.seen.weighed
+    assert w[:2] == pytest.approx(sums[:2], rel=1e-12)
+    assert w[2] + w[0] * w[3] == pytest.approx(sums[2], rel=1e-9, abs=1e-6)
+
+
+def weighed(study):
+    return study._session._advisor.ledger.seen.weighed
+
+
+def test_weights_in_a_study_are_fixed_when_a_round_is_asked_for():
+    """Late, batched, averaged, retracted and told anew: what counts is when it was asked for."""
+    problem = cg.Problem(cg.Matchings(3, 3), None, cg.Gaussian(0.5))
+    rng, study, plain = np.random.default_rng(0), cg.Study(problem, seed=1), []
+    drawn, told = np.zeros(9), {}
+
+    def ask():
+        todo = study.ask()
+        drawn[list(todo.arms)] += 1
+        plain.append((todo, {a: drawn.sum() / drawn[a] for a in todo.arms}))
+
+    study.observe({a: (0.1 * a, 5) for a in range(4)})
+    drawn[:4] += 5
+    told["outside"] = {a: (20 / 5, 0.1 * a, 5) for a in range(4)}
+    for _ in range(6):
+        ask()
+    for number in (3, 0, 5, 1):  # late ones stay out
+        todo, weights = plain[number]
+        values = {a: float(rng.normal()) for a in todo.arms}
+        study.tell(todo, {a: (x, 3) if number == 5 else x for a, x in values.items()})
+        told[number] = {a: (weights[a], x, 3 if number == 5 else 1) for a, x in values.items()}
+
+    def check():
+        sums = np.zeros((3, 9))
+        for values in told.values():
+            for a, (v, x, n) in values.items():
+                sums[:, a] += n * v, n * v * v, n * v * x
+        found = weighed(study)
+        assert found[:2] == pytest.approx(sums[:2], rel=1e-12)
+        assert found[2] + found[0] * found[3] == pytest.approx(sums[2], rel=1e-9, abs=1e-9)
+
+    check()
+    study.retract(plain[3][0], reason="the wrong plate")
+    last = told.pop(3)
+    check()
+    ask()
+    study.tell(plain[3][0], {a: 0.25 for a in plain[3][0].arms})
+    told[3] = {a: (v, 0.25, 1) for a, (v, _, _) in last.items()}
+    check()
+    arm = plain[0][0].arms[0]
+    study.retract(arm=arm, reason="a bad batch")
+    gone = {key: values.pop(arm) for key, values in told.items() if arm in values}
+    check()
+    study.tell(plain[0][0], {arm: 0.75})  # the round has ended long ago
+    told[0][arm] = (gone[0][0], 0.75, 1)
+    check()
