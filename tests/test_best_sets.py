@@ -465,7 +465,7 @@ def test_weights_are_those_of_the_values_so_far():
         played = run.seen.counts > pulls
         x = run.seen.sums + run.seen.rest - before
         before, total, pulls = run.seen.sums + run.seen.rest, run.seen.counts.sum(), pulls + played
-        v = np.where(played, total / pulls, 0.0)
+        v = np.where(played, total / np.maximum(pulls, 1.0), 0.0)
         sums += np.array([v, v**2, v * x])
     w = run.seen.weighed
     assert w[:2] == pytest.approx(sums[:2], rel=1e-12)
@@ -512,7 +512,7 @@ def test_weights_in_a_study_are_fixed_when_a_round_is_asked_for():
     last = told.pop(3)
     check()
     ask()
-    study.tell(plain[3][0], {a: 0.25 for a in plain[3][0].arms})
+    study.tell(plain[3][0], dict.fromkeys(plain[3][0].arms, 0.25))
     told[3] = {a: (v, 0.25, 1) for a, (v, _, _) in last.items()}
     check()
     arm = plain[0][0].arms[0]
