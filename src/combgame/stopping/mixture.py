@@ -166,8 +166,10 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
                 f"which {kind} does not give; use "
                 "'sub-gaussian', which is for exponential families."
             )
-        rivals = problem.answers.rivals() if rewards.known else None
-        if rivals is None or problem.answers.exchange().swaps:
+        # a class that inherits its rivals may have other sets
+        own = rewards.known and "rivals" in vars(type(problem.answers))
+        rivals = problem.answers.rivals() if own else None
+        if rivals is None:
             watch = _mixing(problem, deltas, epsilon)
         else:  # each rival has its share of delta
             watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
