@@ -156,7 +156,9 @@ def sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
 
 
 def tied_sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
-    """All paths, matchings or lists tied, but for 1e-6 on the arms of the first."""
+    """Two paths, matchings or lists tied, but for 1e-6 on the arms of the first; the others far off.
+    (Where all are tied hardly a run stops, because every rival must be ruled out.)
+    """
     unit, cases = cg.Gaussian(1.0), []
     chain = cg.Paths([(i // 2, i // 2 + 1) for i in range(6)], 0, 3)
     for name, structure in (
@@ -165,8 +167,9 @@ def tied_sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...
         ("chain 3 x 2", chain),
         ("two lists of 3", cg.Listed([(0, 1, 2), (3, 4, 5)], 6)),
     ):
-        means = np.zeros(structure.d)
-        means[list(structure.sets()[0])] = 1e-6
+        means, (first, second) = np.full(structure.d, -2.0), structure.sets()[:2]
+        means[list(second)] = 0.0
+        means[list(first)] = 1e-6
         actions = structure if name != "two lists of 3" else cg.Arms(6)
         problem = cg.Problem(actions, structure, unit)
         cases.append((f"tied {name}", problem, tuple(means.tolist()), ("mixture",)))
