@@ -5,19 +5,25 @@ The truth is `naive.true_nearest`: all sets, each distance to 50 digits or more.
 """
 
 import math
+from contextlib import ExitStack
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import combgame as cg
 from combgame.game.engines import compiled_entry
-from combgame.game.records import arms_of
+from combgame.game.records import arms_of, blank, vector
+from combgame.game.rivals import differ
 from combgame.stopping.mixture import SCALES
 from combgame.stopping.names import make_stopping
+from combgame.stopping.pairs import tail
 from combgame.structures.nearest import cycles, detour_search
 from combgame.theory.limit import judge
 
 from . import naive
+from .test_best_sets import irreducible
 
 FEW = [(0, 1), (2, 3), (4, 5), (0, 2, 4), (1,)]
 
@@ -122,6 +128,14 @@ def test_no_nearest_alternative_lies_above_the_truth(name, family):
             )  # the rival is the one that it is against
 
 
+def largest_fees(make, *args, **options):
+    """As where rivals are not known one by one: Theorem 1."""
+    with ExitStack() as stack:
+        for kind in (cg.Paths, cg.Matchings, cg.Listed):
+            stack.enter_context(patch.object(kind, "rivals", lambda self: None))
+        return make(*args, **options)
+
+
 @pytest.mark.parametrize("sigma", [1e-3, 1e-5, 1e-7, 1e-9])
 @pytest.mark.parametrize("threshold", ["mixture", "gaussian", "gaussian-counts"])
 def test_the_evidence_for_a_path_is_that_of_the_listed_paths(sigma, threshold):
@@ -138,7 +152,7 @@ def test_the_evidence_for_a_path_is_that_of_the_listed_paths(sigma, threshold):
     for _ in range(10):
         means, counts = [0.5, 0.0, *rng.normal(0.0, 0.1, 2)], rng.integers(1, 500, 4)
         a, b = (
-            cg.evidence(problem, means, counts, delta=0.05, threshold=threshold)
+            largest_fees(cg.evidence, problem, means, counts, delta=0.05, threshold=threshold)
             for problem in (paths, listed)
         )
         assert a.value == pytest.approx(b.value, rel=1e-9) and a.rival == b.rival
@@ -184,7 +198,7 @@ def test_no_judge_says_more_than_its_theorem(name, family):
             structure, None, rewards, bounds=None if family == "gaussian" else np.c_[low, high]
         )
         stopping, game, best = (
-            make_stopping("mixture", problem, [0.05]),
+            largest_fees(make_stopping, "mixture", problem, [0.05]),
             problem.game(),
             np.zeros(d),
         )
@@ -221,6 +235,77 @@ def test_no_judge_says_more_than_its_theorem(name, family):
             found.append((float(least) - dearest + math.log(chance), float(least)))
         truth, size = max(found)
         assert value <= truth + 1e-9 * max(size, 1.0)
+
+
+def feasible(lead, widths, sides, low, high):
+    """Some u that add up to the lead at least, near to where a mixture is least; None if there are
+    none.
+    """
+    best = None
+    for alpha in 10.0 ** np.linspace(-6, 3, 28) / max(widths):
+        u = []
+        for w, half, left, right in zip(widths, sides, low, high, strict=True):
+            p = alpha * w
+            z = brentq(lambda x, p=p: tail(x)[1] - p, -2 / p - 2, p + 1) if half else p
+            u.append(min(max(z * w, left), right))
+        for i in np.argsort(widths)[::-1]:  # what is missing goes to the widest that have room
+            rest = u[:i] + u[i + 1 :]
+            u[i] = min(max(lead - math.fsum(rest), low[i]), high[i])
+        if math.fsum(u) >= lead - 1e-12 * abs(lead):
+            value = sum(
+                tail(x / w)[0] if half else 0.5 * (x / w) ** 2
+                for x, w, half in zip(u, widths, sides, strict=True)
+            )
+            best = value if best is None else min(best, value)
+    return best
+
+
+@pytest.mark.parametrize("family", ["gaussian", "boxed"])
+@pytest.mark.parametrize("name", ["chain", "braid", "matchings", "matchings 2 x 3", "listed"])
+def test_no_set_is_judged_above_its_mixture(name, family):
+    """Theorem 5, without weights: at most what some tied means give, against every rival."""
+    structure, rng = STRUCTURES[name], np.random.default_rng(5)
+    d, judged, (_, pairs) = structure.d, 0, irreducible(structure)
+    for _ in range(120):
+        mean, counts, sigma = wild(rng, d, family)
+        low, high = box(rng, d, family, mean)
+        problem = cg.Problem(
+            structure,
+            None,
+            cg.Gaussian(sigma.tolist()),
+            bounds=None if family == "gaussian" else np.c_[low, high],
+        )
+        stopping, best = make_stopping("mixture", problem, [0.05]), np.zeros(d)
+        problem.game().answers.argmax(np.clip(mean, problem.low, problem.high), best)
+        value = judge(stopping, problem, mean, counts, sigma, best)
+        part = stopping.on(problem.game(), blank(d)).judge
+        if value <= part.floor or judged == 4:
+            continue
+        judged += 1
+        for other in structure.sets():
+            n = differ(best, vector(other, d), part.arms, part.sign)
+            if (frozenset(arms_of(best)), frozenset(other)) not in pairs:
+                continue
+            arms, side = part.arms[:n], (part.sign[:n] > 0).astype(int)
+            s = -part.sign[:n]
+            ends = (
+                s * (mean[arms] - np.array(problem.low)[arms]),
+                s * (mean[arms] - np.array(problem.high)[arms]),
+            )
+            lead, each = math.fsum(s * mean[arms]), []
+            for row in SCALES:
+                c = row[side]
+                widths = sigma[arms] * np.sqrt(counts[arms] + c) / counts[arms]
+                if (counts[arms] > 0).all():
+                    least = feasible(
+                        lead, widths.tolist(), row[2 + side], np.minimum(*ends), np.maximum(*ends)
+                    )
+                    fee = 0.5 * np.log1p(counts[arms] / c).sum()
+                    each.append(math.inf if least is None else least - fee + math.log(row[4]))
+            assert each  # an arm that was never seen: no evidence
+            bound = np.logaddexp.reduce(each) - math.log(2.0)
+            assert value <= bound + 1e-6 * (1.0 + abs(bound))
+    assert judged
 
 
 @pytest.mark.parametrize("family", ["gaussian", "boxed"])

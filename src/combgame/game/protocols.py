@@ -31,12 +31,14 @@ __all__ = [
     "Mixture",
     "Random",
     "Rewards",
+    "Rivals",
     "Rule",
     "Seen",
     "Structure",
     "Threshold",
     "Tracker",
     "View",
+    "Weigher",
     "compilable",
     "jitable",
 ]
@@ -136,6 +138,48 @@ class Structure(Protocol):
         Writes J to `rival` and y to `alternative`. With weight = counts it is the generalised
         likelihood ratio. What is returned stops runs: it may lie below the minimum, and must not
         lie above it by more than rounding (1e-9 of it).
+        """
+
+
+@compilable
+class Weigher(Protocol):
+    """The evidence against single rivals."""
+
+    @property
+    def offer(self) -> Floats:
+        """float64[references, d]: prices of arms, as `quote` wrote them."""
+
+    @property
+    def base(self) -> Floats:
+        """float64[references]: with the prices of its arms, not above the evidence against a
+        set.
+        """
+
+    def quote(self, best: Floats, arms: Ints, sign: Floats, n: int) -> None:
+        """Write prices that suit the rivals of `best`, above all the one that differs in
+        arms[:n].
+        """
+
+    def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
+        """Against the one that differs from `best` in arms[:n] (sign: +1 for those that only it
+        has, -1 for those that only best has), from below.
+        """
+
+
+@compilable
+class Rivals(Protocol):
+    """The answers against which evidence is needed, and the share of delta that each of them has;
+    see `StructureBase.rivals`.
+    """
+
+    def odds(self, best: Floats, rival: Floats) -> float:
+        """ln of the share of a rival."""
+
+    def scan(
+        self, weigher: Weigher, best: Floats, floor: float, least: float, rival: Floats
+    ) -> float:
+        """The least evidence plus odds against a rival, which is written; the first that is at most
+        `floor`, if there is one. least: what it is against the one that `rival` has at first.
         """
 
 

@@ -24,12 +24,16 @@ class Seen(NamedTuple):
     # what the counts are worth to the stopping rule, written by its judge; the counts where there
     # is none
     worth: Floats
+    # float64[4, d], of values x with weights v that were fixed before x was seen: sum v, sum v^2,
+    # sum v (x - origin), and the origin, which is the first value
+    weighed: Floats
 
 
 def blank(d: int) -> Seen:
     """Nothing seen yet of d arms."""
     counts, sums, mean, feasible, squares, rest, worth = np.zeros((7, d))
-    return Seen(counts, sums, mean, feasible, np.zeros(1, np.int64), squares, rest, worth)
+    clock, weighed = np.zeros(1, np.int64), np.zeros((4, d))
+    return Seen(counts, sums, mean, feasible, clock, squares, rest, worth, weighed)
 
 
 class View(NamedTuple):

@@ -67,6 +67,19 @@ def add(seen: Seen, arm: int, value: float) -> None:
 
 
 @jitable
+def balance(seen: Seen, arm: int, mean: float, n: float, weight: float) -> None:
+    """n values of an arm with a weight that was fixed before they were seen. With weights of all
+    values so far over those of the arm, the sums of weights of all arms grow alike.
+    """
+    weighed = seen.weighed
+    if weighed[0, arm] == 0.0:
+        weighed[3, arm] = mean
+    weighed[0, arm] += n * weight
+    weighed[1, arm] += n * weight * weight
+    weighed[2, arm] += n * weight * (mean - weighed[3, arm])
+
+
+@jitable
 def advise(game: Game, rule: Rule, seen: Seen, view: View, rng: Random) -> bool:
     """The next action for what has been seen, after the start; False: the rule needs larger arrays,
     and nothing has happened.
@@ -81,9 +94,14 @@ def advise(game: Game, rule: Rule, seen: Seen, view: View, rng: Random) -> bool:
 @jitable
 def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) -> None:
     """Line 10: a value for every arm of the action."""
+    total = 0.0  # values, with those to come
+    for a in range(action.size):
+        total += seen.counts[a] + (1.0 if action[a] > 0.5 else 0.0)
     for a in range(action.size):
         if action[a] > 0.5:
-            note(seen, a, game.rewards.draw(truth[a], a, rng))
+            value = game.rewards.draw(truth[a], a, rng)
+            balance(seen, a, value, 1.0, total / (seen.counts[a] + 1.0))
+            note(seen, a, value)
     seen.clock[0] += 1
 
 

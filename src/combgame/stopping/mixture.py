@@ -20,6 +20,7 @@ from .coins import coins
 from .fees import ConstantPart, charged, charging, log_union
 from .foresight import ForesightPart, blind, foresight
 from .pairs import LOG_TWO, PairJudgePart, Pairs, PairsPart
+from .sets import judging
 from .students import students
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
@@ -198,7 +199,7 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
     Bernoulli and for bounded rewards.
     """
-    rewards, share = problem.rewards, 0.0
+    rewards, share, union = problem.rewards, 0.0, log_union(problem, epsilon)
     if License.BINARY in claimed(rewards) and epsilon == 0.0:
         watch = _tossing(problem, deltas)
         needs = License.BINARY
@@ -219,11 +220,15 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
                 remedy="use 'sub-gaussian', which is for exponential families",
                 rewards=type(rewards).__name__,
             )
-        watch = _mixing(problem, deltas, epsilon)
+        # a class that inherits its rivals may have other sets
+        own = rewards.known and "rivals" in vars(type(problem.answers))
+        rivals = problem.answers.rivals() if own else None
+        if rivals is None:
+            watch = _mixing(problem, deltas, epsilon)
+        else:  # each rival has its share of delta
+            watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
     constant = ConstantPart(
-        np.array(
-            [log_union(problem, epsilon) - math.log1p(-share) - math.log(delta) for delta in deltas]
-        )
+        np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
     why = earned("the method of mixtures", {needs: PROVED[needs]}, rewards)
     if epsilon and why.proved:

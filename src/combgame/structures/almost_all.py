@@ -15,6 +15,7 @@ from ..game.protocols import Rewards, Structure
 from ..game.records import Floats, Ints, Random
 from .base import Geometry, StructureBase
 from .nearest.bracket import BracketPart
+from .rivals.listed import SOME, EveryPart, every
 from .sums.diagram import DiagramPart, diagram
 
 
@@ -146,6 +147,10 @@ class AlmostAllSets(StructureBase):
                 elif i + 1 == d and then == "some":
                     leaving[v].append((arm, end))
         return diagram(leaving)
+
+    def rivals(self) -> EveryPart | None:
+        """Every other set, if they are few."""
+        return every(self.sets(), self.d) if self.size() <= SOME else None
 
     def numbered(self, order: Ints) -> "AlmostAllSets":
         return AlmostAllSets(self.d, np.argsort(order)[list(self.needle)].tolist())

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError, TooManySetsError, must_be, whole
 from ..game.callback import own_errors
 from ..game.descriptions import Description
-from ..game.protocols import Ensemble, Structure
+from ..game.protocols import Ensemble, Rivals, Structure
 from ..game.records import Ints, Random, arms_of, vector
 
 
@@ -166,6 +166,12 @@ class StructureBase(Description):
         `epsilon` needs.
         """
         return self.exchange().number
+
+    def rivals(self) -> Rivals | None:
+        """The differences of `Exchange` one by one, each with a share of delta; None: not known, or
+        too many.
+        """
+        return None
 
     # ---- what follows from the above
 

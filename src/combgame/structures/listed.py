@@ -14,6 +14,8 @@ from ..game.rivals import against, differ
 from .base import Geometry, StructureBase
 from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
+from .rivals.listed import EveryPart, differences
+from .rivals.shares import by_size
 from .sums.diagram import DiagramPart, diagram, prefix_tree
 
 EXACT_COVER_SETS = (
@@ -157,6 +159,15 @@ class Listed(StructureBase):
     def ensemble(self) -> DiagramPart:
         """All sets, with common beginnings counted once."""
         return diagram(prefix_tree(self._sets))
+
+    def rivals(self) -> EveryPart:
+        """Every other set."""
+        chance, d = by_size(self._differences(), max(self.size() - 1.0, 1.0)), self.d
+        return EveryPart(self._matrix, chance, np.zeros(d, np.int64), np.zeros(d))
+
+    @figure
+    def _differences(self) -> Floats:
+        return differences(self._matrix)
 
     def size(self) -> int:
         return len(self._sets)

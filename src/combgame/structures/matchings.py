@@ -19,6 +19,10 @@ from .base import Geometry, StructureBase, farthest, greedy_covering
 from .graphs.hungarian import assign
 from .nearest.cycles import Board, lay, make_board, search
 from .numbering import figure, renumbered, some_arms
+from .rivals.components import ComponentsPart, components
+from .rivals.listed import SOME, EveryPart, every
+
+MANY = 20  # rows of the smaller side, up to which components are searched
 
 
 @jitable
@@ -232,6 +236,18 @@ class Matchings(StructureBase):
             np.zeros((2, side + 1)),
             make_board(self._arm),
         )
+
+    def rivals(self) -> ComponentsPart | EveryPart | None:
+        """Single alternating cycles and paths, if the smaller side is matched: one of those in
+        which I differs from B gains. Else every other matching, if they are few.
+        """
+        n, m = len(self.rows), len(self.columns)
+        if self.pairs == min(n, m) <= MANY:
+            row, column = (np.array([w[k] for w in self.where], dtype=np.int64) for k in (0, 1))
+            if n > m:
+                return components(self._arm.T.copy(), column, row)
+            return components(self._arm.copy(), row, column)
+        return every(self.sets(), self.d) if self.size_bound() <= SOME else None
 
     @property
     def complete(self) -> bool:

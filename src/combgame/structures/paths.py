@@ -17,6 +17,7 @@ from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
 from .nearest.detours import labels
 from .numbering import figure, per_arm, renumbered, some_arms
+from .rivals.detours import DetoursPart, counted, detours
 from .sums.diagram import DiagramPart, diagram
 
 
@@ -162,7 +163,7 @@ class Paths(StructureBase):
         ]
         self._head = [number.get(h, -1) for h in graph.heads]
         self._tail = [number.get(t, -1) for t in graph.tails]
-        self._counts = [self._ways[v] for v in kept]
+        self._counts, self._kept = [self._ways[v] for v in kept], kept
 
     def arguments(self) -> dict[str, Any]:
         return {"edges": self._graph.edges(directed=True), "source": self.source, "sink": self.sink}
@@ -199,7 +200,28 @@ class Paths(StructureBase):
 
     def ensemble(self) -> DiagramPart:
         """The graph itself."""
-        return diagram([[(a, self._head[a]) for a in out] for out in self._leaving])
+        return diagram(self._edges())
+
+    def rivals(self) -> DetoursPart:
+        """Single detours: if I is not best, one of those in which it differs from B gains."""
+        most, classes, within = self._detours()
+        number = {self.nodes[v]: i for i, v in enumerate(self._kept)}
+        mine = None
+        if within is not None:
+            mine = {(number[u], number[v]): n for (u, v), n in within.items()}
+        return detours(self._edges(), most, classes, mine, self.d)
+
+    @figure
+    def _detours(self) -> tuple[int, int, dict[tuple[Hashable, Hashable], int] | None]:
+        """As `counted`, by the names of the nodes, which stay when arms get other numbers."""
+        most, classes, within = counted(self._edges(), self.size())
+        kept = [self.nodes[v] for v in self._kept]
+        if within is None:
+            return most, classes, None
+        return most, classes, {(kept[u], kept[v]): n for (u, v), n in within.items()}
+
+    def _edges(self) -> list[list[tuple[int, int]]]:
+        return [[(a, self._head[a]) for a in out] for out in self._leaving]
 
     def size(self) -> int:
         return self._counts[0]

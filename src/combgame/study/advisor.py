@@ -151,11 +151,12 @@ class Advisor:
             ledger.seen.rest[order],
         )
         seen.squares[:] = ledger.seen.squares[order]
+        seen.weighed[:] = ledger.seen.weighed[:, order]
         if pending.any():
             seen.counts[:] += pending
             waiting = (pending > 0.0) & (counts > 0.0)
-            for now in (seen.sums, seen.rest, seen.squares):
-                now[waiting] *= seen.counts[waiting] / counts[waiting]
+            for now in (seen.sums, seen.rest, seen.squares, seen.weighed[:3]):
+                now[..., waiting] *= seen.counts[waiting] / counts[waiting]
         seen.clock[0] = ledger.plays
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..errors import StoreError, UnknownNameError
 from ..game.records import Floats, Seen, blank
-from ..game.round import add, note
+from ..game.round import add, balance, note
 from ..storage.events import Event
 from .doubts import nothing_far, reach
 from .entries import Entry, pulls
@@ -69,6 +69,7 @@ class Ledger:
         self.anew = False  # what is being told stands in the place of values that were retracted
         self.seen: Seen = blank(d)
         self.pending: Floats = np.zeros(d)
+        self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
         self.far: Floats = nothing_far(d)
         self._adding = True  # values are added up as they come
 
@@ -167,7 +168,13 @@ class Ledger:
         number, arms, until = event.round or 0, event.data["arms"], event.data.get("until")
         if new_round(event) is not None:
             self.open[number] = Record(
-                number, list(arms), event.client, event.at, until, since=event.seq
+                number,
+                list(arms),
+                event.client,
+                event.at,
+                until,
+                since=event.seq,
+                weights=self._draw(dict.fromkeys(arms, 1)),
             )
             self.last, self.asked = number, self.asked + 1
             self.pending[arms] += 1.0
@@ -191,8 +198,9 @@ class Ledger:
         record = self.open.get(number)
         if record is None:  # an arm that was retracted after the round had ended
             self._comes_back(present)
+            ended = self.look_up(number, past)
             for arm, entry in values.items():
-                self._enter(arm, entry, number)
+                self._enter(arm, entry, ended)
                 if self.shut is not None:
                     self.shut[number].tell(arm, Told(entry, event.seq, event.at))
             return Effect.VALUES
@@ -230,22 +238,23 @@ class Ledger:
 
     def on_observed(self, event: Event, past: Past) -> Effect:
         """data: `values` by arm."""
-        self.last = event.round or self.last
+        self.last, values = event.round or self.last, entries(event)
         record = Record(
             self.last,
-            list(entries(event)),
+            list(values),
             event.client,
             event.at,
             outside=True,
             over=True,
             since=event.seq,
+            weights=self._draw({arm: values_of(entry) for arm, entry in values.items()}),
         )
-        for arm, entry in entries(event).items():
+        for arm, entry in values.items():
             if arm in self.withdrawn:  # perhaps other data; nobody can tell
                 self.withdrawn.remove(arm)
                 self.anew = True
-            self.outside.append([self.last, arm, sum(n for _, n in pulls(entry))])
-            self._enter(arm, entry, self.last)
+            self.outside.append([self.last, arm, values_of(entry)])
+            self._enter(arm, entry, record)
             record.tell(arm, Told(entry, event.seq, event.at))
         if self.shut is not None:
             self.shut[self.last] = record
@@ -307,7 +316,7 @@ class Ledger:
         record.tell(arm, told)
         if not record.waiting:
             self.pending[arm] -= 1.0
-        self._enter(arm, told.entry, record.number)
+        self._enter(arm, told.entry, record)
 
     def _end(self, record: Record) -> None:
         self.waiting -= record.waiting
@@ -338,14 +347,23 @@ class Ledger:
 
     # ---- totals
 
-    def _enter(self, arm: int, entry: Entry, number: int) -> None:
+    def _draw(self, numbers: dict[int, int]) -> list[float]:
+        """The weights of values that are to come, so many of each arm: no value decides them."""
+        for arm, n in numbers.items():
+            self.drawn[arm] += n
+        total = float(self.drawn.sum())
+        return [total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
+
+    def _enter(self, arm: int, entry: Entry, record: Record) -> None:
         self._count("missing", entry is None)
         self._count("averaged", isinstance(entry, dict))
-        self._add(arm, entry, number)
+        self._add(arm, entry, record)
 
-    def _add(self, arm: int, entry: Entry, number: int) -> None:
+    def _add(self, arm: int, entry: Entry, record: Record) -> None:
         """Enter values of an arm."""
+        number = record.number
         for mean, n in pulls(entry) if self._adding else ():
+            balance(self.seen, arm, mean, float(n), record.weight(arm))
             if n == 1:
                 note(self.seen, arm, mean)
             else:
@@ -357,10 +375,11 @@ class Ledger:
         """Add up some arms anew."""
         if self._adding:
             for total in totals(self.seen):
-                total[arms] = 0.0
+                total[..., arms] = 0.0
             self.far[:, :, arms] = nothing_far(len(arms))
+            records = whole.records
             for number, arm, entry in whole.counting(arms):
-                self._add(arm, entry, number)
+                self._add(arm, entry, records[number])
 
     def _count(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
@@ -370,7 +389,7 @@ class Ledger:
 
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
-        beside = ("open", "shut", "seen", "pending", "far", "_adding")
+        beside = ("open", "shut", "seen", "pending", "drawn", "far", "_adding")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         return {**kept, "open": [one.plain() for one in self.open.values()]}
 
@@ -384,13 +403,18 @@ class Ledger:
         look at them.
         """
         self.__dict__.update({**whole.plain(), "seal": self.seal, "open": whole.open})
-        self.pending[:] = whole.pending
+        self.pending[:], self.drawn[:] = whole.pending, whole.drawn
         self._add_up(whole._named(retraction), whole)
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:
     """What is added up; the rest of `seen` is computed from it."""
-    return seen.sums, seen.rest, seen.counts, seen.squares
+    return seen.sums, seen.rest, seen.counts, seen.squares, seen.weighed
+
+
+def values_of(entry: Entry) -> int:
+    """How many values an entry stands for."""
+    return sum(n for _, n in pulls(entry))
 
 
 def new_round(event: Event) -> list[int] | None:

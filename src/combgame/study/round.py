@@ -37,6 +37,9 @@ class Record:
     over: bool = False  # it has ended
     rest: str = "open"  # how the arms stand that nobody told: "open", "failed" or "missing"
     since: int = 0  # the event that says so
+    # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
+    # in a ledger that was told of every round
+    weights: list[float] = field(default_factory=list, compare=False)
 
     @property
     def left(self) -> list[int]:
@@ -53,6 +56,9 @@ class Record:
         if self.outside:
             return "observed"
         return "open" if not self.over else "told" if self.told else "given up"
+
+    def weight(self, arm: int) -> float:
+        return self.weights[self.arms.index(arm)]
 
     def expired(self, now: float) -> bool:
         return self.until is not None and self.until <= now

@@ -103,7 +103,7 @@ def beside(advisor: Advisor) -> list[Floats]:
         advisor.ahead.game.judge,
     )
     kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
-    return [advisor.ledger.pending, advisor.ledger.far, *kept]
+    return [advisor.ledger.pending, advisor.ledger.drawn, advisor.ledger.far, *kept]
 
 
 def rebuilt(part: Any, arrays: Any) -> Any:

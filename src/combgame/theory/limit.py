@@ -33,15 +33,26 @@ ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
 def judge(
-    stopping: Stopping, problem: Problem, mean: Floats, counts: Floats, spread: Floats, best: Floats
+    stopping: Stopping,
+    problem: Problem,
+    mean: Floats,
+    counts: Floats,
+    spread: Floats,
+    best: Floats,
+    steady: bool = False,
 ) -> float:
     """The evidence for an answer after `counts` values per arm with these means and standard
-    deviations.
+    deviations. steady: the arms were played at these rates from the beginning; else nobody knows,
+    and values have no weights (`round.balance`).
     """
     seen, (rival, alternative, action) = blank(problem.d), np.zeros((3, problem.d))
     view = View(best, rival, alternative, np.zeros(1), action)
     seen.counts[:], seen.sums[:], seen.mean[:] = counts, counts * mean, mean
     seen.squares[:] = np.maximum(counts - 1.0, 0.0) * spread**2
+    if steady:
+        total, known = counts.sum(), counts > 0.0
+        seen.weighed[0, known], seen.weighed[3] = total, mean
+        seen.weighed[1, known] = total * total / counts[known]
     game = stopping.on(problem.game(), seen)
     game.rewards.estimate(seen)
     for seen.clock[0] in (1, 2):  # the second time the rival is known
@@ -77,9 +88,8 @@ def limit(
         played = (1.0 - share) * solved.allocation + share * aside
 
         def passed(t: float) -> bool:
-            return judge(
-                stopping, problem, means, t * played, spread, best
-            ) > stopping.threshold.level(int(t), which)
+            found = judge(stopping, problem, means, t * played, spread, best, steady=True)
+            return found > stopping.threshold.level(int(t), which)
 
         return root(passed)
 

@@ -1,0 +1,179 @@
+"""The judge of best sets: the evidence against each rival, with its own fees, less its share of
+delta.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..game.parts import copied
+from ..game.protocols import Game, Rewards, Rivals, Threshold
+from ..game.records import Floats, Ints, Seen, View
+from ..game.rivals import against, differ
+from ..problem import Problem
+from ..rewards.gaussian import gaussian_part
+from .conjugate import conjugates
+from .weighing import WeigherPart
+
+# c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
+STEADY = 3.0 * 10.0 ** np.arange(3.0, 8.0)
+PAUSE = 1.02  # times the rounds so far, before a search that gave up is tried again
+REFERENCES = 12  # of `WeigherPart.quote`
+SHARED = 100.0  # so many times less for what the arms share
+
+
+class SetsJudgePart(NamedTuple):
+    """The least evidence against any rival; or that against the nearest one, or against the one
+    that was too little last, while that is too little.
+    """
+
+    threshold: Threshold
+    rewards: Rewards  # of variance 1
+    weigher: WeigherPart
+    rivals: Rivals
+    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    floor: float  # the lowest threshold
+    mean: Floats  # scratch
+    weight: Floats
+    arms: Ints
+    sign: Floats
+    spare: Floats
+    leader: Floats  # for whom `failed` is a rival
+    failed: Floats  # the rival against whom there was too little; none, if it is the leader
+    other: Floats
+    pause: Floats  # float64[1]: until when there is no search, after one that gave up
+
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
+        self.weigher.face(seen, best, self.shift)
+        same, waits = True, False
+        for a in range(best.size):
+            self.mean[a] = seen.mean[a] + self.shift * best[a]
+            self.weight[a] = seen.counts[a] / self.weigher.variance[a]
+            same = same and self.leader[a] == best[a]
+        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        if not same:
+            self.pause[0] = 0.0
+        for a in range(best.size):
+            if not same:
+                self.leader[a] = failed[a] = best[a]
+            waits = waits or failed[a] != best[a]
+        value = self.versus(game, seen, best, rival)
+        if value > self.floor and waits:
+            value = self.prefer(best, failed, self.versus(game, seen, best, failed), view, value)
+        if value > self.floor:
+            for a in range(best.size):
+                self.other[a] = rival[a]
+            least = self.floor
+            if seen.clock[0] >= self.pause[0]:
+                least = self.rivals.scan(self.weigher, best, self.floor, value, self.other)
+            if least <= self.floor and self.versus(game, seen, best, self.other) <= self.floor:
+                for a in range(best.size):
+                    failed[a] = self.other[a]
+            elif least <= self.floor and seen.clock[0] >= self.pause[0]:
+                self.pause[0], least = PAUSE * seen.clock[0], self.floor
+            value = self.prefer(best, self.other, least, view, value)
+        for a in range(best.size):
+            alternative[a] -= self.shift * best[a]
+        return value
+
+    def prefer(self, best: Floats, other: Floats, least: float, view: View, value: float) -> float:
+        """If there is less against another rival, that is the one to be looked at."""
+        if least >= value:
+            return value
+        for a in range(best.size):
+            view.rival[a] = other[a]
+        against(
+            self.rewards,
+            self.mean,
+            self.weight,
+            best,
+            self.arms,
+            self.sign,
+            view.rival,
+            view.alternative,
+        )
+        return least
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return self.rewards.distance(self.mean, self.weight, arms, sign, n, self.spare)
+
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
+        game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
+        value = self.versus(game, seen, best, rival)
+        value = self.rivals.scan(self.weigher, best, -math.inf, value, rival)
+        against(
+            self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, alternative
+        )
+        for a in range(best.size):
+            alternative[a] -= self.shift * best[a]
+        return value
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        n = differ(best, rival, self.arms, self.sign)
+        return self.weigher.confront(best, self.arms, self.sign, n) + self.rivals.odds(best, rival)
+
+
+def judging(
+    problem: Problem, rivals: Rivals, scales: Floats, deltas: Sequence[float], epsilon: float
+) -> Any:
+    """How a game gets this judge. scales: those of every arm's own mixture (`mixture.SCALES`)."""
+    d, inf = problem.d, np.full(problem.d, np.inf)
+    low, high = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+    variance, width = problem.rewards.spread(d) ** 2, len(scales)
+
+    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        steady = STEADY * float(problem.actions.largest()) ** 2
+        weigher = WeigherPart(
+            seen,
+            variance,
+            low,
+            high,
+            bool(np.isfinite(low).any() or np.isfinite(high).any()),
+            conjugates(),
+            scales[:, :2].T.copy(),
+            -np.log(scales[:, 4]),
+            scales[:, 2:4].T.copy(),
+            steady,
+            SHARED,
+            np.zeros((2, d)),
+            np.full((3, d), -1.0),
+            np.zeros((2, d, width)),
+            np.zeros((2, d, width)),
+            np.zeros((d, steady.size, 4)),
+            np.zeros((6, max(width, steady.size))),
+            np.zeros((REFERENCES, d)),
+            np.zeros(REFERENCES),
+        )
+        mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
+        floor = min(threshold.level(0, which) for which in range(len(deltas)))
+        part = SetsJudgePart(
+            threshold,
+            gaussian_part(np.ones(d), low, high),
+            weigher,
+            copied(rivals),
+            epsilon / problem.answers.largest(),
+            floor,
+            mean,
+            weight,
+            np.zeros(d, np.int64),
+            sign,
+            spare,
+            leader,
+            failed,
+            other,
+            np.zeros(1),
+        )
+        return game._replace(judge=part)
+
+    return watch
