@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import log_ndtr
 
 import combgame as cg
 from combgame.game.records import View
@@ -201,3 +202,56 @@ def test_epsilon_keeps_the_pairs_of_the_bijection():
         level = make_stopping("mixture", problem, [0.1], epsilon=epsilon).threshold.level(1, 0)
         assert level == pytest.approx(math.log(number / 0.1))
     assert trees.exchange().number < trees.gaining()
+
+
+def asked_of_sets(judge, seen, arms, sign, s):
+    """The larger of every arm's own mixture and the one with a shared direction, at s times the
+    counts, plus the odds: `own` two-sided, `joint` by the formula of docs/thresholds.md.
+    """
+    v, w = judge.weigher.variance[arms], seen.weighed[:, arms]
+    n, lead = s * seen.counts[arms], max(-(sign * seen.mean[arms]).sum(), 0.0)
+    even = max(-(sign * (w[3] + w[2] / w[0])).sum(), 0.0)
+    values = []
+    for c, e, _, _, chance in SCALES:
+        prior = np.where(sign < 0.0, c, e)
+        fees = np.log1p(n / prior).sum() / 2 - math.log(chance)
+        values.append(lead**2 / (2 * (v * (n + prior) / n**2).sum()) - fees + 1.0)
+    total, square = s * w[0], s * w[1]
+    for c in judge.weigher.steady:
+        a, own, every = v * square, c * v, c / 100.0 * v.mean()
+        b, h = total * own / (a + own), total**2 / (a + own)
+        q, z = (a * own / (a + own)).sum(), np.linspace(-30, 300, 400_001)
+        # min over X of psi(X/sd) + the least sum of h u^2/2 with sum u = lead, sum b u = X
+        blur, pull, both = (1 / h).sum(), (b / h).sum(), (b * b / h).sum()
+        sd, loose = math.sqrt(q + every), both - pull**2 / blur
+        ridge = (z * sd - even * pull / blur) ** 2 / (2 * loose) if loose > 0 else 0.0
+        psi = z * z / 2 + log_ndtr(z) + math.log(2.0)
+        fees = math.log1p(q / every) / 2 + np.log1p(a / own).sum() / 2
+        values.append((psi + ridge).min() + even**2 / (2 * blur) - fees - math.log(5.0))
+    return max(values)
+
+
+def test_what_is_foreseen_of_best_sets():
+    structure = cg.grid_network(4)
+    means = np.random.default_rng(3).uniform(0.0, 1.0, structure.d)
+    sigma = np.random.default_rng(4).uniform(0.1, 0.3, structure.d)
+    problem = cg.Problem(structure, None, cg.Gaussian(sigma.tolist()))
+    stopping = make_stopping("mixture", problem, [1e-6])
+    run = Run(problem, cg.FrankWolfe().setup(problem), stopping, means, 1, 3, 0, "python")
+    run.advance(60)
+    recommend(run.game, run.seen, run.view)
+    game, seen, view, judge = run.game, run.seen, run.view, run.game.judge
+    s = judge.foresee(game, seen, view.best, view.rival)
+    assert 1.0 < s <= LONGEST
+    compared = 0
+    for path in structure.sets():
+        rival = np.zeros(structure.d)
+        rival[list(path)] = 1.0
+        arms = np.flatnonzero(rival != view.best)
+        if arms.size:
+            sign = rival[arms] - view.best[arms]
+            value = judge.foreseen(game, seen, arms, sign, arms.size)
+            exact = asked_of_sets(judge, seen, arms, sign, s) + judge.rivals.odds(view.best, rival)
+            assert value == pytest.approx(exact, abs=2e-3)
+            compared += 1
+    assert compared > 3

@@ -15,6 +15,7 @@ from ..game.rivals import against, differ
 from ..problem import Problem
 from ..rewards.gaussian import gaussian_part
 from .conjugate import conjugates
+from .set_foresight import SetForesightPart, set_foresight
 from .weighing import WeigherPart
 
 # c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
@@ -33,6 +34,7 @@ class SetsJudgePart(NamedTuple):
     rewards: Rewards  # of variance 1
     weigher: WeigherPart
     rivals: Rivals
+    foresight: SetForesightPart
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
     mean: Floats  # scratch
@@ -101,10 +103,17 @@ class SetsJudgePart(NamedTuple):
         return self.threshold.level(t, which)
 
     def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        return 0.0
+        n, odds = differ(best, rival, self.arms, self.sign), self.rivals.odds(best, rival)
+        even = self.weigher.mean[1]
+        return self.foresight.expect(seen, self.mean, even, self.arms, self.sign, n, odds)
 
     def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
-        return self.rewards.distance(self.mean, self.weight, arms, sign, n, self.spare)
+        for a in range(self.spare.size):
+            self.spare[a] = self.leader[a]
+        for i in range(n):
+            self.spare[arms[i]] = 1.0 - self.leader[arms[i]]
+        odds, even = self.rivals.odds(self.leader, self.spare), self.weigher.mean[1]
+        return self.foresight.charged(seen, self.mean, even, arms, sign, n, odds)
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
@@ -134,6 +143,7 @@ def judging(
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         steady = STEADY * float(problem.actions.largest()) ** 2
+        prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
         weigher = WeigherPart(
             seen,
             variance,
@@ -141,8 +151,8 @@ def judging(
             high,
             bool(np.isfinite(low).any() or np.isfinite(high).any()),
             conjugates(),
-            scales[:, :2].T.copy(),
-            -np.log(scales[:, 4]),
+            prior,
+            cost,
             scales[:, 2:4].T.copy(),
             steady,
             SHARED,
@@ -162,6 +172,7 @@ def judging(
             gaussian_part(np.ones(d), low, high),
             weigher,
             copied(rivals),
+            set_foresight(variance, prior, cost, steady, SHARED, floor),
             epsilon / problem.answers.largest(),
             floor,
             mean,
