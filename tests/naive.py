@@ -904,11 +904,12 @@ def true_nearest(family, sets, mean, weight, best, sigma, low, high):
     return min(every.values()), every
 
 
-def true_mixture(scales, pair, known=True):
+def true_mixture(scales, joint, own, pair):
     """min over x in [low, high] of F_ij(x) = ln sum_k p_k exp(g_k(mean_i - x) + g_k(x - mean_j)) of
     docs/thresholds.md, to 40 digits.
 
-    pair: ((mean, count, sigma) of arm i, the same of arm j, low, high).
+    joint: (c, chance) of scales with a direction that both arms share; own: how many times c each
+    arm has; pair: ((mean, count, sigma) of arm i, the same of arm j, low, high).
     """
     import mpmath
 
@@ -921,7 +922,7 @@ def true_mixture(scales, pair, known=True):
             rate = count / (spread * mpmath.sqrt(count + c))
             z = u * rate
             value, slope = z * z / 2 - mpmath.log(1 + count / c) / 2, z
-            if sided and known:
+            if sided:
                 twice = mpmath.erfc(-z / mpmath.sqrt(2))
                 value, slope = value + mpmath.log(twice), z + 2 * mpmath.npdf(z) / twice
             return value, slope * rate
@@ -932,6 +933,18 @@ def true_mixture(scales, pair, known=True):
                 value, fall = side(one - x, n, sigma, mpmath.mpf(c), first)
                 more, rise = side(x - other, m, tau, mpmath.mpf(e), second)
                 found.append((value + more + mpmath.log(mpmath.mpf(chance)), rise - fall))
+            for even, chance in joint:
+                c = mpmath.mpf(own) * mpmath.mpf(even)
+                value, fall = side(one - x, n, sigma, c, False)
+                more, rise = side(x - other, m, tau, c, False)
+                base, b, e = even * (sigma**2 + tau**2) / 2, n * c / (n + c), m * c / (m + c)
+                q = b * sigma**2 + e * tau**2
+                sd = mpmath.sqrt(q + base)
+                z = (b * (one - x) + e * (x - other)) / sd
+                twice = mpmath.erfc(-z / mpmath.sqrt(2))
+                value += z * z / 2 + mpmath.log(twice) - mpmath.log(1 + q / base) / 2
+                turn = (z + 2 * mpmath.npdf(z) / twice) * (e - b) / sd
+                found.append((value + more + mpmath.log(mpmath.mpf(chance)), rise - fall + turn))
             top = max(value for value, _ in found)
             shares = [mpmath.exp(value - top) for value, _ in found]
             slope = sum(share * rise for share, (_, rise) in zip(shares, found, strict=True)) / sum(

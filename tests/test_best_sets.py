@@ -22,6 +22,8 @@ from combgame.stopping.names import make_stopping
 from combgame.stopping.pairs import tail
 from combgame.stopping.sets import SHARED, STEADY
 
+from . import naive
+
 TANGLED = [
     ("s", "a"),
     ("s", "b"),
@@ -522,3 +524,49 @@ def test_weights_in_a_study_are_fixed_when_a_round_is_asked_for():
     study.tell(plain[0][0], {arm: 0.75})  # the round has ended long ago
     told[0][arm] = (gone[0][0], 0.75, 1)
     check()
+
+
+# ---- values 0 or 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(kind=st.sampled_from(sorted(STRUCTURES)), seed=st.integers(0, 10**6), boxed=st.booleans())
+def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
+    """The average with the Beta mixture, rival by rival, from its definition; and what stops a run
+    is the least of all.
+    """
+    structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
+    d, bounds = structure.d, (0.1, 0.8) if boxed else None
+    problem = cg.Problem(structure, None, cg.Bernoulli(), bounds=bounds)
+    counts = np.floor(10.0 ** rng.uniform(0.5, 3.5, d))
+    seen, total = blank(d), counts.sum()
+    ones = rng.binomial(counts.astype(int), rng.uniform(0.0, 1.0, d) ** rng.integers(1, 4))
+    seen.counts[:], seen.sums[:], seen.mean[:] = counts, ones, ones / counts
+    seen.weighed[0], seen.weighed[1], seen.weighed[3] = total, total**2 / counts, seen.mean
+    stopping = make_stopping("mixture", problem, [0.3])
+    game = stopping.on(problem.game(), seen)
+    best, rival, alternative = np.zeros((3, d))
+    game.answers.argmax(
+        np.array([game.rewards.project(x, a) for a, x in enumerate(seen.mean)]), best
+    )
+    view = View(best, rival, alternative, np.zeros(1), np.zeros(d))
+    value, judge, each = game.judge.look(game, seen, view), game.judge, []
+    low, high = np.array(problem.low), np.array(problem.high)
+    for other in itertools.islice(structure.iterate(), 40):
+        n = differ(best, vector(other, d), judge.arms, judge.sign)
+        if n == 0:
+            continue
+        arms, sign = judge.arms[:n].copy(), judge.sign[:n].copy()
+        own = judge.weigher.inner.confront(best, arms, sign, n)
+        leader = tuple(np.flatnonzero(best))
+        exact = naive.distance("bernoulli", seen.mean, counts, leader, other, np.ones(d), low, high)
+        fees = sum(
+            naive.true_regret(naive.ratio(counts[a]), naive.ratio(float(ones[a]))) for a in arms
+        )
+        expected = np.logaddexp(math.log(0.75) + own, math.log(0.25) + exact - fees)
+        claimed = judge.weigher.confront(best, arms, sign, n)
+        assert claimed <= expected + 1e-6 * (1 + abs(expected))
+        assert claimed == pytest.approx(expected, rel=1e-4, abs=1e-4) or exact == math.inf
+        each.append(claimed + judge.rivals.odds(best, vector(other, d)))
+    if value > judge.floor:
+        assert value <= min(each) + 1e-9

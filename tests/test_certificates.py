@@ -16,7 +16,7 @@ import combgame as cg
 from combgame.game.engines import compiled_entry
 from combgame.game.records import arms_of, blank, vector
 from combgame.game.rivals import differ
-from combgame.stopping.mixture import SCALES
+from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
 from combgame.stopping.names import make_stopping
 from combgame.stopping.pairs import tail
 from combgame.structures.nearest import cycles, detour_search
@@ -312,6 +312,7 @@ def test_no_set_is_judged_above_its_mixture(name, family):
 def test_no_pair_is_judged_above_its_mixture(family):
     """Theorem 2: what exceeds the lowest threshold is at most the least F_ij of all pairs."""
     rng, structure = np.random.default_rng(11), cg.Arms(3)
+    scales = np.c_[SCALES[:, :4], APART]
     for _ in range(12):
         mean, counts, sigma = wild(rng, 3, family)
         low, high = box(rng, 3, family, mean)
@@ -332,7 +333,7 @@ def test_no_pair_is_judged_above_its_mixture(family):
                 ends = max(low[i], low[j]), min(high[i], high[j])
                 if ends[0] <= ends[1]:
                     arms = ((mean[a], counts[a], sigma[a]) for a in (i, j))
-                    truth = float(naive.true_mixture(SCALES, (*arms, *ends)))
+                    truth = float(naive.true_mixture(scales, JOINT, OWN, (*arms, *ends)))
                     assert value <= truth + 1e-9 * max(truth, 1.0)
 
 

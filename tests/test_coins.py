@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 import combgame as cg
 from combgame.game.records import blank
 from combgame.simulate.run import Run
-from combgame.stopping.coins import CHANCES, FINEST, INSIDE, OUTSIDE, STEP, coin, coins
+from combgame.stopping.coins import (
+    ALONG,
+    CHANCES,
+    FINEST,
+    INSIDE,
+    OUTSIDE,
+    STEP,
+    TOGETHER,
+    alike,
+    coin,
+    coins,
+)
 from combgame.stopping.names import make_stopping
 
 from . import naive
@@ -37,7 +48,12 @@ def mixture(x, y, n, ones, m, others):
                 second += weight * mpmath.exp(
                     others * eta - m * mpmath.log(1 - y + y * mpmath.e**eta)
                 )
-            total += chance * first * second
+            total += chance * (1 - TOGETHER) * first * second
+            for node in ALONG:
+                eta = mpmath.mpf(float(node * (FINEST * STEP**k)))
+                both = ones * eta - n * mpmath.log(1 - x + x * mpmath.e**eta)
+                both += -others * eta - m * mpmath.log(1 - y + y * mpmath.e**-eta)
+                total += chance * TOGETHER / len(ALONG) * mpmath.exp(both)
         if 0 < x < 1 and 0 < y < 1:
             total += CHANCES[-1] * mpmath.exp(
                 sum(
@@ -98,6 +114,35 @@ def test_every_scale_has_expectation_one(n, mu):
                 before = value
                 total += math.comb(n, hits) * mu**hits * (1 - mu) ** (n - hits) * math.exp(value)
             assert total == pytest.approx(1.0, abs=1e-9) and total < 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (7, 2), (12, 30)])
+@pytest.mark.parametrize("mu", [0.01, 0.3, 0.6])
+def test_so_has_every_scale_that_moves_both_alike(n, m, mu):
+    part = coins(blank(2), np.zeros(2), np.ones(2))
+    for k in range(CHANCES.size - 1):
+        total = 0.0
+        for ones, zeros in product(range(n + 1), range(m + 1)):
+            value = alike(part.along[0, k], part.along[1, k], n, ones, m, zeros, mu)[0]
+            chance = math.comb(n, ones) * mu**ones * (1 - mu) ** (n - ones)
+            chance *= math.comb(m, zeros) * (1 - mu) ** zeros * mu ** (m - zeros)
+            total += chance * math.exp(value)
+        assert total == pytest.approx(1.0, abs=1e-9) and total < 1.0 + 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_slopes_and_curvatures(seed):
+    rng = np.random.default_rng(seed)
+    part, k, x = coins(blank(2), np.zeros(2), np.ones(2)), int(rng.integers(11)), rng.uniform(0, 1)
+    n, m = rng.integers(1, 300, 2)
+    arms = n, rng.integers(n + 1), m, rng.integers(m + 1)
+    step = 1e-4 * min(x, 1 - x, 0.1)
+    low, here, high = (
+        alike(part.along[0, k], part.along[1, k], *arms, z) for z in (x - step, x, x + step)
+    )
+    assert (high[0] - low[0]) / (2 * step) == pytest.approx(here[1], rel=1e-3, abs=1e-3)
+    assert (high[1] - low[1]) / (2 * step) == pytest.approx(here[2], rel=1e-2, abs=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -16,7 +16,7 @@ from combgame.rules import frank_wolfe
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 from combgame.stopping.foresight import LEAST, LONGEST
-from combgame.stopping.mixture import SCALES
+from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
 from combgame.stopping.names import make_stopping
 from combgame.stopping.pairs import height
 
@@ -37,8 +37,19 @@ def begun(rounds, threshold="mixture", answers=None, delta=1e-6, **options):
 def asked(seen, i, j, s):
     """The likelihood ratio at s times the counts, discounted, less fees: the best scale's."""
     values = []
-    for c, e, one, other, chance in SCALES:
-        n, m = s * seen.counts[i], s * seen.counts[j]
+    n, m = s * seen.counts[i], s * seen.counts[j]
+    for even, chance in JOINT:  # one-sided at its best, by the inverse of the matrix of h and b
+        c, v, w = OWN * even, SIGMA[i] ** 2, SIGMA[j] ** 2
+        b, h = (
+            np.array([n * c / (n + c), m * c / (m + c)]),
+            [n * n / (v * (n + c)), m * m / (w * (m + c))],
+        )
+        q, base = v * b[0] + w * b[1], even * (v + w) / 2
+        spread = np.linalg.inv(np.diag(h) + np.outer(b, b) / (q + base)).sum()
+        fees = (math.log1p(n / c) + math.log1p(m / c) + math.log1p(q / base)) / 2 - math.log(chance)
+        lead = max(seen.mean[i] - seen.mean[j], 0.0)
+        values.append(lead**2 / (2 * spread) - fees + math.log(2))
+    for (c, e, one, other, _), chance in zip(SCALES, APART, strict=True):
         spread = SIGMA[i] ** 2 * (1 / n + c / n**2) + SIGMA[j] ** 2 * (1 / m + e / m**2)
         fees = (math.log(1 + n / c) + math.log(1 + m / e)) / 2 - math.log(chance)
         lead = max(seen.mean[i] - seen.mean[j], 0.0)

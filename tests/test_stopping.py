@@ -20,8 +20,8 @@ from combgame.game.records import View, blank
 from combgame.game.round import STOPPED, note
 from combgame.rewards.gaussian import FINE, resolved
 from combgame.simulate.run import Run
-from combgame.stopping.bernoulli import beta_regret
-from combgame.stopping.mixture import SCALES
+from combgame.stopping.bernoulli import BetaPart, beta_regret
+from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
 from combgame.stopping.names import make_stopping
 from combgame.stopping.pairs import beyond, tail
 from combgame.stopping.theorem2 import c_gaussian, t_function
@@ -323,12 +323,21 @@ def test_the_scale_that_suits_is_chosen():
         assert looked(game, seen, seen.mean, seen.counts)[3] == pytest.approx(max(each), abs=1e-9)
 
 
-def log_mixture(up, down, n, m, half):
+def log_mixture(up, down, n, m, half, sigma=1.0, tau=1.0):
     """ln of the mixture for n values of arm i that are `up` sigmas above its mean on average, and m
-    of arm j, `down` below its own.
+    of arm j, `down` taus below its own.
     """
     total = -math.inf
-    for inside, outside, one, other, p in SCALES:
+    for joint, p in JOINT:
+        c, even = OWN * joint, joint * (sigma**2 + tau**2) / 2
+        b, e = n * c / (n + c), m * c / (m + c)
+        q = sigma**2 * b + tau**2 * e
+        z = (b * up * sigma + e * down * tau) / math.sqrt(q + even)
+        value = math.log(p) + z * z / 2 + math.log(2) + norm.logcdf(z) - math.log1p(q / even) / 2
+        for off, number in ((up, n), (down, m)):
+            value += off**2 * number**2 / (2 * (number + c)) - math.log1p(number / c) / 2
+        total = np.logaddexp(total, value)
+    for (inside, outside, one, other, _), p in zip(SCALES, APART, strict=True):
         value = math.log(p)
         for off, number, c, sided in ((up, n, inside, one), (down, m, outside, other)):
             z = off * number / math.sqrt(number + c)
@@ -347,7 +356,8 @@ def least_mixture(mean, other, sigma, sigma2, n, m, half, low=-math.inf, high=ma
     grid = np.linspace(max(low, min(mean, other) - wide), min(high, max(mean, other) + wide), 200)
 
     def value(x):
-        return log_mixture((mean - x) / sigma, (x - other) / sigma2, n, m, half)
+        off = (mean - x) / sigma, (x - other) / sigma2
+        return log_mixture(*off, n, m, half, sigma, sigma2)
 
     k = int(np.argmin([value(x) for x in grid]))
     ends = (grid[max(k - 1, 0)], grid[min(k + 1, 199)])
@@ -437,7 +447,9 @@ def test_widths_may_differ_by_any_factor(ratio, lead, n, m):
             x = centre + z * width
             exact = min(
                 exact,
-                log_mixture((mean[0] - x) / sigma[0], (x - mean[1]) / sigma[1], *counts, True),
+                log_mixture(
+                    (mean[0] - x) / sigma[0], (x - mean[1]) / sigma[1], *counts, True, *sigma
+                ),
             )
     assert value <= exact + 1e-3 and (value >= exact - 0.2 or abs(ratio) > 10)
 
@@ -494,6 +506,7 @@ def test_a_scan_of_all_pairs_rules_out_none_that_is_less():
                 pairs.wide,
                 pairs.cost,
                 pairs.sided,
+                pairs.joint,
                 mean[0] - mean[k],
                 0,
                 k,
@@ -509,6 +522,7 @@ def test_a_scan_of_all_pairs_rules_out_none_that_is_less():
                     pairs.wide,
                     pairs.cost,
                     pairs.sided,
+                    pairs.joint,
                     mean[0] - mean[k],
                     0,
                     k,
@@ -778,6 +792,43 @@ def test_bad_input_is_said_in_a_sentence():
 
 def test_the_chances_of_the_scales_add_up():
     assert SCALES[:, 4].sum() == pytest.approx(1.0, abs=1e-12) and (SCALES[:, [0, 1, 4]] > 0).all()
+    assert APART.sum() + JOINT[:, 1].sum() == pytest.approx(1.0, abs=1e-12)
+    assert (APART > 0).all() and (JOINT > 0).all() and OWN > 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_direction_that_two_arms_share_by_integration(seed):
+    """The scale is the integral of exp((theta + eps_i) n u + (theta + eps_j) m w - squares/2)."""
+    rng = np.random.default_rng(seed)
+    (sigma, tau), (n, m) = 10.0 ** rng.uniform(-0.5, 0.5, 2), 10.0 ** rng.uniform(0, 3, 2)
+    up, down = rng.normal(size=2) * np.array([1.0, 1.0]) / np.sqrt([n, m]) * 2
+    k = int(rng.integers(len(JOINT)))
+    joint, c = JOINT[k, 0], OWN * JOINT[k, 0]
+    nodes, weights = np.polynomial.hermite_e.hermegauss(90)
+    weights = weights / weights.sum()
+    theta = np.linspace(0.0, 12.0, 40_001) / math.sqrt(joint * (sigma**2 + tau**2) / 2)
+    prior = np.exp(-(theta**2) * joint * (sigma**2 + tau**2) / 4)
+    total = np.log(prior / prior.sum())
+    total[0] -= math.log(2.0)  # the trapezoidal rule
+    total -= np.logaddexp.reduce(total)
+    for off, number, spread in ((up, n, sigma), (down, m, tau)):
+        eps = nodes / (spread * math.sqrt(c))
+        both = theta[:, None] + eps[None]
+        power = both * number * off * spread - both**2 * spread**2 * number / 2
+        total = total + np.logaddexp.reduce(power + np.log(weights), axis=1)
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian([sigma, tau]))
+    mean, counts = np.array([up * sigma, -down * tau]), np.array([n, m])
+    _, game, seen = watched(problem, "mixture", mean, counts)
+    seen.mean[:], seen.counts[:] = mean, counts
+    pairs, which = game.judge.pairs, len(SCALES) + k
+    one, other, fee = pairs.shared(0, 1, which)
+    pairs.ready(0, 0)
+    pairs.ready(1, 1)
+    value, _, _ = tail(up * sigma * one + down * tau * other)
+    for a, off in ((0, up), (1, down)):
+        value += off**2 / (2 * pairs.wide[a, a, which]) - pairs.charge[a, a, which]
+    assert value - fee == pytest.approx(np.logaddexp.reduce(total), abs=1e-4, rel=1e-4)
 
 
 def test_with_several_deltas_none_stops_on_the_nearest_pair_alone():
@@ -855,11 +906,15 @@ def test_epsilon_leaves_the_family_and_the_bounds_aside():
 def test_the_fee_of_ones_and_zeros_follows_the_values():
     problem = cg.Problem(cg.Listed([(0,), (1,)], 2), None, cg.Bernoulli())
     _, game, seen = watched(problem, "mixture", np.array([0.5, 0.5]), np.full(2, 20.0))
-    out = [np.zeros(2) for _ in range(4)]
-    game.judge.fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
-    seen.sums[0] = 20.0  # other values, as many
-    game.judge.fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
+    out, fees = [np.zeros(2) for _ in range(4)], BetaPart(np.zeros(2), np.zeros(2))
+    for _ in range(2):
+        fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
+        game.judge.weigher.face(seen, out[0], 0.0)
+        seen.sums[0] = 20.0  # other values, as many
+    fees.assess(seen, seen.mean, out[0], out[1], out[2], out[3])
+    game.judge.weigher.face(seen, out[0], 0.0)
     assert out[3].tolist() == pytest.approx([beta_regret(20.0, 20.0), beta_regret(20.0, 10.0)])
+    assert game.judge.weigher.fee.tolist() == out[3].tolist()
 
 
 def test_equal_values_have_no_spread():

@@ -1,4 +1,4 @@
-"""Values 0 or 1, where answers differ by exchanges: one-sided mixtures in log-odds (Theorem 5 of
+"""Values 0 or 1, where answers differ by exchanges: one-sided mixtures in log-odds (Theorem 7 of
 docs/thresholds.md).
 """
 
@@ -25,6 +25,9 @@ OUTSIDE = np.array([(0.0, 0.08), (0.38, 0.46), (1.37, 0.46)])
 # of the scales; the last is that of the Beta(1/2, 1/2) mixture, for gaps that are finer than all
 # of them
 CHANCES = np.array([*[0.035] * 5, 0.06, 0.11, 0.18, 0.25, 0.14, 0.07, 0.015])
+# of a scale's chance: so much for both arms moved alike, by either of these, which is for arms that
+# have been played alike
+ALONG, TOGETHER = np.array([0.4, 0.6]), 0.45
 NEGLIGIBLE = 12.0  # a scale that is so much below the largest is left out,
 ALIKE = 16.0  # if counts differ by no more than this: else scales take turns near the minimum
 DOUBT = 8.0 * ROUND  # of the terms of a logarithm: more than rounding can add to it
@@ -57,6 +60,30 @@ def coin(
     return top + math.log(total), -n * slope, n * bend + n * n * max(bend - slope * slope, 0.0)
 
 
+@jitable
+def alike(
+    nodes: Floats, more: Floats, n: float, ones: float, m: float, zeros: float, x: float
+) -> tuple[float, float, float]:
+    """The same for two arms that have their nodes in common, each with the same chance."""
+    top, total, slope, bend, y = -math.inf, 0.0, 0.0, 0.0, 1.0 - x
+    for r in range(nodes.size):
+        gain = nodes[r] * (ones + zeros)
+        price = n * math.log1p(x * more[r]) + m * math.log1p(y * more[r])
+        value = gain - price - DOUBT * (nodes[r] * (n + m) + price)
+        fall, rise = more[r] / (1.0 + x * more[r]), more[r] / (1.0 + y * more[r])
+        turn, curve = m * rise - n * fall, n * fall * fall + m * rise * rise
+        if value > top:
+            shrink = math.exp(top - value)
+            top, total, slope, bend = value, total * shrink, slope * shrink, bend * shrink
+        share = math.exp(value - top)
+        total += share
+        slope += share * turn
+        bend += share * (curve + turn * turn)
+    slope /= total
+    value = top + math.log(total / nodes.size)
+    return value, slope, max(bend / total - slope * slope, 0.0)
+
+
 class CoinsPart(NamedTuple):
     """For exchanges of arm i of the leader for arm j, of values 0 or 1: as `Rewards`, with evidence
     less fees for a distance.
@@ -73,10 +100,11 @@ class CoinsPart(NamedTuple):
     nodes: Floats  # float64[2, k, r]: eta, as an arm i and as an arm j
     more: Floats  # float64[2, k, r]: e^eta - 1
     chance: Floats  # float64[2, r]: the logarithms of their chances
-    cost: Floats  # ln 1/p of the scales, and of the Beta mixture
+    along: Floats  # float64[2, k, r]: eta and e^eta - 1 of both arms, where they are moved alike
+    cost: Floats  # ln 1/p of the scales, of those that move both alike, and of the Beta mixture
     done: Floats  # float64[2, d]: N and the ones for which `fee` is right
     fee: Floats  # float64[d]: of the Beta mixture
-    row: Floats  # float64[4, k + 1] scratch: value, slope, curvature of a scale; whether it counts
+    row: Floats  # float64[4, 2k + 1] scratch: value, slope, curvature of a scale; if it counts
     bar: Floats  # float64[1]
     gain: float  # 0: no mixture of likelihoods is above the largest
     at: Floats  # float64[1] scratch
@@ -157,7 +185,15 @@ class CoinsPart(NamedTuple):
         m, zeros = float(self.seen.counts[j]), float(self.seen.counts[j] - self.seen.sums[j])
         zeros = max(zeros, 0.0)
         row, last, top, total, slope, bend = self.row, self.cost.size - 1, -math.inf, 0.0, 0.0, 0.0
-        for k in range(last):
+        scales = last // 2
+        for k in range(scales, last):
+            if row[3, k] > 0.5:
+                row[0, k], row[1, k], row[2, k] = alike(
+                    self.along[0, k - scales], self.along[1, k - scales], n, ones, m, zeros, x
+                )
+                row[0, k] -= self.cost[k]
+                top = max(top, float(row[0, k]))
+        for k in range(scales):
             if row[3, k] > 0.5:
                 value, fall, curve = coin(
                     self.nodes[0, k], self.more[0, k], self.chance[0], n, ones, x
@@ -197,6 +233,8 @@ def coins(seen: Seen, low: Floats, high: Floats) -> CoinsPart:
     scale, d = FINEST * STEP ** np.arange(CHANCES.size - 1), low.size
     nodes = np.array([np.outer(scale, side[:, 0]) for side in (INSIDE, OUTSIDE)])
     chance = np.log([side[:, 1] for side in (INSIDE, OUTSIDE)])
+    along = np.outer(scale, ALONG)
+    cost = -np.log(np.r_[(1.0 - TOGETHER) * CHANCES[:-1], TOGETHER * CHANCES[:-1], CHANCES[-1]])
     return CoinsPart(
         seen,
         low.copy(),
@@ -204,10 +242,11 @@ def coins(seen: Seen, low: Floats, high: Floats) -> CoinsPart:
         nodes,
         np.expm1(nodes),
         chance,
-        -np.log(CHANCES),
+        np.array([along, np.expm1(along)]),
+        cost,
         np.full((2, d), -1.0),
         np.zeros(d),
-        np.zeros((4, CHANCES.size)),
+        np.zeros((4, cost.size)),
         np.full(1, np.inf),
         0.0,
         np.zeros(1),

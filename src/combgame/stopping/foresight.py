@@ -22,6 +22,7 @@ LEAST = 0.3  # of a likelihood ratio: what less than that says of the end is not
 class ForesightPart(NamedTuple):
     variance: Floats
     prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
+    joint: Floats  # c of a direction that both arms share; 0: there is none
     cost: Floats  # ln 1/chance of each, less what its one-sidedness gains
     goal: float  # what the evidence must exceed
     scale: Floats  # float64[1]: s
@@ -51,25 +52,36 @@ class ForesightPart(NamedTuple):
             lead -= sign[i] * mean[arms[i]]
         lead = max(lead, 0.0)
         for k in range(self.cost.size):
-            blur, fees = 0.0, self.cost[k]
+            blur, pull, square, spare, noise, fees = 0.0, 0.0, 0.0, 0.0, 0.0, self.cost[k]
             for i in range(n):
                 a = arms[i]
                 many, c = self.scale[0] * seen.counts[a], self.prior[0 if sign[i] < 0.0 else 1, k]
                 if not many > 0.0:
                     return 0.0
-                blur += self.variance[a] * (many + c) / (many * many)
+                v, share = self.variance[a], c / (many + c)
+                blur += v * (many + c) / (many * many)
+                pull += v * c / many
+                square += v * c * share
+                spare += v * many * share
+                noise += v / n
                 fees += 0.5 * math.log1p(many / c)
+            if self.joint[k] > 0.0:
+                base = self.joint[k] * noise
+                blur -= pull * pull / (spare + base + square)
+                fees += 0.5 * math.log1p(spare / base)
             most = max(most, 0.5 * lead * lead / blur - fees)
         return float(most)
 
 
 def foresight(
-    variance: Floats, prior: Floats, cost: Floats, sided: Floats, goal: float
+    variance: Floats, prior: Floats, cost: Floats, sided: Floats, joint: Floats, goal: float
 ) -> ForesightPart:
-    gain = math.log(2.0) * sided.sum(axis=0)  # ln(2 Phi) of an arm that is far from its mean
-    return ForesightPart(variance, prior, cost - gain, goal, np.full(1, FIRST))
+    # ln(2 Phi) of an arm that is far from its mean
+    gain = math.log(2.0) * (sided.sum(axis=0) + (joint > 0.0))
+    return ForesightPart(variance, prior, joint, cost - gain, goal, np.full(1, FIRST))
 
 
 def blind(d: int) -> ForesightPart:
     """Nothing is foreseen."""
-    return ForesightPart(np.ones(d), np.zeros((2, 0)), np.zeros(0), 0.0, np.full(1, FIRST))
+    none = np.zeros(0)
+    return ForesightPart(np.ones(d), np.zeros((2, 0)), none, none, 0.0, np.full(1, FIRST))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, must_be
-from ..game.protocols import Game, Rewards, Threshold
+from ..game.protocols import Game, Rewards, Rivals, Threshold
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
@@ -19,7 +19,7 @@ from .bernoulli import BetaPart
 from .coins import coins
 from .fees import ConstantPart, charged, charging, log_union
 from .foresight import ForesightPart, blind, foresight
-from .pairs import LOG_TWO, PairJudgePart, Pairs, PairsPart
+from .pairs import PairJudgePart, Pairs, PairsPart
 from .sets import judging
 from .students import students
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
@@ -84,6 +84,21 @@ SCALES = np.array(
 )
 
 
+# of the pairs of an exchange: what the chances above are then, and more scales: c of a direction
+# that both arms share, and the chance. Each arm is normal about it, with OWN times that c.
+APART = np.array([0.16, 0.12, 0.08, 0.02, 0.14, 0.03])
+JOINT = np.array([(5.0, 0.1), (50.0, 0.15), (500.0, 0.2)])
+OWN = 30.0
+
+
+def _pair_scales() -> tuple[Floats, Floats, Floats, Floats]:
+    """All scales of pairs: c of either arm, ln 1/chance, sides, and c of the shared direction."""
+    prior = np.vstack([SCALES[:, :2], OWN * JOINT[:, :1].repeat(2, axis=1)]).T.copy()
+    sided = np.vstack([SCALES[:, 2:4], np.zeros((len(JOINT), 2))]).T.copy()
+    cost = -np.log(np.r_[APART, JOINT[:, 1]])
+    return prior, cost, sided, np.r_[np.zeros(len(SCALES)), JOINT[:, 0]]
+
+
 def _judge(
     problem: Problem,
     deltas: Sequence[float],
@@ -126,17 +141,18 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
     """How a game gets the judge of the Gaussian mixture: pair by pair where answers differ by
     exchanges.
     """
-    d, swaps, scales = problem.d, problem.answers.exchange().swaps, len(SCALES)
+    d, swaps = problem.d, problem.answers.exchange().swaps
     low, high = _box(problem, epsilon)
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         rewards = gaussian_part(np.ones(d), low, high)
-        prior, cost, sided = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4]), SCALES[:, 2:4].T.copy()
         if not swaps:
+            prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
             fees = MixturePart(spreads_of(problem, deltas, game), prior, cost)
             return game._replace(judge=charged(problem, threshold, fees, rewards, epsilon))
         if problem.rewards.known:
-            variance = problem.rewards.spread(d) ** 2
+            variance, (prior, cost, sided, joint) = problem.rewards.spread(d) ** 2, _pair_scales()
+            scales = cost.size
             pairs: Pairs = PairsPart(
                 seen,
                 variance,
@@ -145,15 +161,16 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
                 prior,
                 cost,
                 sided,
+                joint,
                 np.full((2, d), -1.0),
                 np.zeros((2, d, scales)),
                 np.zeros((2, d, scales)),
                 np.full(1, np.inf),
-                2.0 * LOG_TWO,
-                np.zeros((6, scales)),
+                0.0,
+                np.zeros((8, scales)),
                 np.zeros(1),
             )
-            ahead = foresight(variance, prior, cost, sided, _floor(threshold, deltas))
+            ahead = foresight(variance, prior, cost, sided, joint, _floor(threshold, deltas))
         else:
             pairs = students(seen, game.rewards.believed, low, high)  # type: ignore[attr-defined]
             ahead = blind(d)
@@ -195,38 +212,44 @@ PROVED = {
 }
 
 
+def _rivals(problem: Problem) -> Rivals | None:
+    """The rivals, each with a share of delta, if they are known one by one. (A class that inherits
+    its rivals may have other sets.)
+    """
+    known = problem.rewards.known and "rivals" in vars(type(problem.answers))
+    return problem.answers.rivals() if known else None
+
+
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
     """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
     Bernoulli and for bounded rewards.
     """
     rewards, share, union = problem.rewards, 0.0, log_union(problem, epsilon)
+    swaps, rivals = problem.answers.exchange().swaps, _rivals(problem)
+    needs = License.SUB_GAUSSIAN
     if License.BINARY in claimed(rewards) and epsilon == 0.0:
-        watch = _tossing(problem, deltas)
         needs = License.BINARY
+    elif not rewards.known:
+        needs = License.NORMAL
+        if not swaps:
+            share = VARIANCE_SHARE
+            if len(deltas) > 1:
+                what = "a single one with unknown variances, because their bounds depend on it"
+                raise must_be("delta", list(deltas), what)
+    elif spread_of(rewards, problem.d) is None:
+        raise InputError(
+            "needs-spread",
+            "threshold = 'mixture' needs values that are sub-Gaussian with a known spread, "
+            "which {rewards} does not give",
+            remedy="use 'sub-gaussian', which is for exponential families",
+            rewards=type(rewards).__name__,
+        )
+    if rivals is not None:  # each has its share of delta
+        watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
+    elif needs is License.BINARY:
+        watch = _tossing(problem, deltas)
     else:
-        needs = License.SUB_GAUSSIAN
-        if not rewards.known:
-            needs = License.NORMAL
-            if not problem.answers.exchange().swaps:
-                share = VARIANCE_SHARE
-                if len(deltas) > 1:
-                    what = "a single one with unknown variances, because their bounds depend on it"
-                    raise must_be("delta", list(deltas), what)
-        elif spread_of(rewards, problem.d) is None:
-            raise InputError(
-                "needs-spread",
-                "threshold = 'mixture' needs values that are sub-Gaussian with a known spread, "
-                "which {rewards} does not give",
-                remedy="use 'sub-gaussian', which is for exponential families",
-                rewards=type(rewards).__name__,
-            )
-        # a class that inherits its rivals may have other sets
-        own = rewards.known and "rivals" in vars(type(problem.answers))
-        rivals = problem.answers.rivals() if own else None
-        if rivals is None:
-            watch = _mixing(problem, deltas, epsilon)
-        else:  # each rival has its share of delta
-            watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
+        watch = _mixing(problem, deltas, epsilon)
     constant = ConstantPart(
         np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )

@@ -59,6 +59,12 @@ def height(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
         row[3, k] = value + other + float(row[2, k])
         row[4, k] = second * r - first * p
         row[5, k] = second * second * s + first * first * q
+        if row[6, k] > 0.0:
+            turn = float(row[7, k]) - float(row[6, k])
+            value, p, q = tail(up * float(row[6, k]) + down * float(row[7, k]))
+            row[3, k] += value
+            row[4, k] += turn * p
+            row[5, k] += turn * turn * q
         top = max(top, float(row[3, k]))
     for k in range(row.shape[1]):
         share, rise = math.exp(float(row[3, k]) - top), float(row[4, k])
@@ -98,7 +104,7 @@ def lowest(
     row: Floats, sided: Floats, mean: float, other: float, x: float, low: float, high: float
 ) -> tuple[float, float]:
     """min of F over low <= x <= high, from below, and where it is. row[:3]: 1/width of arm i and of
-    arm j, minus what the scale costs.
+    arm j, minus what the scale costs; row[6:]: what the arms have in a direction that they share.
     """
     left, right, stride = low, high, 4.0 / float(row[0, 0]) + 4.0 / float(row[1, 0])
     value, slope, reach, at = -math.inf, 0.0, 0.0, x
@@ -192,7 +198,9 @@ class PairsPart(NamedTuple):
     N / (sigma sqrt(N + c)): a half-normal mixture, since only an arm i that looks too good and an
     arm j that looks too bad can mislead. Where `sided` is 0 it is the normal one, without ln(2
     Phi): better for an arm that is known far more precisely than the other, and right for all
-    smaller variances too.
+    smaller variances too. Where `joint` is not 0 both arms are normal about a half-normal direction
+    that they share (Theorem 6 of docs/thresholds.md with weights 1): one fee in place of two, for
+    arms that have been played alike.
     """
 
     seen: Seen
@@ -202,12 +210,13 @@ class PairsPart(NamedTuple):
     prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
     cost: Floats  # ln 1/p
     sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
+    joint: Floats  # float64[k]: c of a direction that both arms share; 0: there is none
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
     bar: Floats  # float64[1]
-    gain: float  # 2 ln 2, by one-sidedness
-    row: Floats  # float64[6, k] scratch
+    gain: float  # 0: no mixture of likelihoods is above the largest
+    row: Floats  # float64[8, k] scratch
     at: Floats  # float64[1] scratch
 
     def project(self, x: float, arm: int) -> float:
@@ -241,6 +250,7 @@ class PairsPart(NamedTuple):
                     self.wide,
                     self.cost,
                     self.sided,
+                    self.joint,
                     mean[i] - mean[j],
                     i,
                     j,
@@ -285,12 +295,27 @@ class PairsPart(NamedTuple):
                 - self.charge[1, j, k]
                 - self.cost[k]
             )
+            if self.joint[k] > 0.0:
+                one, other, fee = self.shared(i, j, k)
+                z = up * one + down * other
+                self.row[3, k] += 0.5 * z * z + LOG_TWO - fee
             top = max(top, float(self.row[3, k]))
         if not -math.inf < top < math.inf:
             return math.inf
         for k in range(self.cost.size):
             total += math.exp(float(self.row[3, k]) - top)
         return top + math.log(total)
+
+    def shared(self, i: int, j: int, k: int) -> tuple[float, float, float]:
+        """What a unit of either arm is in the direction that they share, in standard deviations,
+        and its fee.
+        """
+        n, m, c = float(self.seen.counts[i]), float(self.seen.counts[j]), float(self.prior[0, k])
+        first, second = n * c / (n + c), m * c / (m + c)
+        one, other = float(self.variance[i]), float(self.variance[j])
+        base, spare = 0.5 * self.joint[k] * (one + other), one * first + other * second
+        sd = math.sqrt(spare + base)
+        return first / sd, second / sd, 0.5 * math.log1p(spare / base)
 
     def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """min of F over the x that M allows, from below."""
@@ -315,6 +340,11 @@ class PairsPart(NamedTuple):
                 return 0.0
             row[0, k], row[1, k] = 1.0 / math.sqrt(first), 1.0 / math.sqrt(second)
             row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
+            row[6, k] = 0.0
+            if self.joint[k] > 0.0:
+                row[6, k], row[7, k], fee = self.shared(i, j, k)
+                row[2, k] -= fee
+                continue
             alone = 0.5 * lead * lead / (first + second) + float(row[2, k])
             if alone > most:
                 most, x = alone, one - lead * first / (first + second)
@@ -329,6 +359,7 @@ def beyond(
     wide: Floats,
     cost: Floats,
     sided: Floats,
+    joint: Floats,
     lead: float,
     i: int,
     j: int,
@@ -343,6 +374,8 @@ def beyond(
     if lead <= 0.0:
         return False
     for k in range(cost.size):
+        if joint[k] > 0.0:
+            continue
         first, second = variance[i] * wide[0, i, k], variance[j] * wide[1, j, k]
         bar = (
             best

@@ -4,16 +4,20 @@ delta.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..game.marks import compilable
 from ..game.parts import copied
-from ..game.protocols import Game, Rewards, Rivals, Threshold
+from ..game.protocols import Game, Rewards, Rivals, Threshold, Weigher
 from ..game.records import Floats, Ints, Seen, View
 from ..game.rivals import against, differ
 from ..problem import Problem
+from ..rewards import License
+from ..rewards.base import claimed
 from ..rewards.gaussian import gaussian_part
+from .coin_sets import coin_weigher
 from .conjugate import conjugates
 from .set_foresight import SetForesightPart, set_foresight
 from .weighing import WeigherPart
@@ -25,14 +29,30 @@ REFERENCES = 12  # of `WeigherPart.quote`
 SHARED = 100.0  # so many times less for what the arms share
 
 
+@compilable
+class SetWeigher(Weigher, Protocol):
+    """The evidence against single rivals, from all that was seen."""
+
+    @property
+    def mean(self) -> Floats:
+        """float64[2, d]: the means, lifted, and those of the weighed values."""
+
+    @property
+    def unit(self) -> Floats:
+        """The variances with which the nearest rival is sought."""
+
+    def face(self, seen: Seen, best: Floats, shift: float) -> None:
+        """Look at what was seen; the leader's arms are lifted."""
+
+
 class SetsJudgePart(NamedTuple):
     """The least evidence against any rival; or that against the nearest one, or against the one
     that was too little last, while that is too little.
     """
 
     threshold: Threshold
-    rewards: Rewards  # of variance 1
-    weigher: WeigherPart
+    rewards: Rewards  # by which the nearest rival is found
+    weigher: SetWeigher
     rivals: Rivals
     foresight: SetForesightPart
     shift: float  # what the leader's arms are lifted by: epsilon per arm
@@ -53,7 +73,7 @@ class SetsJudgePart(NamedTuple):
         same, waits = True, False
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
-            self.weight[a] = seen.counts[a] / self.weigher.variance[a]
+            self.weight[a] = seen.counts[a] / self.weigher.unit[a]
             same = same and self.leader[a] == best[a]
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         if not same:
@@ -140,12 +160,14 @@ def judging(
     d, inf = problem.d, np.full(problem.d, np.inf)
     low, high = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
     variance, width = problem.rewards.spread(d) ** 2, len(scales)
+    exact = License.BINARY in claimed(problem.rewards) and epsilon == 0.0
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         steady = STEADY * float(problem.actions.largest()) ** 2
         prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
-        weigher = WeigherPart(
+        inner = WeigherPart(
             seen,
+            variance,
             variance,
             low,
             high,
@@ -165,14 +187,15 @@ def judging(
             np.zeros((REFERENCES, d)),
             np.zeros(REFERENCES),
         )
+        weigher: Any = coin_weigher(inner, game.rewards) if exact else inner
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
         floor = min(threshold.level(0, which) for which in range(len(deltas)))
         part = SetsJudgePart(
             threshold,
-            gaussian_part(np.ones(d), low, high),
+            game.rewards if exact else gaussian_part(np.ones(d), low, high),
             weigher,
             copied(rivals),
-            set_foresight(variance, prior, cost, steady, SHARED, floor),
+            set_foresight(weigher.variance, prior, cost, steady, SHARED, floor),
             epsilon / problem.answers.largest(),
             floor,
             mean,

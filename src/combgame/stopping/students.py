@@ -1,5 +1,5 @@
 """Gaussian values whose variances are not known, each arm its own, where answers differ by
-exchanges: mean and variance in one martingale (Theorem 6 of docs/thresholds.md).
+exchanges: mean and variance in one martingale (Theorem 8 of docs/thresholds.md).
 """
 
 import math

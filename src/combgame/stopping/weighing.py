@@ -63,16 +63,17 @@ def least(
 @jitable
 def second(promise: Floats, scales: int, top: int) -> int:
     """The scale that promises most below one that does; -1: there is none."""
-    found = -1
+    chosen = -1
     for k in range(scales):
-        if k != top and promise[k] <= promise[top] and (found < 0 or promise[k] > promise[found]):
-            found = k
-    return found
+        if k != top and promise[k] <= promise[top] and (chosen < 0 or promise[k] > promise[chosen]):
+            chosen = k
+    return chosen
 
 
 class WeigherPart(NamedTuple):
     seen: Seen
     variance: Floats
+    unit: Floats  # the same: with which the nearest rival is sought
     low: Floats  # bounds on the means
     high: Floats
     boxed: bool  # whether there are any
