@@ -29,6 +29,7 @@ from ..game.round import add, balance, note
 from ..storage.events import Event
 from .doubts import nothing_far, reach
 from .entries import Entry, pulls
+from .repeats import fingerprint
 from .round import Record, Told
 
 Past = Callable[[], Iterable[Event]]  # the events before the one at hand
@@ -64,6 +65,7 @@ class Ledger:
             str, Any
         ] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
+        self.prints: dict[str, int] = {}  # of data from outside: which values, under which number
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
@@ -256,6 +258,7 @@ class Ledger:
             self.outside.append([self.last, arm, values_of(entry)])
             self._enter(arm, entry, record)
             record.tell(arm, Told(entry, event.seq, event.at))
+        self.prints[fingerprint(values)] = self.last
         if self.shut is not None:
             self.shut[self.last] = record
         return Effect.VALUES
@@ -290,6 +293,7 @@ class Ledger:
             for one in self.outside
             if (one[0] != number if number is not None else one[1] != arms[0])
         ]
+        self.prints = {one: other for one, other in self.prints.items() if other != number}
         self._add_up(arms, self)
         return Effect.CHANGE
 

@@ -9,13 +9,16 @@ from typing import Any, overload
 from ..errors import InputError, StudyError, must_be, unknown, whole
 from ..problem import Problem
 from ..rules import RuleBase
-from ..sentences import Call, Option
+from ..sentences import Call, Option, Phrase
 from ..storage.events import Event, seal
 from ..storage.opening import open_storage
+from ..tables import is_frame
 from .advisor import Advisor
 from .decision import Decision, decide
 from .entries import Entry, read_values
+from .frames import frame_rounds, frame_values
 from .queries import Queries
+from .repeats import coincidence, fingerprint
 from .round import Record, Round, as_round
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, now, past, read_time, setting_from
@@ -219,16 +222,21 @@ class Study(Queries):
 
     def tell_many(
         self,
-        told: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
+        told: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | Any,
         final: bool = True,
         client: str | None = None,
+        again: bool = False,
     ) -> dict[int, dict[int, Entry]]:
         """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it
         is judged as a whole.
 
         told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list
-        of pairs (round, values). Returns what was new of it, by round and arm.
+        of pairs (round, values); or a data frame with the columns round, arm and value, or round
+        and a column per arm (lines that it seems to have twice are refused, but for again=True).
+        Returns what was new of it, by round and arm.
         """
+        if is_frame(told):
+            told = frame_rounds(told, self.problem, self.name, again)
         rounds: dict[int, Any] = {}
         try:
             pairs = [
@@ -371,11 +379,21 @@ class Study(Queries):
             decision = self._certified(batch)
         self._call(certified=decision)
 
-    def observe(self, values: Any, reason: str | None = None, client: str | None = None) -> int:
-        """Data that were measured outside the study, by arm; the number by which they can be
-        retracted.
+    def observe(
+        self,
+        values: Any,
+        reason: str | None = None,
+        client: str | None = None,
+        again: bool = False,
+    ) -> int:
+        """Data that were measured outside the study, by arm, or as a data frame with the columns
+        arm and value; the number by which they can be retracted. Data that were observed before,
+        to the last of many digits, are refused unless again=True says that they were measured
+        twice.
         """
         reason = None if reason is None else _reason(reason)
+        if is_frame(values):
+            values = frame_values(values, self.problem, self.name, again)
         given = {
             arm: entry
             for arm, entry in read_values(self.problem, values).items()
@@ -386,6 +404,16 @@ class Study(Queries):
             raise InputError("no-value", text, remedy=remedy, values=values)
         with self._session.writing(_client(client) or self.client) as batch:
             number = batch.advisor.ledger.last + 1
+            before = batch.advisor.ledger.prints.get(fingerprint(given))
+            if before is not None and not again and not coincidence(self.problem, given):
+                raise StudyError(
+                    "observed-before",
+                    "these are the very values of number {before}, which was observed before; "
+                    "nothing was stored",
+                    remedy="{again} if they were measured twice",
+                    before=before,
+                    again=Phrase("again"),
+                )
             batch.add(
                 "observed", number, reason, values={str(arm): entry for arm, entry in given.items()}
             )
