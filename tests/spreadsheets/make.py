@@ -21,7 +21,7 @@ def long(sep=",", decimal=".", blank="", end="\r\n", quote="", head=("round", "a
 
 def wide(sep=",", decimal=".", end="\r\n"):
     rows = [["round", "wt", "A12G", "K7R", "É5Q"], ["1", "0.5", "1250.25", "", ""]]
-    rows.append(["2", "", "", "n.d.", "-3.125"])
+    rows.append(["2", "", "", "n/a", "-3.125"])
     return end.join(sep.join(cell.replace(".", decimal) for cell in row) for row in rows) + end
 
 
@@ -62,7 +62,7 @@ TEXTS = {
     "wide-german.csv": wide(";", ",").encode("cp1252"),
     "wide.tsv": wide("\t").encode("utf-16"),
     "n-and-note.csv": (
-        "Round;Arm;Value;N;Note\n1;wt;0,5;1,0;\n1;A12G;1250,25;;a bubble\n2;K7R;–;;\n"
+        "Round;Arm;Value;N;Note\n1;wt;0,5;1,0;\n1;A12G;1250,25;;a bubble\n2;K7R;\u2013;;\n"
         "2;É5Q;\u22123,125;1;\n"
     ).encode(),
     # refused
