@@ -37,6 +37,7 @@ class Bench:
     engine: str
     eliminate: bool = False
     relabel: bool = False
+    asked: Problem | None = None  # if it minimises, and `problem` is that one maximised
 
     @cached_property
     def setup(self) -> Setup:
@@ -110,9 +111,10 @@ class Bench:
         stops = np.array([outcome.stops for outcome in outcomes])
         winners = np.array([outcome.winners for outcome in outcomes])
         labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
+        asked = self.asked or self.problem
         return Simulation(
-            self.problem,
-            self.means,
+            asked,
+            asked.inside(self.means),
             label,
             self.stopping,
             self.deltas,
@@ -141,7 +143,8 @@ def make_bench(
     """Check everything that determines a run. ties: as in `simulate`; None: refused, where the
     caller has no such option.
     """
-    truth, deltas = _check(problem, means, ties, epsilon), check_deltas(delta)
+    asked, truth, deltas = problem, _check(problem, means, ties, epsilon), check_deltas(delta)
+    problem = problem.maximised
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
     chosen = make_rule(rule)
     stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
@@ -158,12 +161,14 @@ def make_bench(
         engine,
         eliminate,
         relabel,
+        None if asked is problem else asked,
     )
     bench.numbers(0)  # or a sentence
     return bench
 
 
 def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:
+    """The means as the maximised problem has them."""
     if not isinstance(problem, Problem):
         raise must_be("problem", problem, "a Problem", remedy="it comes first")
     truth = problem.means(means)
@@ -172,6 +177,7 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     if ties not in (None, "error", "run"):
         raise must_be("ties", ties, "'error' or 'run'")
     best, rival = first_two(problem, truth)
+    truth = problem.inside(truth)
     gap = truth[list(best)].sum() - truth[list(rival)].sum()
     if ties != "run" and not epsilon and gap <= 1e-12 * np.abs(truth).max():
         raise tied(problem.label(best), problem.label(rival), may_run=ties == "error")

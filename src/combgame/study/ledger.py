@@ -46,11 +46,11 @@ class Effect(Enum):
 
 class Ledger:
     """What the events say. `seen` has what was told, and only that; `pending` the values that are
-    still to come.
+    still to come. pivot: if it is not None, `seen` and `far` have pivot - x for every value x.
     """
 
-    def __init__(self, d: int, whole: bool = False) -> None:
-        self.seq, self.seal = 0, ""
+    def __init__(self, d: int, whole: bool = False, pivot: float | None = None) -> None:
+        self.seq, self.seal, self.pivot = 0, "", pivot
         self.open: dict[int, Record] = {}  # by their numbers, ascending
         self.shut: dict[int, Record] | None = (
             {} if whole else None
@@ -367,13 +367,16 @@ class Ledger:
         """Enter values of an arm."""
         number = record.number
         for mean, n in pulls(entry) if self._adding else ():
-            balance(self.seen, arm, mean, float(n), record.weight(arm))
+            x, total = mean, mean * n
+            if self.pivot is not None:  # the game maximises
+                x, total = self.pivot - mean, self.pivot * n - total
+            balance(self.seen, arm, x, float(n), record.weight(arm))
             if n == 1:
-                note(self.seen, arm, mean)
+                note(self.seen, arm, x)
             else:
-                add(self.seen, arm, mean * n)
+                add(self.seen, arm, total)
                 self.seen.counts[arm] += n
-            reach(self.far, arm, mean, n, number)
+            reach(self.far, arm, x, n, number)
 
     def _add_up(self, arms: list[int], whole: "Ledger") -> None:
         """Add up some arms anew."""
@@ -393,7 +396,7 @@ class Ledger:
 
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
-        beside = ("open", "shut", "seen", "pending", "drawn", "far", "_adding")
+        beside = ("open", "shut", "pivot", "seen", "pending", "drawn", "far", "_adding")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         return {**kept, "open": [one.plain() for one in self.open.values()]}
 

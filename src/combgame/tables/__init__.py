@@ -4,6 +4,7 @@ from .files import read_file
 from .frames import is_frame, read_frame
 from .grid import Form, Grid
 from .reading import COLUMNS, Sheet, known_column, read_table
+from .totals import totals
 
 __all__ = [
     "COLUMNS",
@@ -15,4 +16,5 @@ __all__ = [
     "read_file",
     "read_frame",
     "read_table",
+    "totals",
 ]
