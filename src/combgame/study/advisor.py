@@ -79,8 +79,9 @@ class Advisor:
     def charge(self) -> None:
         """Judge at the delta that is left after the changes so far."""
         problem, changes = self.problem, self.changes
-        self.delta = spent(self.setting.delta, changes)
-        self.stopping = self.setting.stopping_at(self.delta) if changes else self.setting.stopping
+        self.delta = spent(self.setting.delta, changes) * self.ledger.share
+        same = self.delta == self.setting.delta
+        self.stopping = self.setting.stopping if same else self.setting.stopping_at(self.delta)
         self.told = Side(problem, self.stopping, self.ledger.seen, self.engine)
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
@@ -98,9 +99,9 @@ class Advisor:
             mine = self.choose()
             if list(mine) != asked:
                 self.differences.append({"round": event.round, "asked": tuple(asked), "now": mine})
-        before = self.changes
+        before = self.changes, self.ledger.share
         effect = self.ledger.apply(event, past)
-        if self.changes != before:
+        if (self.changes, self.ledger.share) != before:
             self.charge()
         self.late += self.ended is not None and effect is Effect.VALUES
         if effect is not Effect.NOTHING and not event.data.get("more"):
@@ -217,7 +218,8 @@ class Advisor:
         setting, clock = self.setting, int(self.ledger.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
-            stopping = setting.stopping_at(spent(math.exp(log_delta), self.changes))
+            left = spent(math.exp(log_delta), self.changes) * self.ledger.share
+            stopping = setting.stopping_at(left)
             side = Side(self.problem, stopping, copied(self.ledger.seen), self.engine)
             for side.seen.clock[0] in (
                 clock - 1,

@@ -66,6 +66,7 @@ class Ledger:
         ] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
         self.prints: dict[str, int] = {}  # of data from outside: which values, under which number
+        self.carried: dict[str, Any] = {}  # from another study: which, and the share of delta left
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
@@ -103,6 +104,11 @@ class Ledger:
         together counts once.
         """
         return self.happened.get("anew", 0)
+
+    @property
+    def share(self) -> float:
+        """Of delta, what is left after data were carried over."""
+        return float(self.carried.get("share", 1.0))
 
     @property
     def records(self) -> dict[int, Record]:
@@ -239,7 +245,8 @@ class Ledger:
         return Effect.NOTHING
 
     def on_observed(self, event: Event, past: Past) -> Effect:
-        """data: `values` by arm."""
+        """data: `values` by arm; `carried`: from which study they come, and what that costs."""
+        self.carried = event.data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
         record = Record(
             self.last,

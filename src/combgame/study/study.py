@@ -13,10 +13,12 @@ from ..sentences import Call, Option, Phrase
 from ..storage.events import Event, seal
 from ..storage.opening import open_storage
 from ..tables import is_frame
+from . import carrying
 from .advisor import Advisor
 from .decision import Decision, decide
 from .entries import Entry, read_values
 from .frames import frame_rounds, frame_values
+from .ledger import values_of
 from .queries import Queries
 from .repeats import coincidence, fingerprint
 from .round import Record, Round, as_round
@@ -420,6 +422,43 @@ class Study(Queries):
             decision = self._certified(batch)
         self._call(certified=decision)
         return number
+
+    def carry(self, old: "Study", reason: str | None = None, client: str | None = None) -> int:
+        """Take over the data of an old study, to which this one's problem adds arms: a variant
+        that arrived later. It comes first in a study; the values count from the start. Returns how
+        many they are.
+
+        It has its price (docs/your-data.md): with one more arm, and a question about the best arm,
+        the study is judged at a quarter of delta. The old study stays as it is.
+        """
+        reason = _reason(reason or f"carried over from the study {old.name!r}")
+        with old.moment(history=True) as then:
+            carrying.check_fits(old.problem, self.problem, [one.id for one in then.pending])
+            rounds = carrying.values_of(then.events, old.problem, self.problem)
+            left = then.status.delta / old._setting.delta
+        given = sum(values_of(entry) for one in rounds for entry in one.values())
+        if not rounds:
+            text = "study {name!r} has no values to carry over"
+            raise StudyError("nothing-to-carry", text, name=old.name)
+        carried = {
+            "study": old.name,
+            "share": left * carrying.share(old.problem, self.problem),
+            "values": given,
+            "m": self.problem.d - old.problem.d,
+            "covered": carrying.covered(old.problem, self.problem),
+        }
+        with self._session.writing(_client(client) or self.client) as batch:
+            if batch.advisor.ledger.last:
+                text = "study {name!r} has begun already"
+                remedy = "carry data over into a new study"
+                raise StudyError("has-begun", text, remedy=remedy, name=self.name)
+            for k, values in enumerate(rounds, start=1):
+                more: dict[str, Any] = {"more": True} if k < len(rounds) else {}
+                said = {str(arm): entry for arm, entry in values.items()}
+                batch.add("observed", k, reason, values=said, carried=carried, **more)
+            decision = self._certified(batch)
+        self._call(certified=decision)
+        return given
 
     def extend(
         self,
