@@ -2,15 +2,25 @@
 values, or refused with the sentence that stands here.
 """
 
+import io
+import math
+import sys
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import combgame as cg
 from combgame.cli.speech import SHELL
 from combgame.errors import CombGameError
 from combgame.study.sheet import read_sheet
+from combgame.tables import cells, excel
+from combgame.tables.text import decoded, detected
 
+from .said import refused
 from .spreadsheets import make
 
 HERE = Path(__file__).parent / "spreadsheets"
@@ -116,3 +126,161 @@ def test_it_is_pointed_out(name):
 def test_the_files_are_those_that_make_makes(name):
     made = {**make.TEXTS, **make.BOOKS}[name]
     assert (HERE / name).read_bytes() == made
+
+
+# ---- any way of writing the same numbers
+
+NUMBERS = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6) + 0.0)
+WAYS = [
+    (sep, decimal, code)
+    for sep in (",", ";", "\t")
+    for decimal in ".,"
+    for code in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252")
+]
+
+
+def spelt(value, decimal, sep):
+    text = repr(value).replace(".", decimal)
+    return f'"{text}"' if decimal == sep else text
+
+
+@given(
+    st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=6),
+    st.sampled_from(WAYS),
+    st.booleans(),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_the_same_numbers_however_they_are_written(tmp_path_factory, rows, way, wide, end):
+    sep, decimal, code = way
+    if wide:
+        head, lines = ["round", *NAMES], [[str(k + 1), *row] for k, row in enumerate(rows)]
+    else:
+        head = ["round", "arm", "value"]
+        lines = [[str(k + 1), n, x] for k, row in enumerate(rows) for n, x in zip(NAMES, row)]  # noqa: B905
+    cells = [
+        [one if isinstance(one, str) else spelt(one, decimal, sep) for one in line]
+        for line in [head, *lines]
+    ]
+    path = tmp_path_factory.mktemp("tables") / "table.csv"
+    path.write_bytes((end.join(sep.join(line) for line in cells) + end).encode(code))
+    wanted = {k + 1: dict(enumerate(row)) for k, row in enumerate(rows)}
+    sheet = read_sheet(path, PROBLEM, "study", decimal=decimal)
+    assert sheet.values == wanted and sheet.form[:3] == ("text", sheet.form.encoding, sep)
+    marks = [abs(x) < 1000 or x != round(x, 3) for row in rows for x in row]
+    if all(marks):  # nothing that may be thousands
+        assert read_sheet(path, PROBLEM, "study").values == wanted
+
+
+@pytest.mark.parametrize(
+    ("cells_given", "decimal", "wanted"),
+    [
+        (["1,5", "2"], None, [1.5, 2.0]),
+        (["1.5", "2"], None, [1.5, 2.0]),
+        (["1.234"], None, [1.234]),  # a point is a decimal point unless something speaks against it
+        (["1,234"], ",", [1.234]),
+        (["1,234"], ".", [1234.0]),
+        (["1.234"], ",", [1234.0]),
+        (["1,234", "0,5"], None, [1.234, 0.5]),
+        (["1,234.5", "1,234"], None, [1234.5, 1234.0]),
+        (["1.234,5", "1.234"], None, [1234.5, 1234.0]),
+        (["1,234,567", "0.5"], None, [1234567.0, 0.5]),
+        (["1 234,5", "1'234,5", "1\u00a0234,5"], None, [1234.5] * 3),
+        (["0,234"], None, [0.234]),  # no thousands begin with 0
+        (["1,234", "0.5"], None, "ambiguous-number"),
+        (["1.234", "0,5"], None, "ambiguous-number"),
+        (["0.5", "0,5"], None, "mixed-decimals"),
+        (["1,234"], None, "ambiguous-number"),
+        (["1e-3", "-2.5E+2", "+.5", "\u22121"], None, [0.001, -250.0, 0.5, -1.0]),
+        (["1,5e-3"], None, [0.0015]),
+        (["1_000"], None, "must-be"),
+        (["0x10"], None, "must-be"),
+        ([">5"], None, "censored-value"),
+        ([True], None, "must-be"),
+        ([5, 0.5], None, [5.0, 0.5]),
+    ],
+)
+def test_what_a_number_is(cells_given, decimal, wanted):
+    def read():
+        marks = cells.find_marks(cells_given, decimal)
+        return [cells.number("value", one, marks) for one in cells_given]
+
+    if isinstance(wanted, str):
+        with refused(wanted):
+            read()
+    else:
+        assert read() == wanted
+
+
+def test_what_is_missing():
+    words = ["", " ", "n.d.", "N.D.", "#N/A", "NA", "n/a", "NaN", "-", "\u2014", None, math.nan]
+    assert all(cells.missing(word) for word in words)
+    assert not any(cells.missing(word) for word in ["0", 0.0, "<0.1", "#DIV/0!", "inf"])
+
+
+def test_texts_that_are_none():
+    with refused("sheet-unreadable"):
+        decoded(b"\x00\x01\x02\x03\x00\x00\x07")
+    with refused("sheet-unreadable"):
+        decoded(b"\xff\xfe\x00\xd8a")  # half a character
+    assert detected("a b c", {"a"}.__contains__) == ","
+
+
+@pytest.mark.parametrize("sep", ["ab", "", "1", '"', 5])
+def test_separators_that_are_none(sep):
+    with refused("must-be", name="sep"):
+        read_sheet(HERE / "wide.csv", PROBLEM, "study", sep=sep)
+
+
+# ---- workbooks
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_not_unpacked(tmp_path, monkeypatch):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/workbook.xml", "")
+        packed.writestr("xl/worksheets/sheet1.xml", bytes(2_000_000))
+    path = tmp_path / "bomb.xlsx"
+    path.write_bytes(out.getvalue())
+    assert path.stat().st_size < 5000
+    monkeypatch.setattr(excel, "LARGEST", 1_000_000)
+    with refused("workbook-too-large", most=1_000_000, what="bytes"):
+        read_sheet(path, PROBLEM, "study")
+    monkeypatch.undo()
+    monkeypatch.setattr(excel, "CELLS", 10)
+    with refused("workbook-too-large", most=10, what="cells"):
+        read_sheet(HERE / "excel.xlsx", PROBLEM, "study")
+
+
+@pytest.mark.parametrize("cut", [10, 200, 700])
+def test_a_damaged_workbook_is_refused(tmp_path, cut):
+    path = tmp_path / "cut.xlsx"
+    path.write_bytes((HERE / "excel.xlsx").read_bytes()[:-cut])
+    with refused("sheet-unreadable"):
+        read_sheet(path, PROBLEM, "study")
+
+
+def test_names_stay_names_in_a_workbook(tmp_path):
+    names = ("=1+1", "MAR1", "007", "1e5")
+    problem = cg.Problem(cg.Arms(names), rewards=cg.Gaussian(1.0))
+    raw = excel.write_excel(
+        ["round", "arm", "value"], [[k, n, 0.5] for k, n in enumerate(names, 1)], "a/b:c"
+    )
+    path = tmp_path / "names.xlsx"
+    path.write_bytes(raw)
+    assert read_sheet(path, problem, "").values == {k: {k - 1: 0.5} for k in range(1, 5)}
+
+
+def test_excel_is_an_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with refused("needs-extra", extra="excel"):
+        read_sheet(HERE / "excel.xlsx", PROBLEM, "study")
+
+
+def test_many_lines_are_read_once(tmp_path):
+    """Every line is looked at a fixed number of times: replicates are not copied."""
+    n = 60_000
+    path = tmp_path / "many.csv"
+    path.write_text("arm,value\n" + "".join(f"wt,0.{k:05}\n" for k in range(n)))
+    values = read_sheet(path, PROBLEM, "study", rounds=False).values
+    assert list(values) == [0] and len(values[0][0]) == n
+    assert np.isclose(sum(values[0][0]), sum(float(f"0.{k:05}") for k in range(n)))

@@ -412,7 +412,7 @@ class Study(Queries):
                     "observed-before",
                     "these are the very values of number {before}, which was observed before; "
                     "nothing was stored",
-                    remedy="{again} if they were measured twice",
+                    remedy="give {again} if they were measured twice",
                     before=before,
                     again=Phrase("again"),
                 )
