@@ -37,7 +37,8 @@ class Bench:
     engine: str
     eliminate: bool = False
     relabel: bool = False
-    asked: Problem | None = None  # if it minimises, and `problem` is that one maximised
+    # what was given, if it is to be minimised; `problem` and `means` are that maximised
+    asked: tuple[Problem, Floats] | None = None
 
     @cached_property
     def setup(self) -> Setup:
@@ -111,10 +112,8 @@ class Bench:
         stops = np.array([outcome.stops for outcome in outcomes])
         winners = np.array([outcome.winners for outcome in outcomes])
         labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
-        asked = self.asked or self.problem
         return Simulation(
-            asked,
-            asked.inside(self.means),
+            *(self.asked or (self.problem, self.means)),
             label,
             self.stopping,
             self.deltas,
@@ -161,7 +160,7 @@ def make_bench(
         engine,
         eliminate,
         relabel,
-        None if asked is problem else asked,
+        None if asked is problem else (asked, asked.means(means)),
     )
     bench.numbers(0)  # or a sentence
     return bench
