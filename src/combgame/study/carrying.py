@@ -1,6 +1,6 @@
 """The data of an old study in a new one that has more arms: which they are, and what it costs.
 
-docs/thresholds.md#later has the theorem.
+docs/thresholds.md#arms-that-arrive-later has the theorem.
 """
 
 from collections.abc import Iterable, Mapping
