@@ -49,8 +49,9 @@ def missing(cell: Any) -> bool:
 
 def tidy(cell: str) -> str:
     """Without blanks between thousands, and with an ASCII minus."""
-    cell = cell.strip().replace("\u2212", "-")
-    return BETWEEN.sub("", cell) if len(cell) > 4 else cell
+    if cell.isascii() and cell.isprintable() and " " not in cell and "'" not in cell:
+        return cell
+    return BETWEEN.sub("", cell.strip().replace("\u2212", "-"))
 
 
 def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
@@ -67,19 +68,20 @@ def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
     grouped: dict[str, str] = {}  # and has marks between thousands
     unsure: dict[str, str] = {}  # by the mark that it has
     for given in cells:
-        if not isinstance(given, str) or given.isdigit():
+        if not isinstance(given, str):
             continue
         comma = "," in given
         if not comma and "." not in given:
             continue
         cell = tidy(given)
-        if not comma and "." in sure and "," not in sure and cell.count(".") == 1:
+        mark = "," if comma else "."
+        if len(sure) == 1 and mark in sure and cell.count(mark) == 1 and OTHER[mark] not in cell:
             continue  # nothing new: most numbers of most tables
         fits = [
             mark for mark in FORMS if any(form.fullmatch(cell) is not None for form in FORMS[mark])
         ]
         if len(fits) == 2:
-            unsure.setdefault("," if comma else ".", given)
+            unsure.setdefault(mark, given)
         elif fits:
             sure.setdefault(fits[0], given)
             if FORMS[fits[0]][1].fullmatch(cell) is not None:
@@ -92,9 +94,9 @@ def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
             point=sure["."],
             comma=sure[","],
         )
-    mark = next(iter(sure), None)
-    doubtful = unsure.get("," if mark is None else OTHER[mark])
-    if doubtful is not None and (mark is None or mark not in grouped):
+    sign = next(iter(sure), None)
+    doubtful = unsure.get("," if sign is None else OTHER[sign])
+    if doubtful is not None and (sign is None or sign not in grouped):
         raise InputError(
             "ambiguous-number",
             "{cell!r} may be {decimal} or {thousands}, and nothing else in the table says which",
@@ -105,7 +107,7 @@ def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
             comma=Option("decimal", ","),
             point=Option("decimal", "."),
         )
-    return Marks(mark or ".", mark in grouped)
+    return Marks(sign or ".", sign in grouped)
 
 
 def number(what: str, cell: Any, marks: Marks) -> float:
