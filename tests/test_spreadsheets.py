@@ -17,7 +17,7 @@ import combgame as cg
 from combgame.cli.speech import SHELL
 from combgame.errors import CombGameError
 from combgame.study.sheet import read_sheet
-from combgame.tables import cells, excel
+from combgame.tables import cells, excel, is_frame, read_frame, read_table
 from combgame.tables.text import decoded, detected
 
 from .said import refused
@@ -268,6 +268,39 @@ def test_names_stay_names_in_a_workbook(tmp_path):
     path = tmp_path / "names.xlsx"
     path.write_bytes(raw)
     assert read_sheet(path, problem, "").values == {k: {k - 1: 0.5} for k in range(1, 5)}
+
+
+def test_the_first_page_that_is_shown_and_not_empty(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for title, rows in (
+        ("hidden", [["notes"]]),
+        ("plate 1", [["arm", "value"], ["wt", 0.5]]),
+        ("plate 2", [["arm", "value"], ["wt", 0.7]]),
+    ):
+        page = book.create_sheet(title)
+        for row in rows:
+            page.append(row)
+    book["hidden"].sheet_state = "hidden"
+    path = tmp_path / "pages.xlsx"
+    book.save(path)
+    sheet = read_sheet(path, PROBLEM, "study", rounds=False)
+    assert sheet.values == {0: {0: 0.5}} and sheet.form.page == "plate 1"
+    assert not sheet.form.plain  # so that it is said which page it was
+
+
+def test_frames_of_others():
+    class Column(list):
+        def to_list(self):
+            return list(self)
+
+    class Frame(dict):
+        columns, shape = ["arm", "value"], (2, 2)
+
+    frame = Frame(arm=Column(["wt", "K7R"]), value=Column([0.5, None]))
+    assert is_frame(frame)
+    assert read_table(read_frame(frame), PROBLEM, rounds=False).values == {0: {0: 0.5, 2: None}}
 
 
 def test_excel_is_an_extra(monkeypatch):

@@ -135,7 +135,7 @@ class Problem(Description):
 
     # ---- the one place where values are turned: all that computes maximises
 
-    @cached_property
+    @property
     def maximised(self) -> "Problem":
         """The same question about pivot - x for every value x, which asks for the largest sum;
         itself, if it does so already.
@@ -147,8 +147,10 @@ class Problem(Description):
         >>> problem.inside([1.0, 2.0]).tolist()
         [-1.0, -2.0]
         """
-        if self.goal == "maximise":
-            return self
+        return self if self.goal == "maximise" else self._twin
+
+    @cached_property
+    def _twin(self) -> "Problem":
         rewards, pivot = self._mirror
         low, high = (tuple(pivot - x for x in ends) for ends in (self.high, self.low))
         twin = self._with(rewards=rewards, low=low, high=high, goal="maximise")

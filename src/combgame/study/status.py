@@ -84,6 +84,10 @@ class Status:
         if self.retractions:
             changed = level(self.retractions, self.corrections, self.delta)
             lines.append(f"  level        {changed.spelt(surface)}")
+        elif self.delta < self.settings.get("delta", 0.0):
+            lines.append(
+                f"  level        judged at delta = {self.delta:.2g}: data were carried over"
+            )
         lines += [
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of "
             f"{self.threshold:.2f})",

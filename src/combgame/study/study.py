@@ -454,8 +454,10 @@ class Study(Queries):
                 raise StudyError("has-begun", text, remedy=remedy, name=self.name)
             for k, values in enumerate(rounds, start=1):
                 more: dict[str, Any] = {"more": True} if k < len(rounds) else {}
+                if k == 1:
+                    more["carried"] = carried
                 said = {str(arm): entry for arm, entry in values.items()}
-                batch.add("observed", k, reason, values=said, carried=carried, **more)
+                batch.add("observed", k, reason, values=said, **more)
             decision = self._certified(batch)
         self._call(certified=decision)
         return given

@@ -1,6 +1,7 @@
 """Tables in Excel workbooks (.xlsx), with openpyxl, the extra `excel`."""
 
 import io
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from .grid import Form, Grid
 from .text import unreadable
 
 LARGEST = 500_000_000  # bytes, unpacked: a small file can be made to unpack to any size
+FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
 CELLS = 50_000_000  # that are looked at, empty ones included
 
 
@@ -27,20 +29,21 @@ def read_excel(raw: bytes) -> Grid:
     openpyxl = _openpyxl()
     try:
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
-        for page in book.worksheets:
+        shown = [one for one in book.worksheets if getattr(one, "sheet_state", "") != "hidden"]
+        for page in shown:
             lines = _lines(page)
             if lines:
                 break
         else:
             return Grid([], [], Form("excel", page=book.sheetnames[0]))
-        if b"<f" in _xml(raw):
+        if _formulas(raw):
             _check_formulas(openpyxl, raw, page.title, lines)
     except InputError:
         raise
     except Exception as error:  # whatever a damaged file makes of a parser
         raise unreadable(f"{type(error).__name__}: {error}") from None
     head = ["" if cell is None else str(cell).strip() for cell in lines.pop(0)[1]]
-    return Grid(head, lines, Form("excel", page=page.title))
+    return Grid(head, lines, Form("excel", page=page.title, pages=len(shown)))
 
 
 def _lines(page: Any) -> list[tuple[int, list[Any]]]:
@@ -83,12 +86,18 @@ def _too_large(most: int, what: str) -> InputError:
     )
 
 
-def _xml(raw: bytes) -> bytes:
-    """The pages as they are stored."""
+def _formulas(raw: bytes) -> bool:
+    """Whether some page may have formulas."""
     with zipfile.ZipFile(io.BytesIO(raw)) as packed:
-        return b"".join(
-            packed.read(name) for name in packed.namelist() if name.startswith("xl/worksheets/")
-        )
+        for name in packed.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                before = b""
+                with packed.open(name) as page:
+                    while piece := page.read(1 << 20):
+                        if FORMULA.search(before + piece) is not None:
+                            return True
+                        before = piece[-50:]
+    return False
 
 
 def _check_formulas(

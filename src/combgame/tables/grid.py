@@ -15,6 +15,7 @@ class Form(NamedTuple):
     encoding: str | None = None
     sep: str | None = None
     page: str | None = None  # of a workbook
+    pages: int = 1  # that it has
     decimal: str = "."
     wide: bool = False  # a column per arm, rather than a line per value
 
