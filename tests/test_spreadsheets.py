@@ -225,6 +225,16 @@ def test_texts_that_are_none():
     assert detected("a b c", {"a"}.__contains__) == ","
 
 
+def test_a_wide_table_names_the_arm_that_is_wrong(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("round;wt;K7R\n1;0,5;<0,1\n")
+    with refused("censored-value", line=2, what="K7R", cell="<0,1"):
+        read_sheet(path, PROBLEM, "study")
+    path.write_text("round,wt,K7R\n1,0,5,\n")  # 0,5 in two cells
+    with refused("extra-cells", line=2, cells=4, columns=3):
+        read_sheet(path, PROBLEM, "study")
+
+
 @pytest.mark.parametrize("sep", ["ab", "", "1", '"', 5])
 def test_separators_that_are_none(sep):
     with refused("must-be", name="sep"):

@@ -174,8 +174,8 @@ class _Reader:
     def cell(self, word: str, line: list[Any]) -> Any:
         """A cell of a line; None where it has none."""
         k = self.at.get(word)
-        found = line[k] if k is not None and k < len(line) else None
-        return found.strip() or None if isinstance(found, str) else found
+        said = line[k] if k is not None and k < len(line) else None
+        return said.strip() or None if isinstance(said, str) else said
 
     def enter(self, k: int, line: list[Any]) -> None:
         """One more line."""
@@ -210,15 +210,17 @@ class _Reader:
         if not self.arms:
             cell = self.cell("arm", line)
             arm, cell = self.arm("" if cell is None else cell), self.cell("value", line)
-            return [(round_, arm, None if missing(cell) else self.value(cell, n))]
+            return [(round_, arm, None if missing(cell) else self.value("value", cell, n))]
         given = [(arm, line[k]) for k, arm in self.arms if k < len(line)]
         some: list[tuple[int, int | None, Any]] = [
-            (round_, arm, self.value(cell, n)) for arm, cell in given if not missing(cell)
+            (round_, arm, self.value(self.problem.label([arm]), cell, n))
+            for arm, cell in given
+            if not missing(cell)
         ]
         return some or [(round_, None, None)]
 
-    def value(self, cell: Any, n: int) -> Any:
-        value = number("value", cell, self.marks)
+    def value(self, what: str, cell: Any, n: int) -> Any:
+        value = number(what, cell, self.marks)
         return (value, n) if n > 1 else value
 
     def repeated(self, grid: Grid) -> Sentence | None:
