@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.tested: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,frames]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,frames,excel]"
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed

@@ -84,10 +84,10 @@ def test_tell_says_what_it_did(lab):
 
 
 REFUSED = {
-    "semicolons": (
-        "round;arm;value\n1;ann;0.5\n",
+    "blanks between cells": (
+        "round arm value\n1 ann 0.5\n",
         "no-columns",
-        {"wanted": ["round", "arm", "value"], "head": "round;arm;value"},
+        {"wanted": ["round", "arm", "value"], "head": "round arm value"},
     ),
     "nothing": ("", "no-columns", {"wanted": ["round", "arm", "value"], "head": ""}),
     "no number": (
@@ -95,10 +95,10 @@ REFUSED = {
         "must-be",
         {"line": 2, "name": "value", "value": "0;5"},
     ),
-    "a decimal comma": (
-        'round,arm,value\n1,ann,"0,5"\n',
-        "must-be",
-        {"line": 2, "name": "value", "value": "0,5"},
+    "a comma that may be either": (
+        'round,arm,value\n1,ann,"1,234"\n',
+        "ambiguous-number",
+        {"cell": "1,234", "decimal": "1.234", "thousands": "1234"},
     ),
     "a decimal comma in a cell of its own": (
         "round,arm,value\n1,ann,0,5\n1,bob,0.4\n",
@@ -164,7 +164,7 @@ REFUSED = {
     ),
 }
 ADVICE = {  # what only a table can do about it
-    "a decimal comma": "decimal point",
+    "a comma that may be either": "say it with --decimal , or --decimal .",
     "another study": "give that one as --name",
     "another column": "call it note",
     "infinite": "a blank cell says that a value is missing",

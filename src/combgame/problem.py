@@ -16,12 +16,14 @@ from .game.judge import NEVER, ratio
 from .game.protocols import Game
 from .game.records import Floats, Ints
 from .rewards.base import RewardsBase, spread_of
-from .sentences import Sentence
+from .sentences import LONGEST, Sentence
 from .structures import StructureBase
 
 # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
 # standard error
 FINEST = 1e-9
+GOALS = {"maximise": "maximise", "maximize": "maximise"}
+GOALS |= {"minimise": "minimise", "minimize": "minimise"}
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 
@@ -29,8 +31,10 @@ Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 class Problem(Description):
     """What may be played, what is asked, what a pull returns.
 
-    answers=None asks for the best action. names: one per arm. bounds: what is known of the means
-    before any data, (low, high) for all arms or one pair per arm: the set M of the paper, a box.
+    answers=None asks for the best action. names: one per arm; `Arms` and the like take them too.
+    bounds: what is known of the means before any data, (low, high) for all arms or one pair per
+    arm: the set M of the paper, a box. goal="minimise": the answer with the smallest sum is best;
+    values, estimates and bounds are given and shown as they are.
 
     >>> import combgame as cg
     >>> plates, one = cg.Subsets(4, 2), cg.Arms(4)
@@ -44,6 +48,7 @@ class Problem(Description):
     rewards: RewardsBase
     names: tuple[str, ...] | None
     bounds: Bounds | None  # None: all means that the rewards can have
+    goal: str  # "maximise" or "minimise"
     low: tuple[float, ...] = field(init=False)
     high: tuple[float, ...] = field(init=False)
 
@@ -54,6 +59,7 @@ class Problem(Description):
         rewards: RewardsBase | None = None,
         names: Sequence[str] | None = None,
         bounds: Bounds | None = None,
+        goal: str = "maximise",
     ) -> None:
         if not isinstance(actions, StructureBase):
             raise must_be("actions", actions, "a structure, such as Subsets(10, 3)", of="Problem")
@@ -69,6 +75,9 @@ class Problem(Description):
             raise must_be(
                 "answers", answers, "a structure, such as Arms(10), or None", of="Problem"
             )
+        if goal not in GOALS:
+            raise must_be("goal", goal, "'maximise' or 'minimise'", of="Problem")
+        actions, answers, names = by_name(actions, answers, names)
         d = actions.d
         if answers.d != d:
             raise InputError(
@@ -93,13 +102,15 @@ class Problem(Description):
                 remedy="add actions that contain them",
                 arms=unseen[:10],
             )
+        labels = _names(names if names is not None else _own_names(actions, answers), d)
+        rewards = rewards.named(labels)
         rewards.check(d)
         low, high = _box(rewards, d, bounds)
-        labels = _names(names if names is not None else _own_names(actions, answers), d)
         vars(self).update(
             actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high
         )
-        vars(self).update(bounds=self._bounds())
+        vars(self).update(bounds=self._bounds(), goal=GOALS[goal])
+        self.maximised  # noqa: B018  (or a sentence)
 
     def _bounds(self) -> Bounds | None:
         """What makes the same box again."""
@@ -119,7 +130,67 @@ class Problem(Description):
             "rewards": self.rewards,
             "names": names,
             "bounds": self.bounds,
+            "goal": self.goal,
         }
+
+    # ---- the one place where values are turned: all that computes maximises
+
+    @property
+    def maximised(self) -> "Problem":
+        """The same question about pivot - x for every value x, which asks for the largest sum;
+        itself, if it does so already.
+
+        >>> import combgame as cg
+        >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Bounded(0, 3), goal="minimise")
+        >>> problem.maximised
+        Problem(Arms(2), rewards=Bounded(-3.0, 0.0))
+        >>> problem.inside([1.0, 2.0]).tolist()
+        [-1.0, -2.0]
+        """
+        return self if self.goal == "maximise" else self._twin
+
+    @cached_property
+    def _twin(self) -> "Problem":
+        rewards, pivot = self._mirror
+        low, high = (tuple(pivot - x for x in ends) for ends in (self.high, self.low))
+        twin = self._with(rewards=rewards, low=low, high=high, goal="maximise")
+        vars(twin).update(bounds=twin._bounds())
+        return twin
+
+    def inside(self, values: Any) -> Floats:
+        """Values as the `maximised` problem has them; and back again."""
+        given = np.asarray(values, dtype=float)
+        return given if self.goal == "maximise" else self._mirror[1] - given
+
+    @property
+    def pivot(self) -> float | None:
+        """What values are subtracted from inside; None: they are as they are."""
+        return None if self.goal == "maximise" else self._mirror[1]
+
+    @cached_property
+    def _mirror(self) -> tuple[RewardsBase, float]:
+        """The rewards of the `maximised` problem, and the pivot."""
+        own = self.rewards.mirrored() if "mirrored" in vars(type(self.rewards)) else None
+        if own is None:
+            raise InputError(
+                "cannot-minimise",
+                "Problem: {rewards} does not say what the rewards of -x are, so nothing can be "
+                "minimised",
+                remedy="give its class the method `mirrored`, or negate the values yourself",
+                rewards=str(self.rewards),
+            )
+        if own[1] != 0.0 and len(self._extreme(1.0)) != len(self._extreme(-1.0)):
+            raise InputError(
+                "sizes-differ",
+                "Problem: {rewards} can be minimised only where all answers have as many arms",
+                remedy="use Bounded(0, 1), which needs a few more rounds",
+                rewards=str(self.rewards),
+            )
+        return own
+
+    def _extreme(self, score: float) -> tuple[int, ...]:
+        """A largest answer, or a smallest one."""
+        return self.answers.argmax(np.full(self.d, score))
 
     @property
     def d(self) -> int:
@@ -127,7 +198,10 @@ class Problem(Description):
         return self.actions.d
 
     def game(self) -> Game:
-        """Fresh parts for a run that does not stop; `Stopping.on` gives it a stopping rule."""
+        """Fresh parts for a run that does not stop; `Stopping.on` gives it a stopping rule. Of the
+        `maximised` problem only: no other knows which way is up.
+        """
+        assert self.goal == "maximise", "a game is made of problem.maximised"
         answers, rewards = (
             self.answers.answer_part(),
             self.rewards.part(np.array(self.low), np.array(self.high)),
@@ -184,7 +258,7 @@ class Problem(Description):
     def _with(self, **fields: Any) -> "Problem":
         """With some fields changed: what remains was checked before."""
         new = object.__new__(Problem)
-        kept = ("actions", "answers", "rewards", "names", "bounds", "low", "high")
+        kept = ("actions", "answers", "rewards", "names", "bounds", "goal", "low", "high")
         vars(new).update({name: vars(self)[name] for name in kept} | fields)
         return new
 
@@ -353,6 +427,40 @@ def _box(
                 rewards=str(rewards),
             )
     return tuple(low.tolist()), tuple(high.tolist())
+
+
+def by_name(
+    actions: StructureBase, answers: StructureBase, names: Sequence[str] | None
+) -> tuple[StructureBase, StructureBase, Sequence[str] | None]:
+    """Structures without the names that their arms were given there, and those names: a problem is
+    the same however it was told them.
+    """
+    own = [one.called for one in (actions, answers) if one.called is not None]
+    if not own:
+        return actions, answers, names
+    arms = tuple(own[0] if names is None else names)
+
+    def aligned(structure: StructureBase) -> StructureBase:
+        called = structure.called
+        if called is None or called == arms:
+            return structure.unnamed() if called else structure
+        place = {name: a for a, name in enumerate(called)}
+        if set(called) == set(arms) and len(arms) == len(called):
+            order = np.array([place[name] for name in arms])
+            other = _numbered(structure, order)
+            if other is not None and getattr(other, "_original", None) is None:
+                return other  # type: ignore[no-any-return]
+        raise InputError(
+            "names-disagree",
+            "Problem: {structure} calls its arms {called:list 5}, and the problem {arms:list 5}",
+            remedy="give the same names, in the same order",
+            structure=type(structure).__name__,
+            called=list(called)[:LONGEST],
+            arms=list(arms)[:LONGEST],
+        )
+
+    mine = aligned(actions)
+    return mine, mine if answers is actions else aligned(answers), arms
 
 
 def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:

@@ -83,6 +83,7 @@ class Python:
         "share of n": "give a share of n results as (share, n)",
         "share unrounded": "give the share unrounded, such as {share}",
         "decision says": "`decision` says",
+        "again": "again=True",
     }
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:

@@ -10,6 +10,7 @@ import typer
 from ..errors import CombGameError
 from ..version import __version__
 from .campaign import app as campaign
+from .init import init
 from .options import finite
 from .paper import app as paper
 from .plan import plan
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(campaign, name="campaign")
 app.add_typer(paper, name="paper")
 app.add_typer(study, name="study")
+app.command()(init)
 app.command()(plan)
 app.command()(simulate)
 app.command()(compare)

@@ -11,8 +11,8 @@ COMMANDS = {
     **{verb: f"study {verb}" for verb in STUDY.split()},
 }
 SAME = (  # options that Python calls alike
-    "arm client cluster deadline delta epsilon head if_exists jobs kind lease level max_rounds "
-    "min_pulls name out reason relabel rule runs seed shrink storage store threshold"
+    "arm client cluster deadline decimal delta epsilon goal head if_exists jobs kind lease level "
+    "max_rounds min_pulls name out reason relabel rule runs seed sep shrink storage store threshold"
 )
 OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in SAME.split()},
@@ -27,6 +27,7 @@ PHRASES = {
     "share of n": "give a share of n results as the value, with n in a column n",
     "share unrounded": "give the share with ten digits",
     "decision says": "`combgame study status` says",
+    "again": "--again",
 }
 
 

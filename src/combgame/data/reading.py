@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import CombGameError, InputError
 from ..game.records import Floats
-from ..problem import Problem
+from ..problem import GOALS, Problem
 from ..rewards import Bernoulli, Bounded, Gaussian
 from ..structures import (
     AlmostAllSets,
@@ -31,6 +31,7 @@ from .values import (
     arm,
     arms,
     box,
+    by_name,
     each,
     edges,
     either,
@@ -131,7 +132,9 @@ STRUCTURES: dict[str, Kind] = {
 
 REWARDS: dict[str, Kind] = {
     "gaussian": Kind(
-        Gaussian, {"sigma": either(number, numbers), "known": truth}, {"sigma": None, "known": True}
+        Gaussian,
+        {"sigma": by_name(either(number, numbers)), "known": truth},
+        {"sigma": None, "known": True},
     ),
     "bernoulli": Kind(Bernoulli, {}),
     "bounded": Kind(Bounded, {"low": number, "high": number}),
@@ -178,23 +181,28 @@ def problem_from(
     (Subsets(3, 2), Arms(3), array([2., 3., 1.]))
     """
     root = where if isinstance(where, Place) else Place(where)
-    data = keyed(data, root, ["actions", "rewards"], ["answers", "names", "bounds", "truth"])
-    names = None
+    data = keyed(
+        data, root, ["actions", "rewards"], ["answers", "names", "bounds", "goal", "truth"]
+    )
+    names, given = None, {}
     if "names" in data:
         names = each(_name, "texts, one per arm")(data["names"], root.at("names"))
-        root = root._replace(names=tuple(names))
+        root, given = root._replace(names=tuple(names)), {"arms": len(names)}
     means = None
     if "truth" in data:
         truth = keyed(data["truth"], root.at("truth"), ["means"])
         means = _means(truth["means"], root.at("truth").at("means"))
     bounds = box(data["bounds"], root.at("bounds")) if "bounds" in data else None
-    actions = _made(data["actions"], root.at("actions"), STRUCTURES, {})
+    goal = data.get("goal", "maximise")
+    if goal not in GOALS:
+        raise root.at("goal").unknown(goal, ("maximise", "minimise"))
+    actions = _made(data["actions"], root.at("actions"), STRUCTURES, given)
     answers = None
     if "answers" in data:
         answers = _made(data["answers"], root.at("answers"), STRUCTURES, {"arms": actions.d})
     rewards = _made(data["rewards"], root.at("rewards"), REWARDS, {})
     try:
-        problem = Problem(actions, answers, rewards, names, bounds)
+        problem = Problem(actions, answers, rewards, names, bounds, goal)
     except CombGameError as error:
         raise root.within(error) from None
     try:

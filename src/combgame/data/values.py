@@ -40,6 +40,15 @@ def either(one: Reader, several: Reader) -> Reader:
     )
 
 
+def by_name(other: Reader) -> Reader:
+    """A table of names and numbers, or what `other` reads."""
+    return lambda value, at: (
+        {name: number(one, at.at(name)) for name, one in value.items()}
+        if isinstance(value, Mapping)
+        else other(value, at)
+    )
+
+
 def at_least(least: int) -> Reader:
     """A whole number of at least so much."""
 

@@ -24,10 +24,12 @@ def form_of(path: Any, form: str | None) -> str:
     return form
 
 
-def save(path: Any, text: str, kept: str = "") -> None:
-    """Write a text to a file; kept: what is not lost if that is not possible."""
+def save(path: Any, text: str | bytes, kept: str = "") -> None:
+    """Write a text (or the bytes of a workbook) to a file; kept: what is not lost if that is not
+    possible.
+    """
     try:
-        Path(path).write_text(text)
+        Path(path).write_bytes(text.encode() if isinstance(text, str) else text)
     except OSError as error:
         remedy = "choose another place"
         if kept:

@@ -78,6 +78,17 @@ class RewardsBase(Description):
         """The rewards of the same arms with arm order[i] called i; None: that cannot be done."""
         return None
 
+    def named(self, names: tuple[str, ...] | None) -> "RewardsBase":
+        """The same, with what was said of arms by their names put in the order of the arms."""
+        return self
+
+    def mirrored(self) -> "tuple[RewardsBase, float] | None":
+        """The rewards of pivot - x, where x has these, and the pivot: 0, unless only another one
+        has a family. None: that is not known, so that nothing can be minimised. A class has to say
+        it itself.
+        """
+        return None
+
     def spread(self, d: int) -> Floats:
         """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a
         sentence if it is not known.

@@ -215,6 +215,9 @@ class Bernoulli(RewardsBase):
     def numbered(self, order: Ints) -> "Bernoulli":
         return self
 
+    def mirrored(self) -> "tuple[Bernoulli, float]":
+        return self, 1.0  # 1 - x is 0 or 1 again
+
     def spread(self, d: int) -> Floats:
         return np.full(d, 0.5)  # Hoeffding's lemma
 

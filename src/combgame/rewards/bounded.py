@@ -99,6 +99,9 @@ class Bounded(RewardsBase):
     def numbered(self, order: Ints) -> "Bounded":
         return self
 
+    def mirrored(self) -> "tuple[Bounded, float]":
+        return Bounded(0.0 - self.high, 0.0 - self.low), 0.0
+
     def spread(self, d: int) -> Floats:
         return np.full(d, self.sigma)
 

@@ -5,15 +5,16 @@ solutions.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, either, must_be
 from ..game.marks import jitable
 from ..game.records import Floats, Ints, Random, Seen
+from ..sentences import LONGEST
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
 
 EPSILON = 2.0**-52  # of a float
@@ -210,9 +211,21 @@ class GaussianPart(NamedTuple):
         return float(0.5 * lead * slope)
 
 
+def by_name(sigma: Any) -> bool:
+    """Whether standard deviations are pairs of a name and a number."""
+    return (
+        isinstance(sigma, tuple | list)
+        and bool(sigma)
+        and all(
+            isinstance(one, tuple | list) and len(one) == 2 and isinstance(one[0], str)
+            for one in sigma
+        )
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(RewardsBase):
-    """Gaussian rewards; `sigma` is one standard deviation, or one per arm.
+    """Gaussian rewards; `sigma` is one standard deviation, or one per arm, in order or by name.
 
     known=False: the standard deviations are not known, and are estimated from the data. `sigma` is
     then only what simulations draw with and plans suppose, and may be left out.
@@ -221,7 +234,7 @@ class Gaussian(RewardsBase):
     (Gaussian(sigma=0.1), Gaussian(known=False))
     """
 
-    sigma: float | Sequence[float] | None = None
+    sigma: float | Sequence[float] | Mapping[str, float] | None = None
     known: bool = True
 
     def __post_init__(self) -> None:
@@ -235,7 +248,11 @@ class Gaussian(RewardsBase):
                     remedy="give the standard deviation, or known=False if it is not known",
                 )
             return
-        sigmas = np.atleast_1d(np.asarray(self.sigma))
+        if isinstance(self.sigma, Mapping):
+            object.__setattr__(self, "sigma", tuple(self.sigma.items()))
+        named = by_name(self.sigma)
+        pairs: Any = self.sigma if named else ()
+        sigmas = np.atleast_1d(np.asarray([s for _, s in pairs] if named else self.sigma))
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
             raise must_be(
                 "sigma",
@@ -256,6 +273,9 @@ class Gaussian(RewardsBase):
                 remedy="for noiseless values give a small sigma, such as 1e-6",
                 of="Gaussian",
             )
+        if named:
+            object.__setattr__(self, "sigma", tuple((name, float(s)) for name, s in pairs))
+            return
         alone = isinstance(self.sigma, int | float)
         object.__setattr__(
             self, "sigma", float(sigmas[0]) if alone else tuple(float(s) for s in sigmas)
@@ -285,7 +305,26 @@ class Gaussian(RewardsBase):
             else self
         )
 
+    def mirrored(self) -> "tuple[Gaussian, float]":
+        return self, 0.0
+
+    def named(self, names: tuple[str, ...] | None) -> "Gaussian":
+        if not by_name(self.sigma):
+            return self
+        given = dict(self.sigma)  # type: ignore[arg-type]
+        if names is None or set(given) != set(names):
+            raise InputError(
+                "sigma-by-name",
+                "Gaussian: sigma names the arms {given:list}, and the problem {names:list}",
+                remedy="give each arm of the problem one sigma, by the same names",
+                given=list(given)[:LONGEST],
+                names=list(names or ["none of them"])[:LONGEST],
+            )
+        return replace(self, sigma=tuple(given[name] for name in names))
+
     def spread(self, d: int) -> Floats:
+        if by_name(self.sigma):
+            self.named(None)
         if self.sigma is None:
             raise InputError(
                 "sigma-not-supposed",

@@ -37,6 +37,8 @@ class Bench:
     engine: str
     eliminate: bool = False
     relabel: bool = False
+    # what was given, if it is to be minimised; `problem` and `means` are that maximised
+    asked: tuple[Problem, Floats] | None = None
 
     @cached_property
     def setup(self) -> Setup:
@@ -111,8 +113,7 @@ class Bench:
         winners = np.array([outcome.winners for outcome in outcomes])
         labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
         return Simulation(
-            self.problem,
-            self.means,
+            *(self.asked or (self.problem, self.means)),
             label,
             self.stopping,
             self.deltas,
@@ -141,7 +142,8 @@ def make_bench(
     """Check everything that determines a run. ties: as in `simulate`; None: refused, where the
     caller has no such option.
     """
-    truth, deltas = _check(problem, means, ties, epsilon), check_deltas(delta)
+    asked, truth, deltas = problem, _check(problem, means, ties, epsilon), check_deltas(delta)
+    problem = problem.maximised
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
     chosen = make_rule(rule)
     stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
@@ -158,12 +160,14 @@ def make_bench(
         engine,
         eliminate,
         relabel,
+        None if asked is problem else (asked, asked.means(means)),
     )
     bench.numbers(0)  # or a sentence
     return bench
 
 
 def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:
+    """The means as the maximised problem has them."""
     if not isinstance(problem, Problem):
         raise must_be("problem", problem, "a Problem", remedy="it comes first")
     truth = problem.means(means)
@@ -172,6 +176,7 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     if ties not in (None, "error", "run"):
         raise must_be("ties", ties, "'error' or 'run'")
     best, rival = first_two(problem, truth)
+    truth = problem.inside(truth)
     gap = truth[list(best)].sum() - truth[list(rival)].sum()
     if ties != "run" and not epsilon and gap <= 1e-12 * np.abs(truth).max():
         raise tied(problem.label(best), problem.label(rival), may_run=ties == "error")

@@ -69,7 +69,8 @@ def plan(
     )
     asked = _several(thresholds, "thresholds", "'proved'")
     names = list(dict.fromkeys(resolve(str(name), problem) for name in asked))
-    stoppings = [make_stopping(name, problem, deltas, epsilon=epsilon) for name in names]
+    inner = problem.maximised
+    stoppings = [make_stopping(name, inner, deltas, epsilon=epsilon) for name in names]
     chosen = _rules(rules) if runs else {}
     prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Bench]]] = []
     for share in _shares(shrink):
@@ -126,6 +127,7 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     """
     if not epsilon:
         return complexity(problem, means)
+    means, problem = problem.inside(means), problem.maximised
     free = Problem(
         problem.actions,
         problem.answers,

@@ -106,7 +106,8 @@ def regret(
     """
     if not isinstance(problem, Problem):
         raise must_be("problem", problem, "a Problem", remedy="it comes first", of="regret")
-    chosen, means = make_rule(rule), problem.means(means)
+    chosen, means = make_rule(rule), problem.inside(problem.means(means))
+    problem = problem.maximised
     if not isinstance(chosen, CombGame):
         raise InputError(
             "no-learner",

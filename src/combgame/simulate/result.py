@@ -114,7 +114,8 @@ class Simulation:
         """bool[runs, deltas]."""
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
-        short = self.means @ truth - self.winners @ self.means  # another answer may be as good
+        gains = self.problem.inside(self.means)
+        short = gains @ truth - self.winners @ gains  # another answer may be as good
         right = (self.winners == truth).all(axis=2) | (
             short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max()
         )

@@ -3,17 +3,18 @@ needle itself.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import must_be, whole
+from ..errors import must_be
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards, Structure
 from ..game.records import Floats, Ints, Random
 from .base import Geometry, StructureBase
+from .called import counted, numbers_of
 from .nearest.bracket import BracketPart
 from .rivals.listed import SOME, EveryPart, every
 from .sums.diagram import DiagramPart, diagram
@@ -86,15 +87,17 @@ class AlmostAllSetsPart(NamedTuple):
 @frozen
 class AlmostAllSets(StructureBase):
     """Every non-empty set of d arms that does not contain the needle (an arm or a set of arms), and
-    the needle.
+    the needle; d: how many arms there are, or their names.
 
     >>> AlmostAllSets(7, needle=0).size()
     64
     """
 
-    def __init__(self, d: int, needle: int | Iterable[int] = 0) -> None:
-        self.d = whole("d", d, 2, of="AlmostAllSets")
-        pins = [needle] if isinstance(needle, int | np.integer) else list(needle)
+    def __init__(self, d: int | Sequence[str], needle: int | str | Iterable[int | str] = 0) -> None:
+        self.d, self.called = counted(d, 2, "AlmostAllSets")
+        d = self.d
+        some: Any = [needle] if isinstance(needle, int | str | np.integer) else needle
+        pins = numbers_of(some, self.called, "AlmostAllSets")
         if (
             not pins
             or len(set(pins)) < len(pins)
@@ -110,12 +113,18 @@ class AlmostAllSets(StructureBase):
         self.needle = tuple(sorted(int(a) for a in pins))
 
     def arguments(self) -> dict[str, Any]:
-        return {"d": self.d, "needle": self.needle if len(self.needle) > 1 else self.needle[0]}
+        return {
+            "d": self.called or self.d,
+            "needle": self.needle if len(self.needle) > 1 else self.needle[0],
+        }
 
     def part(self) -> AlmostAllSetsPart:
         needle = np.zeros(self.d)
         needle[list(self.needle)] = 1.0
         return AlmostAllSetsPart(needle, len(self.needle))
+
+    def unnamed(self) -> "AlmostAllSets":
+        return self if self.called is None else AlmostAllSets(self.d, self.needle)
 
     def answer_part(self) -> Structure:
         return BracketPart(self, exact=True)

@@ -2,17 +2,17 @@
 best-arm identification.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import whole
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
 from .base import Exchange, Geometry, StructureBase, hypersimplex
+from .called import counted
 from .sums.diagram import DiagramPart, diagram
 
 
@@ -56,17 +56,20 @@ class ArmsPart(NamedTuple):
 
 @frozen
 class Arms(StructureBase):
-    """The d single arms.
+    """The d single arms; d: how many, or their names.
 
-    >>> Arms(3).sets()
-    [(0,), (1,), (2,)]
+    >>> Arms(3).sets(), Arms(["wt", "K7R"]).d
+    ([(0,), (1,), (2,)], 2)
     """
 
-    def __init__(self, d: int) -> None:
-        self.d = whole("d", d, 1, of="Arms")
+    def __init__(self, d: int | Sequence[str]) -> None:
+        self.d, self.called = counted(d, 1, "Arms")
 
     def arguments(self) -> dict[str, Any]:
-        return {"d": self.d}
+        return {"d": self.called or self.d}
+
+    def unnamed(self) -> "Arms":
+        return self if self.called is None else Arms(self.d)
 
     def part(self) -> ArmsPart:
         return ArmsPart(self.d, np.zeros(self.d, np.int64), np.zeros(self.d), np.zeros(1))
@@ -76,7 +79,7 @@ class Arms(StructureBase):
         return diagram([[(a, 1) for a in range(self.d)], []])
 
     def numbered(self, order: Ints) -> "Arms":
-        return self  # all arms are alike
+        return self.unnamed()  # all arms are alike
 
     def size(self) -> int:
         return self.d

@@ -47,6 +47,7 @@ class StructureBase(Description):
     """A collection of sets of the arms 0..d-1. Subclasses describe; `part` computes."""
 
     d: int
+    called: tuple[str, ...] | None = None  # the arms, where names were given instead of a number
 
     def __repr__(self) -> str:
         original = vars(self).get("_original")

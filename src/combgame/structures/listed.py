@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be, whole
+from ..errors import InputError, must_be
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against, differ
 from .base import Geometry, StructureBase
+from .called import counted, numbers_of
 from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
 from .rivals.listed import EveryPart, differences
@@ -82,17 +83,18 @@ def listed_part(members: Floats) -> ListedPart:
 
 @frozen
 class Listed(StructureBase):
-    """Exactly these sets of the arms 0..d-1.
+    """Exactly these sets of the arms 0..d-1; d: how many there are, or their names.
 
     >>> Listed([[0, 1], [1, 2], [2]], d=3).argmax([0.0, 1.0, 2.0])
     (1, 2)
     """
 
-    def __init__(self, sets: Sequence[Iterable[int]], d: int) -> None:
-        self.d = whole("d", d, 1, of="Listed")
+    def __init__(self, sets: Sequence[Iterable[int | str]], d: int | Sequence[str]) -> None:
+        self.d, self.called = counted(d, 1, "Listed")
+        d = self.d
         kept: list[tuple[int, ...]] = []
         try:
-            listed = [list(given) for given in sets]
+            listed = [numbers_of(given, self.called, "Listed") for given in sets]
         except TypeError:
             raise must_be(
                 "sets", sets, "a list of sets of arms, such as [[0, 1], [2]]", of="Listed"
@@ -151,7 +153,10 @@ class Listed(StructureBase):
         return new  # type: ignore[no-any-return]
 
     def arguments(self) -> dict[str, Any]:
-        return {"sets": self._sets, "d": self.d}
+        return {"sets": self._sets, "d": self.called or self.d}
+
+    def unnamed(self) -> "Listed":
+        return self if self.called is None else Listed(self._sets, self.d)
 
     def part(self) -> ListedPart:
         return listed_part(self._matrix)

@@ -14,6 +14,7 @@ from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
 from .base import Exchange, Geometry, StructureBase
+from .called import counted, numbers_of
 from .sums.symmetric import SymmetricPart, symmetric
 
 
@@ -92,14 +93,18 @@ class PartitionPart(NamedTuple):
 @frozen
 class Partition(StructureBase):
     """From each group of arms, as many as its size says. The groups must contain every arm 0..d-1
-    once.
+    once; or every name, which are the arms in this order.
 
     >>> Partition([[0, 1, 2], [3, 4]], sizes=[2, 1]).argmax([0.1, 0.5, 0.3, -1.0, -2.0])
     (1, 2, 3)
     """
 
-    def __init__(self, groups: Sequence[Iterable[int]], sizes: int | Sequence[int]) -> None:
+    def __init__(self, groups: Sequence[Iterable[int | str]], sizes: int | Sequence[int]) -> None:
         try:
+            several = [list(group) for group in groups]
+            if any(isinstance(a, str) for group in several for a in group):
+                _, self.called = counted([a for group in several for a in group], 1, "Partition")
+            groups = [numbers_of(group, self.called, "Partition") for group in several]
             self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in groups)
         except (TypeError, ValueError):
             raise must_be(
@@ -146,7 +151,13 @@ class Partition(StructureBase):
         self.d = len(every)
 
     def arguments(self) -> dict[str, Any]:
-        return {"groups": self.groups, "sizes": self.sizes}
+        groups: Any = self.groups
+        if self.called is not None:
+            groups = tuple(tuple(self.called[a] for a in group) for group in groups)
+        return {"groups": groups, "sizes": self.sizes}
+
+    def unnamed(self) -> "Partition":
+        return self if self.called is None else Partition(self.groups, self.sizes)
 
     def part(self) -> PartitionPart:
         d = self.d

@@ -1,7 +1,7 @@
 """All sets of a given size, the uniform matroid: batches to play, or the top m to find."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
 from .base import Exchange, Geometry, StructureBase, hypersimplex
+from .called import counted
 from .sums.symmetric import SymmetricPart, symmetric
 
 
@@ -76,20 +77,23 @@ class SubsetsPart(NamedTuple):
 
 @frozen
 class Subsets(StructureBase):
-    """All sets of `size` of the d arms.
+    """All sets of `size` of the d arms; d: how many, or their names.
 
-    >>> Subsets(10, 3).size()
-    120
+    >>> Subsets(10, 3).size(), Subsets(["wt", "A12G", "K7R"], 2).size()
+    (120, 3)
     """
 
-    def __init__(self, d: int, size: int) -> None:
-        self.d = whole("d", d, 1, of="Subsets")
+    def __init__(self, d: int | Sequence[str], size: int) -> None:
+        self.d, self.called = counted(d, 1, "Subsets")
         self.chosen = whole("size", size, 1, of="Subsets")
         if self.chosen > self.d:
-            raise must_be("size", size, "at most {d}, the number of arms", d=d, of="Subsets")
+            raise must_be("size", size, "at most {d}, the number of arms", d=self.d, of="Subsets")
 
     def arguments(self) -> dict[str, Any]:
-        return {"d": self.d, "size": self.chosen}
+        return {"d": self.called or self.d, "size": self.chosen}
+
+    def unnamed(self) -> "Subsets":
+        return self if self.called is None else Subsets(self.d, self.chosen)
 
     def part(self) -> SubsetsPart:
         d = self.d
@@ -109,7 +113,7 @@ class Subsets(StructureBase):
         return symmetric([list(range(self.d))], [self.chosen])
 
     def numbered(self, order: Ints) -> "Subsets":
-        return self  # all arms are alike
+        return self.unnamed()  # all arms are alike
 
     def size(self) -> int:
         return math.comb(self.d, self.chosen)

@@ -52,8 +52,9 @@ class Advisor:
     """
 
     def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
-        problem, self.setting = setting.problem, setting
-        self.ledger = Ledger(problem.d, whole)
+        problem, self.setting = setting.problem.maximised, setting
+        self.problem = problem  # that of the game
+        self.ledger = Ledger(problem.d, whole, setting.problem.pivot)
         self.rng: Random = np.random.default_rng(
             np.random.SeedSequence(setting.seed, spawn_key=(0,))
         )  # run 0 of `simulate`
@@ -77,9 +78,10 @@ class Advisor:
 
     def charge(self) -> None:
         """Judge at the delta that is left after the changes so far."""
-        problem, changes = self.setting.problem, self.changes
-        self.delta = spent(self.setting.delta, changes)
-        self.stopping = self.setting.stopping_at(self.delta) if changes else self.setting.stopping
+        problem, changes = self.problem, self.changes
+        self.delta = spent(self.setting.delta, changes) * self.ledger.share
+        same = self.delta == self.setting.delta
+        self.stopping = self.setting.stopping if same else self.setting.stopping_at(self.delta)
         self.told = Side(problem, self.stopping, self.ledger.seen, self.engine)
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
@@ -97,9 +99,9 @@ class Advisor:
             mine = self.choose()
             if list(mine) != asked:
                 self.differences.append({"round": event.round, "asked": tuple(asked), "now": mine})
-        before = self.changes
+        before = self.changes, self.ledger.share
         effect = self.ledger.apply(event, past)
-        if self.changes != before:
+        if (self.changes, self.ledger.share) != before:
             self.charge()
         self.late += self.ended is not None and effect is Effect.VALUES
         if effect is not Effect.NOTHING and not event.data.get("more"):
@@ -160,7 +162,7 @@ class Advisor:
         seen.clock[0] = ledger.plays
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
-            if ledger.asked < len(self.start):
+            if ledger.asked < len(self.start) and not ledger.outside:
                 side.recommend()  # a judge may remember the last rival
                 return tuple(
                     sorted(int(order[a]) for a in self.start[ledger.asked] if a >= 0)
@@ -169,7 +171,7 @@ class Advisor:
                 not lack.any() and (counts[needed] == 0.0).any()
             ):  # nothing to go by yet: the first batch goes evenly over the arms
                 lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
-            if lack.any():  # values that went missing, or min_pulls
+            if lack.any():  # values that went missing, min_pulls, or a start that old data shorten
                 side.game.actions.argmax(lack, side.view.action)
             else:
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
@@ -216,8 +218,9 @@ class Advisor:
         setting, clock = self.setting, int(self.ledger.seen.clock[0])
 
         def passes(log_delta: float) -> bool:
-            stopping = setting.stopping_at(spent(math.exp(log_delta), self.changes))
-            side = Side(setting.problem, stopping, copied(self.ledger.seen), self.engine)
+            left = spent(math.exp(log_delta), self.changes) * self.ledger.share
+            stopping = setting.stopping_at(left)
+            side = Side(self.problem, stopping, copied(self.ledger.seen), self.engine)
             for side.seen.clock[0] in (
                 clock - 1,
                 clock,
@@ -269,7 +272,8 @@ class Advisor:
         """
         one = [a for a in sorted(arms) if self.ledger.seen.counts[a] == 1.0]
         outside = {number for number, _, _ in self.ledger.outside} if one else set()
-        values = [(a, float(self.ledger.far[0, 0, a]), int(self.ledger.far[0, 2, a])) for a in one]
+        far, shown = self.ledger.far, self.setting.problem.inside(self.ledger.far[0, 0])
+        values = [(a, float(shown[a]), int(far[0, 2, a])) for a in one]
         return [[a, value, number, number in outside] for a, value, number in values]
 
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:

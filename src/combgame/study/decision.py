@@ -5,6 +5,7 @@ from typing import Any
 
 from ..problem import Problem
 from ..sentences import PYTHON, Call, Option, Sentence, Surface
+from . import carrying
 from .advisor import Advisor
 from .doubts import Doubt
 from .retractions import conditions, level
@@ -232,7 +233,9 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         made.append(
             conditions(facts["retractions"], facts["corrections"], facts["delta"], validity.proved)
         )
-    if n := facts["outside"]:
+    if carried := advisor.ledger.carried:
+        made.append(carrying.assumption(carried, facts["delta"]))
+    if n := max(facts["outside"] - carried.get("values", 0), 0):
         text = (
             "{n:count value} {n:was|were} measured outside the study: the guarantee holds if they "
             "were chosen before anybody saw them, and come from the same arms"

@@ -124,7 +124,7 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
             int(number[at]),
             int(at[1]),
             problem.label([int(at[1])]),
-            float(value[at]),
+            float(problem.inside(value[at])),
             int(others[at]),
             float(errors[at]),
         )

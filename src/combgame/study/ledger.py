@@ -29,6 +29,7 @@ from ..game.round import add, balance, note
 from ..storage.events import Event
 from .doubts import nothing_far, reach
 from .entries import Entry, pulls
+from .repeats import fingerprint
 from .round import Record, Told
 
 Past = Callable[[], Iterable[Event]]  # the events before the one at hand
@@ -45,11 +46,11 @@ class Effect(Enum):
 
 class Ledger:
     """What the events say. `seen` has what was told, and only that; `pending` the values that are
-    still to come.
+    still to come. pivot: if it is not None, `seen` and `far` have pivot - x for every value x.
     """
 
-    def __init__(self, d: int, whole: bool = False) -> None:
-        self.seq, self.seal = 0, ""
+    def __init__(self, d: int, whole: bool = False, pivot: float | None = None) -> None:
+        self.seq, self.seal, self.pivot = 0, "", pivot
         self.open: dict[int, Record] = {}  # by their numbers, ascending
         self.shut: dict[int, Record] | None = (
             {} if whole else None
@@ -64,6 +65,8 @@ class Ledger:
             str, Any
         ] = {}  # max_rounds and deadline, if they are no longer those of the setting
         self.outside: list[list[int]] = []  # data from outside: number, arm, values
+        self.prints: dict[str, int] = {}  # of data from outside: which values, under which number
+        self.carried: dict[str, Any] = {}  # from another study: which, and the share of delta left
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
@@ -101,6 +104,11 @@ class Ledger:
         together counts once.
         """
         return self.happened.get("anew", 0)
+
+    @property
+    def share(self) -> float:
+        """Of delta, what is left after data were carried over."""
+        return float(self.carried.get("share", 1.0))
 
     @property
     def records(self) -> dict[int, Record]:
@@ -237,7 +245,8 @@ class Ledger:
         return Effect.NOTHING
 
     def on_observed(self, event: Event, past: Past) -> Effect:
-        """data: `values` by arm."""
+        """data: `values` by arm; `carried`: from which study they come, and what that costs."""
+        self.carried = event.data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
         record = Record(
             self.last,
@@ -256,6 +265,7 @@ class Ledger:
             self.outside.append([self.last, arm, values_of(entry)])
             self._enter(arm, entry, record)
             record.tell(arm, Told(entry, event.seq, event.at))
+        self.prints[fingerprint(values)] = self.last
         if self.shut is not None:
             self.shut[self.last] = record
         return Effect.VALUES
@@ -290,6 +300,7 @@ class Ledger:
             for one in self.outside
             if (one[0] != number if number is not None else one[1] != arms[0])
         ]
+        self.prints = {one: other for one, other in self.prints.items() if other != number}
         self._add_up(arms, self)
         return Effect.CHANGE
 
@@ -363,13 +374,16 @@ class Ledger:
         """Enter values of an arm."""
         number = record.number
         for mean, n in pulls(entry) if self._adding else ():
-            balance(self.seen, arm, mean, float(n), record.weight(arm))
+            x, total = mean, mean * n
+            if self.pivot is not None:  # the game maximises
+                x, total = self.pivot - mean, self.pivot * n - total
+            balance(self.seen, arm, x, float(n), record.weight(arm))
             if n == 1:
-                note(self.seen, arm, mean)
+                note(self.seen, arm, x)
             else:
-                add(self.seen, arm, mean * n)
+                add(self.seen, arm, total)
                 self.seen.counts[arm] += n
-            reach(self.far, arm, mean, n, number)
+            reach(self.far, arm, x, n, number)
 
     def _add_up(self, arms: list[int], whole: "Ledger") -> None:
         """Add up some arms anew."""
@@ -389,7 +403,7 @@ class Ledger:
 
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
-        beside = ("open", "shut", "seen", "pending", "drawn", "far", "_adding")
+        beside = ("open", "shut", "pivot", "seen", "pending", "drawn", "far", "_adding")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         return {**kept, "open": [one.plain() for one in self.open.values()]}
 

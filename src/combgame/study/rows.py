@@ -72,11 +72,10 @@ def _arms(advisor: Advisor) -> list[dict[str, Any]]:
     rows = []
     for a in range(problem.d):
         n, mean = float(seen.counts[a]), float(seen.mean[a])
-        ends = (
-            (rewards.lower(mean, SURE / n, a), rewards.upper(mean, SURE / n, a))
-            if n
-            else (None, None)
-        )
+        ends: list[float | None] = [None, None]
+        if n:
+            sides = rewards.lower(mean, SURE / n, a), rewards.upper(mean, SURE / n, a)
+            ends, mean = sorted(problem.inside(sides).tolist()), float(problem.inside(mean))
         rows.append(
             {
                 "arm": problem.label([a]),

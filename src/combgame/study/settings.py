@@ -56,7 +56,11 @@ class Setting:
     def stopping_at(self, delta: float, problem: Problem | None = None) -> Stopping:
         """The stopping rule for another delta, or for the problem under other numbers."""
         return stopping_of(
-            self.chosen, self.threshold, problem or self.problem, [delta], epsilon=self.epsilon
+            self.chosen,
+            self.threshold,
+            problem or self.problem.maximised,
+            [delta],
+            epsilon=self.epsilon,
         )
 
     def described(self) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
     arrays = iter(bodies)
     advisor.ledger.restore(facts["ledger"])
     advisor.rule = rebuilt(advisor.rule, arrays)
-    if advisor.changes:
+    if advisor.changes or advisor.ledger.carried:
         advisor.charge()
     for old, new in zip(beside(advisor), arrays, strict=True):
         old[...] = new

@@ -84,6 +84,10 @@ class Status:
         if self.retractions:
             changed = level(self.retractions, self.corrections, self.delta)
             lines.append(f"  level        {changed.spelt(surface)}")
+        elif self.delta < self.settings.get("delta", 0.0):
+            lines.append(
+                f"  level        judged at delta = {self.delta:.2g}: data were carried over"
+            )
         lines += [
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of "
             f"{self.threshold:.2f})",
@@ -136,6 +140,7 @@ def settings(advisor: Advisor) -> dict[str, Any]:
         "min_pulls": setting.min_pulls,
         "max_rounds": advisor.max_rounds,
         "deadline": None if end is None else local(end),
+        **({"goal": setting.problem.goal} if setting.problem.goal != "maximise" else {}),
     }
 
 
@@ -162,6 +167,7 @@ def listed(settings: dict[str, Any]) -> str:
         "min_pulls": "at least {} values of every arm",
         "max_rounds": "at most {} rounds",
         "deadline": "until {}",
+        "goal": "to {}",
     }
     words = {"delta": "delta {:g}", "rule": "rule {}", "threshold": "threshold {}", **words}
     return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
@@ -215,10 +221,10 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
     )
     if setting.problem.d <= MANY and setting.problem.rewards.known:
         try:
-            bound = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
+            bound = complexity(advisor.problem, seen.feasible, tolerance=1e-2, steps=100)
         except CombGameError:
             return None
-        end = limit(advisor.stopping, setting.problem, seen.feasible, bound)
+        end = limit(advisor.stopping, advisor.problem, seen.feasible, bound)
     ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
     low = max(int(ends[0]), 1)
     return low, max(math.ceil(ends[1]), low + 1)

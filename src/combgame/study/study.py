@@ -9,13 +9,18 @@ from typing import Any, overload
 from ..errors import InputError, StudyError, must_be, unknown, whole
 from ..problem import Problem
 from ..rules import RuleBase
-from ..sentences import Call, Option
+from ..sentences import Call, Option, Phrase
 from ..storage.events import Event, seal
 from ..storage.opening import open_storage
+from ..tables import is_frame
+from . import carrying
 from .advisor import Advisor
 from .decision import Decision, decide
 from .entries import Entry, read_values
+from .frames import frame_rounds, frame_values
+from .ledger import values_of
 from .queries import Queries
+from .repeats import coincidence, fingerprint
 from .round import Record, Round, as_round
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, now, past, read_time, setting_from
@@ -219,16 +224,21 @@ class Study(Queries):
 
     def tell_many(
         self,
-        told: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
+        told: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | Any,
         final: bool = True,
         client: str | None = None,
+        again: bool = False,
     ) -> dict[int, dict[int, Entry]]:
         """Tell several rounds (or their numbers) at once: all of it is stored, or nothing, and it
         is judged as a whole.
 
         told: values by round, as for `tell`, such as {one: {"a": 0.3}, two: {"b": 0.5}}; or a list
-        of pairs (round, values). Returns what was new of it, by round and arm.
+        of pairs (round, values); or a data frame with the columns round, arm and value, or round
+        and a column per arm (lines that it seems to have twice are refused, but for again=True).
+        Returns what was new of it, by round and arm.
         """
+        if is_frame(told):
+            told = frame_rounds(told, self.problem, self.name, again)
         rounds: dict[int, Any] = {}
         try:
             pairs = [
@@ -371,11 +381,21 @@ class Study(Queries):
             decision = self._certified(batch)
         self._call(certified=decision)
 
-    def observe(self, values: Any, reason: str | None = None, client: str | None = None) -> int:
-        """Data that were measured outside the study, by arm; the number by which they can be
-        retracted.
+    def observe(
+        self,
+        values: Any,
+        reason: str | None = None,
+        client: str | None = None,
+        again: bool = False,
+    ) -> int:
+        """Data that were measured outside the study, by arm, or as a data frame with the columns
+        arm and value; the number by which they can be retracted. Data that were observed before,
+        to the last of many digits, are refused unless again=True says that they were measured
+        twice.
         """
         reason = None if reason is None else _reason(reason)
+        if is_frame(values):
+            values = frame_values(values, self.problem, self.name, again)
         given = {
             arm: entry
             for arm, entry in read_values(self.problem, values).items()
@@ -386,12 +406,61 @@ class Study(Queries):
             raise InputError("no-value", text, remedy=remedy, values=values)
         with self._session.writing(_client(client) or self.client) as batch:
             number = batch.advisor.ledger.last + 1
+            before = batch.advisor.ledger.prints.get(fingerprint(given))
+            if before is not None and not again and not coincidence(self.problem, given):
+                raise StudyError(
+                    "observed-before",
+                    "these are the very values of number {before}, which was observed before; "
+                    "nothing was stored",
+                    remedy="give {again} if they were measured twice",
+                    before=before,
+                    again=Phrase("again"),
+                )
             batch.add(
                 "observed", number, reason, values={str(arm): entry for arm, entry in given.items()}
             )
             decision = self._certified(batch)
         self._call(certified=decision)
         return number
+
+    def carry(self, old: "Study", reason: str | None = None, client: str | None = None) -> int:
+        """Take over the data of an old study, to which this one's problem adds arms: a variant
+        that arrived later. It comes first in a study; the values count from the start. Returns how
+        many they are.
+
+        It has its price (docs/your-data.md): with one more arm, and a question about the best arm,
+        the study is judged at a quarter of delta. The old study stays as it is.
+        """
+        reason = _reason(reason or f"carried over from the study {old.name!r}")
+        with old.moment(history=True) as then:
+            carrying.check_fits(old.problem, self.problem, [one.id for one in then.pending])
+            rounds = carrying.values_of(then.events, old.problem, self.problem)
+            left = then.status.delta / old._setting.delta
+        given = sum(values_of(entry) for one in rounds for entry in one.values())
+        if not rounds:
+            text = "study {name!r} has no values to carry over"
+            raise StudyError("nothing-to-carry", text, name=old.name)
+        carried = {
+            "study": old.name,
+            "share": left * carrying.share(old.problem, self.problem),
+            "values": given,
+            "m": self.problem.d - old.problem.d,
+            "covered": carrying.covered(old.problem, self.problem),
+        }
+        with self._session.writing(_client(client) or self.client) as batch:
+            if batch.advisor.ledger.last:
+                text = "study {name!r} has begun already"
+                remedy = "carry data over into a new study"
+                raise StudyError("has-begun", text, remedy=remedy, name=self.name)
+            for k, values in enumerate(rounds, start=1):
+                more: dict[str, Any] = {"more": True} if k < len(rounds) else {}
+                if k == 1:
+                    more["carried"] = carried
+                said = {str(arm): entry for arm, entry in values.items()}
+                batch.add("observed", k, reason, values=said, **more)
+            decision = self._certified(batch)
+        self._call(certified=decision)
+        return given
 
     def extend(
         self,

@@ -46,7 +46,8 @@ def complexity(
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
         raise must_be("tolerance", tolerance, "between 0 and 1, such as 1e-4", of="complexity")
     steps = whole("steps", steps, 1, of="complexity")
-    mu, order = problem.means(means), np.arange(problem.d)
+    mu, order = problem.inside(problem.means(means)), np.arange(problem.d)
+    problem = problem.maximised
     sigma = problem.noise()  # or a sentence
     best = order_of(problem, mu, sigma)
     mine = problem.numbered(best)

@@ -14,6 +14,7 @@ from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
 from ..stopping.base import Validity
 from ..stopping.names import make_stopping
+from ..tables import is_frame, totals
 from .complexity import order_of
 from .limit import judge
 
@@ -53,7 +54,9 @@ def evidence(
     delta, whether it is enough.
 
     The guarantee holds however the data were collected, and however often you look, as long as what
-    to measure next never depended on values that are not counted here. An arm that was never
+    to measure next never depended on values that are not counted here. Instead of estimates and
+    counts, a data frame of all values will do, with the columns arm and value, or a column per arm.
+    An arm that was never
     observed has the count 0, and any estimate. spreads: the sample standard deviations (with N -
     1), for `Gaussian(known=False)`. weights: instead of counts, numbers that need not be whole,
     such as an allocation (`complexity(...).allocation`); nothing was observed then, so there is no
@@ -69,6 +72,14 @@ def evidence(
     """
     if not isinstance(problem, Problem):
         raise must_be("problem", problem, "a Problem", remedy="it comes first", of="evidence")
+    if is_frame(estimates):
+        if not (counts is weights is spreads is None):
+            raise InputError(
+                "frame-says-all",
+                "a data frame of values says counts and spreads itself",
+                remedy="leave them out",
+            )
+        estimates, counts, spreads = totals(problem, estimates)
     mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():
@@ -91,6 +102,7 @@ def evidence(
     scatter = problem.noise() if known else problem.vector(spreads, "spreads")
     if (scatter < 0.0).any():
         raise must_be("spreads", scatter.tolist(), "sample standard deviations, 0 or more")
+    mean, problem = problem.inside(mean), problem.maximised
     order = order_of(
         problem, mean, weight, scatter
     )  # an order of the values, so that the given numbers change nothing

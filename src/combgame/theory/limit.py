@@ -76,6 +76,7 @@ def limit(
         return math.nan
     if solved.time in (0.0, math.inf):
         return solved.time
+    means, problem = problem.inside(means), problem.maximised
     if stopping.watch is None:
         return root(lambda t: t >= stopping.threshold.level(int(t), which) * solved.time)
     best, spread, aside = np.zeros(problem.d), problem.noise(), np.zeros(problem.d)

@@ -8,7 +8,7 @@ import typer
 from ...report.files import save
 from ...report.words import count
 from ...study.entries import pulls
-from ...study.sheet import read_sheet, write_sheet
+from ...study.sheet import write_sheet
 from ..options import AsJson, say
 from ..speech import SHELL
 from .base import (
@@ -24,7 +24,7 @@ from .base import (
     opened,
     put,
 )
-from .sheets import check_whole, spare
+from .sheets import Again, Decimal, Sep, check_repeats, check_whole, spare, table, taken
 
 
 def ask(
@@ -33,7 +33,11 @@ def ask(
     n: Annotated[int, typer.Option("-n", min=1, help="Up to so many rounds.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write the table to be filled in to this file."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the table to be filled in to this file (.csv, .tsv, .xlsx).",
+        ),
     ] = None,
     client: Client = None,
     lease: Annotated[
@@ -57,7 +61,7 @@ def ask(
             mine = f"{had} of them you had" if len(rounds) > 1 else "you had it"
             some += f" ({mine} already)"
         if out is not None and rounds:
-            save(out, write_sheet(rounds, study.name), "your rounds are kept: ask again")
+            save(out, table(rounds, study.name, out), "your rounds are kept: ask again")
             next_step = f"`combgame study tell {out}{named(study.name)}`"
             put(data, f"wrote {some} to {out}: fill in the values, then {next_step}.", as_json)
         elif as_json or rounds:
@@ -75,10 +79,17 @@ def ask(
 
 def tell(
     file: Annotated[
-        Path, typer.Argument(help="The table that `ask` wrote, filled in: blank cells are missing.")
+        Path,
+        typer.Argument(
+            help="The table that `ask` wrote, filled in (text or .xlsx; a line per value, or a "
+            "column per arm): blank cells are missing."
+        ),
     ],
     storage: Where,
     name: Name = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    again: Again = False,
     partial: Annotated[
         bool, typer.Option("--partial", help="Blank cells are still to come, not missing.")
     ] = False,
@@ -95,10 +106,11 @@ def tell(
     table again is harmless.
     """
     with opened(storage, name, client) as study:
-        sheet = read_sheet(file, study.problem, study.name)
+        read = taken(file, study, True, sep, decimal, again)
+        sheet = read.values
         left = {one.id: one.left for one in study.pending}
         if not partial:
-            check_whole(file, sheet, left, study.problem)
+            check_whole(file, read, left, study.problem)
         blank = (
             []
             if final
@@ -114,6 +126,8 @@ def tell(
                 number: {arm: x for arm, x in values.items() if x is not None}
                 for number, values in told.items()
             }
+        if not again:
+            check_repeats(study, {number: told[number] for number in told if number in left})
         new = study.tell_many(told, final=not partial)
         status, decision = looked(study)
         present = [
@@ -128,7 +142,13 @@ def tell(
             "missing": present.count(0),
         }
         put(
-            {"told": list(told), "blank": blank, **done, **standing(status)},
+            {
+                "told": list(told),
+                "blank": blank,
+                "read": read.form._asdict(),
+                **done,
+                **standing(status),
+            },
             "\n".join(
                 [
                     f"{summary(**done, blank=blank)} {status.next.said(SHELL)}",
@@ -182,21 +202,26 @@ def observe(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A table with the columns arm and value, and n where a value is the mean of n."
+            help="A table with the columns arm and value, and n where a value is the mean of n; "
+            "or with a column per arm."
         ),
     ],
     storage: Where,
     name: Name = None,
     reason: Reason = "measured outside the study",
+    sep: Sep = None,
+    decimal: Decimal = None,
+    again: Again = False,
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
-        number = study.observe(read_sheet(file, study.problem, study.name, rounds=False)[0], reason)
+        read = taken(file, study, False, sep, decimal, again)
+        number = study.observe(read.values[0], reason, again=again)
         status, decision = looked(study)
         put(
-            {"number": number, **standing(status)},
+            {"number": number, "read": read.form._asdict(), **standing(status)},
             "\n".join(
                 [
                     f"stored as number {number}, by which it can be retracted. "

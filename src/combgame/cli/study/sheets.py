@@ -1,11 +1,91 @@
-"""The tables that `ask` writes and `tell` reads: what keeps values from being lost."""
+"""The tables that `ask` writes and `tell` reads: what keeps values from being lost, and from
+counting twice.
+"""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ...errors import CombGameError, InputError, StoreError
-from ...study.sheet import read_sheet
+import typer
+
+from ...errors import CombGameError, InputError, StoreError, said_by
+from ...sentences import Phrase
+from ...study.entries import read_values
+from ...study.repeats import coincidence, fingerprint
+from ...study.sheet import read_sheet, write_sheet, write_workbook
+from ...tables import Sheet
+from ..options import say
+from ..speech import SHELL
 from .base import named
+
+Sep = Annotated[
+    str | None,
+    typer.Option(help="What stands between cells: comma, semicolon, tab. [detected]"),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="The decimal mark of numbers: . or a comma. [detected]")
+]
+Again = Annotated[
+    bool,
+    typer.Option("--again", help="Values that seem to be there twice were measured twice."),
+]
+
+
+def table(rounds: Any, study: str, out: Path) -> str | bytes:
+    """What to fill in, as the file's name ends."""
+    if out.suffix.lower() == ".xlsx":
+        return write_workbook(rounds, study)
+    return write_sheet(rounds, study, "\t" if out.suffix.lower() in (".tsv", ".tab") else ",")
+
+
+def taken(
+    path: Path,
+    study: Any,
+    rounds: bool,
+    sep: str | None,
+    decimal: str | None,
+    again: bool,
+) -> Sheet:
+    """What a table says; how it was read is said, unless it is as `ask` writes it."""
+    sheet = read_sheet(path, study.problem, study.name, rounds, sep, decimal)
+    if not sheet.form.plain:
+        say(f"{path}: {sheet.form.sentence.said(SHELL)}")
+    if sheet.repeated is not None and not again:
+        raise said_by(InputError, sheet.repeated.within("{path}", path=str(path)))
+    return sheet
+
+
+def check_repeats(study: Any, sheet: Mapping[int, Mapping[int, Any]]) -> None:
+    """Refuse a round that has the very values of another one: most likely it is another's table."""
+    entries = {
+        number: read_values(study.problem, values, round=number)
+        for number, values in sorted(sheet.items())
+    }
+    prints = {
+        number: fingerprint(values)
+        for number, values in entries.items()
+        if not coincidence(study.problem, values)
+    }
+    if not prints:
+        return
+    before: dict[str, int] = {}
+    with study.moment(history=True) as now:
+        for event in now.events:
+            if event.kind in ("told", "observed") and event.round not in prints:
+                values = {int(arm): entry for arm, entry in event.data["values"].items()}
+                before.setdefault(fingerprint(values), event.round)
+    for number, one in prints.items():
+        if one in before:
+            raise InputError(
+                "round-repeated",
+                "round {round} has the very values of number {other}, for the same arms; nothing "
+                "was stored",
+                remedy="check the table, or {again} if they were measured twice",
+                round=number,
+                other=before[one],
+                again=Phrase("again"),
+            )
+        before[one] = number
 
 
 def spare(path: Path, study: Any) -> None:
@@ -13,7 +93,7 @@ def spare(path: Path, study: Any) -> None:
     if not path.is_file() or not path.stat().st_size:
         return
     try:
-        sheet = read_sheet(path, study.problem, study.name)
+        sheet = read_sheet(path, study.problem, study.name).values
     except CombGameError as error:
         raise StoreError(
             "no-table",
@@ -36,15 +116,13 @@ def spare(path: Path, study: Any) -> None:
             )
 
 
-def check_whole(
-    path: Path, sheet: dict[int, dict[int, Any]], left: dict[int, tuple[int, ...]], problem: Any
-) -> None:
+def check_whole(path: Path, sheet: Sheet, left: dict[int, tuple[int, ...]], problem: Any) -> None:
     """Refuse a table that was cut off."""
     cut = [
         (number, arm)
-        for number, values in sheet.items()
+        for number, values in sheet.values.items()
         for arm in left.get(number, ())
-        if arm not in values
+        if arm not in values and not sheet.form.wide
     ]
     if cut:
         (number, arm), *rest = cut
@@ -61,7 +139,7 @@ def check_whole(
             arm=problem.label([arm]),
             more=len(rest),
         )
-    if not path.read_bytes().endswith((b"\n", b"\r")):
+    if not sheet.whole:
         raise InputError(
             "no-newline",
             "{path}: the table is incomplete: its last line has no newline at its end, as if it "

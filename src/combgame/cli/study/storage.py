@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ...errors import CombGameError
+from ...report.words import count
 from ..options import AsJson
 from ..speech import SHELL
 from .base import Client, Where, named, names_in, put, whoami
@@ -40,19 +41,31 @@ def create(
         ),
     ] = None,
     if_exists: Annotated[str, typer.Option(help="error, resume or replace.")] = "error",
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Carry over the data of this study, to which the problem adds arms.",
+        ),
+    ] = None,
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a study of a problem file."""
     from ...data import read_problem
+    from ...study.carrying import check_fits
     from ...study.settings import now, past, read_time
     from ...study.study import Study
 
     end = read_time(deadline)
     if end is not None and end <= now() and if_exists != "resume":
         raise past(deadline)
+    problem = read_problem(file)[0]
+    if source is not None:  # before anything is made
+        with Study.open(storage, source) as old:
+            check_fits(old.problem, problem, [one.id for one in old.pending])
     with Study(
-        read_problem(file)[0],
+        problem,
         delta=delta,
         rule=rule,
         threshold=threshold,
@@ -66,10 +79,15 @@ def create(
         deadline=deadline,
         client=client or whoami(),
     ) as study:
+        carried = 0
+        if source is not None:
+            with Study.open(storage, source) as old:
+                carried = study.carry(old)
+        taken = f"{count(carried, 'value')} of {source!r} carried over; " if carried else ""
         put(
-            {"name": name, "state": study.state},
-            f"study {name!r} is ready: `combgame study ask{named(name)}` says what to measure "
-            "first.",
+            {"name": name, "state": study.state, "carried": carried},
+            f"{taken}study {name!r} is ready: `combgame study ask{named(name)}` says what to "
+            "measure first.",
             as_json,
         )
 

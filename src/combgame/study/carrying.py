@@ -1,0 +1,119 @@
+"""The data of an old study in a new one that has more arms: which they are, and what it costs.
+
+docs/thresholds.md#arms-that-arrive-later has the theorem.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import StudyError
+from ..problem import Problem
+from ..rewards.base import spread_of
+from ..sentences import Call, Sentence
+from ..storage.events import Event
+from ..structures import Arms, Subsets
+from .entries import Entry
+from .ledger import Ledger
+
+
+def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:
+    """Refuse what is not the same experiment with more arms."""
+    names, others = old.names, set(new.names or ())
+    if names is None or new.names is None:
+        raise _refused("their arms have no names, by which they could be told apart")
+    lost = [name for name in names if name not in others]
+    if lost:
+        raise _refused("the new problem lacks arms of the old one, such as " + lost[0])
+    if new.d == old.d:
+        raise _refused("the new problem has no arm that the old one lacks")
+    mine = [new.arm(name) for name in names]
+    spreads = [spread_of(one.rewards, one.d) if one.rewards.known else None for one in (old, new)]
+    alike = (spreads[0] is None) == (spreads[1] is None) and (
+        spreads[0] is None or spreads[1] is None or bool((spreads[0] == spreads[1][mine]).all())
+    )
+    if type(old.rewards) is not type(new.rewards) or old.goal != new.goal or not alike:
+        raise _refused("their goals or the rewards of the old arms differ")
+    if getattr(new.rewards, "level", None) is not None:
+        raise _refused("values are compared within their own plays, which data from outside lack")
+    waiting = list(pending)
+    if waiting:
+        raise StudyError(
+            "rounds-pending",
+            "the old study has rounds that are out ({rounds:list 5}), whose values would be lost",
+            remedy="tell them there first, or {fail}",
+            rounds=waiting[:1000],
+            fail=Call("fail", "round", "reason", retry=False),
+        )
+
+
+def _refused(why: str) -> StudyError:
+    return StudyError(
+        "cannot-carry",
+        "the data of the old study cannot be carried over: {why}",
+        remedy="give a problem that has the same arms, by the same names, and some more",
+        why=why,
+    )
+
+
+def values_of(events: list[Event], old: Problem, new: Problem) -> list[dict[int, Entry]]:
+    """The values that count in the old study, round by round in the order in which they were asked
+    for, by the arms of the new problem.
+    """
+    arm = [new.arm(name) for name in old.names or ()]
+    rounds = []
+    for record in Ledger.of(old.d, events).records.values():
+        entries = {
+            arm[a]: record.told[a].entry
+            for a in record.arms
+            if a in record.told and a not in record.again and record.told[a].entry is not None
+        }
+        if entries:
+            rounds.append(entries)
+    return rounds
+
+
+def covered(old: Problem, new: Problem) -> bool:
+    """Whether the theorem allows for any choice of the new arms: single arms or the top of them,
+    with one sigma and the same bounds for all.
+    """
+    same = type(old.answers) is type(new.answers) and (
+        isinstance(new.answers, Arms)
+        or (isinstance(new.answers, Subsets) and new.answers.chosen == old.answers.largest())
+    )
+    spread = spread_of(new.rewards, new.d) if new.rewards.known else np.ones(1)
+    even = spread is not None and len(set(spread.tolist())) == 1
+    return same and even and len(set(new.low)) == len(set(new.high)) == 1
+
+
+def share(old: Problem, new: Problem) -> float:
+    """The part of delta that is left when m arms are added: 1/(m (m + 1)) for their number, which
+    may have been chosen by what the values were, and 1/(min(m, k) + 1) for how many of them are
+    among the k best.
+
+    >>> import combgame as cg
+    >>> one, two = (cg.Problem(cg.Arms(d), rewards=cg.Gaussian(1.0)) for d in (4, 5))
+    >>> share(one, two)
+    0.25
+    """
+    m = new.d - old.d
+    places = min(m, new.answers.largest()) + 1 if covered(old, new) else 1
+    return 1.0 / (m * (m + 1) * places)
+
+
+def assumption(carried: Mapping[str, Any], delta: float) -> Sentence:
+    """What the answer rests on, where data were carried over."""
+    text = (
+        "{values:count value} {values:was|were} carried over from the study {study!r}, to which "
+        "{m:count arm} {m:was|were} added: the answer is judged at delta = {delta:.2g}, "
+    )
+    if carried["covered"]:
+        text += "which pays for choosing the new arms, and their number, by what the values were"
+    else:
+        text += (
+            "which pays for choosing their number by what the values were; the guarantee holds if "
+            "which arms they are had nothing to do with the values"
+        )
+    known = {key: carried[key] for key in ("values", "study", "m")}
+    return Sentence("values-carried", text, **known, delta=delta)

@@ -1,0 +1,47 @@
+"""The same values again: most likely the same data. A heuristic, which only asks before they count
+twice.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from ..problem import Problem
+from ..rewards import License
+from ..rewards.base import claimed
+from ..tables.reading import digits
+from .entries import Entry
+
+MANY = 8  # digits in all: by chance, one of 10^8 tables of that many has the same values
+
+
+def coincidence(problem: Problem, values: Mapping[int, Entry]) -> bool:
+    """Whether the same values might well come again: they have few digits in all.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
+    >>> coincidence(problem, {0: 0.5, 1: 0.25}), coincidence(problem, {0: 0.51234, 1: 0.2718})
+    (True, False)
+    """
+    binary = License.BINARY in claimed(problem.rewards)
+    total = 0.0
+    for entry in values.values():
+        if isinstance(entry, dict):
+            total += 1.0 if binary else digits(entry["mean"])
+        elif isinstance(entry, list):
+            total += sum(0.3 if binary else digits(x) for x in entry)
+        elif entry is not None:
+            total += 0.3 if binary else digits(entry)
+    return total < MANY
+
+
+def fingerprint(values: Mapping[int, Entry]) -> str:
+    """The same for the same values of the same arms, in whatever order they come."""
+
+    def plain(entry: Any) -> Any:
+        if isinstance(entry, dict):
+            return entry["mean"], entry["n"]
+        return sorted(entry) if isinstance(entry, list) else entry
+
+    said = sorted((arm, plain(entry)) for arm, entry in values.items() if entry is not None)
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]

@@ -1,0 +1,172 @@
+"""What a cell says: a number, that a value is missing, or what cannot be used.
+
+A comma may be a decimal comma or stand between thousands; so may a point. Which of the two a table
+means is decided once for all of its numbers, by those that can be read in one way only; where none
+can, it is asked rather than guessed.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import date, time, timedelta
+from typing import Any, NamedTuple
+
+from ..errors import InputError, must_be
+from ..sentences import Option
+
+WORDS = "- -- \u2013 \u2014 . ? n.d. n.d nd n.a. n.a na n/a #n/a #nv nan null none missing <na> nat"
+MISSING = frozenset(["", *WORDS.split()])
+INFINITE = frozenset(["inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"])
+BROKEN = frozenset(["#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "#wert!", "#zahl!"])
+BETWEEN = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")  # between thousands
+EXPONENT = r"(?:[eE][+-]?\d+)?"
+PLAIN = re.compile(rf"[+-]?\d+{EXPONENT}")
+
+
+def _forms(decimal: str, thousands: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    d, g = re.escape(decimal), re.escape(thousands)
+    simple = re.compile(rf"[+-]?(?:\d+{d}\d*|{d}\d+){EXPONENT}")
+    return simple, re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:{g}\d{{3}})+(?:{d}\d*)?{EXPONENT}")
+
+
+FORMS = {".": _forms(".", ","), ",": _forms(",", ".")}
+OTHER = {".": ",", ",": "."}
+
+
+class Marks(NamedTuple):
+    """How numbers are written."""
+
+    decimal: str = "."
+    grouped: bool = False  # the other mark stands between thousands
+
+
+def missing(cell: Any) -> bool:
+    """Whether a cell says that there is no value."""
+    if isinstance(cell, str):
+        return cell.strip().lower() in MISSING
+    nothing = cell is None or type(cell).__name__ in ("NAType", "NaTType")
+    return nothing or (isinstance(cell, float) and cell != cell)
+
+
+def tidy(cell: str) -> str:
+    """Without blanks between thousands, and with an ASCII minus."""
+    if cell.isascii() and cell.isprintable() and " " not in cell and "'" not in cell:
+        return cell
+    return BETWEEN.sub("", cell.strip().replace("\u2212", "-"))
+
+
+def find_marks(cells: Iterable[Any], decimal: str | None = None) -> Marks:
+    """How the numbers of a table are written; decimal: as somebody said.
+
+    >>> find_marks(["0,5", "12"]), find_marks(["1,234.5", "1,234"])
+    (Marks(decimal=',', grouped=False), Marks(decimal='.', grouped=True))
+    """
+    if decimal is not None:
+        if decimal not in FORMS:
+            raise must_be("decimal", decimal, "'.' or ','")
+        return Marks(decimal, grouped=True)
+    sure: dict[str, str] = {}  # a number that can be read with this decimal mark only
+    grouped: dict[str, str] = {}  # and has marks between thousands
+    unsure: dict[str, str] = {}  # by the mark that it has
+    for given in cells:
+        if not isinstance(given, str):
+            continue
+        comma = "," in given
+        if not comma and "." not in given:
+            continue
+        cell = tidy(given)
+        mark = "," if comma else "."
+        if len(sure) == 1 and mark in sure and cell.count(mark) == 1 and OTHER[mark] not in cell:
+            continue  # nothing new: most numbers of most tables
+        fits = [
+            mark for mark in FORMS if any(form.fullmatch(cell) is not None for form in FORMS[mark])
+        ]
+        if len(fits) == 2:
+            unsure.setdefault(mark, given)
+        elif fits:
+            sure.setdefault(fits[0], given)
+            if FORMS[fits[0]][1].fullmatch(cell) is not None:
+                grouped.setdefault(fits[0], given)
+    if len(sure) == 2:
+        raise InputError(
+            "mixed-decimals",
+            "{point!r} has a decimal point, and {comma!r} a decimal comma",
+            remedy="write all numbers alike",
+            point=sure["."],
+            comma=sure[","],
+        )
+    sign = next(iter(sure), None)
+    doubtful = unsure.get("," if sign is None else OTHER[sign])
+    if doubtful is not None and (sign is None or sign not in grouped):
+        raise InputError(
+            "ambiguous-number",
+            "{cell!r} may be {decimal} or {thousands}, and nothing else in the table says which",
+            remedy="say it with {comma} or {point}",
+            cell=doubtful,
+            decimal=tidy(doubtful).replace(",", "."),
+            thousands=tidy(doubtful).replace(",", "").replace(".", ""),
+            comma=Option("decimal", ","),
+            point=Option("decimal", "."),
+        )
+    return Marks(sign or ".", sign in grouped)
+
+
+def number(what: str, cell: Any, marks: Marks) -> float:
+    """The number in a cell that is not missing, or a sentence."""
+    if isinstance(cell, str):
+        text = tidy(cell)
+        simple, thousands = FORMS[marks.decimal]
+        if PLAIN.fullmatch(text) or text.lower() in INFINITE:
+            return float(text)
+        if simple.fullmatch(text):
+            return float(text.replace(",", "."))
+        if marks.grouped and thousands.fullmatch(text):
+            return float(text.replace(OTHER[marks.decimal], "").replace(",", "."))
+        raise _refused(what, cell, text)
+    if isinstance(cell, date | time | timedelta) or hasattr(cell, "to_pydatetime"):
+        raise InputError(
+            "date-in-cell",
+            "{what} is a date or a time ({cell}), where a number is needed: Excel makes dates of "
+            "numbers such as 1.2 or 3/4",
+            remedy="format the column as numbers, and type the value again",
+            what=what,
+            cell=str(cell),
+        )
+    if isinstance(cell, bool) or type(cell).__name__ == "bool_":
+        raise must_be(what, cell, "a number, or blank for missing", "write 1 or 0")
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        raise must_be(what, cell, "a number, or blank for missing") from None
+
+
+def _refused(what: str, cell: str, text: str) -> InputError:
+    if text[:1] in "<>≤≥~":
+        return InputError(
+            "censored-value",
+            "{what} is {cell!r}, which says on which side of a limit it lies, not what it is",
+            remedy="give the number that the instrument read, also below its limit: without such "
+            "values, or with the limit in their place, the rest would be a selection",
+            what=what,
+            cell=cell,
+        )
+    if text.lower() in BROKEN:
+        return InputError(
+            "broken-formula",
+            "{what} is {cell!r}, a formula that went wrong",
+            remedy="mend it, or leave the cell blank if the value is missing",
+            what=what,
+            cell=cell,
+        )
+    return must_be(what, cell, "a number, or blank for missing")
+
+
+def whole_number(what: str, cell: Any, marks: Marks) -> int:
+    """As `number`, of what is counted: 3, 3.0 and, with decimal commas, 3,0."""
+    try:
+        value = number(what, cell, marks)
+        if value.is_integer():
+            return int(value)
+    except InputError as error:
+        if error.code == "date-in-cell":
+            raise
+    raise must_be(what, cell, "a whole number")

@@ -1,0 +1,288 @@
+"""Cells -> values by round and arm.
+
+Long: a line per value, with the columns arm, value and, of a study, round; lines of the same arm
+are replicates. Wide: a line per round, a column per arm, which may be there several times. In both,
+a column `n` says of how many values a value is the mean; `note` is for people.
+"""
+
+import unicodedata
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..errors import CombGameError, InputError, must_be, unknown
+from ..problem import Problem
+from ..rewards import License
+from ..rewards.base import claimed
+from ..sentences import Option, Phrase, Sentence
+from .cells import Marks, find_marks, missing, number, whole_number
+from .grid import Form, Grid
+
+COLUMNS = ("study", "round", "arm", "value", "n", "note")
+FEW = 20  # replicates; among more of them, equal ones are no surprise
+DIGITS = 4  # of a value: one that comes twice by chance has fewer
+
+
+class Sheet(NamedTuple):
+    """What a table says."""
+
+    values: dict[int, dict[int, Any]]  # by round and arm; under 0 where there are no rounds
+    form: Form
+    whole: bool
+    repeated: Sentence | None  # lines that seem to be there twice
+
+
+class Columns(NamedTuple):
+    """Where what stands."""
+
+    at: dict[str, int]  # of the words in COLUMNS
+    arms: list[tuple[int, int]]  # wide: a column and its arm
+
+
+def arm_reader(problem: Problem) -> Callable[[Any], int]:
+    """The arm that a cell names; remembered, because tables name arms often."""
+    names = {unicodedata.normalize("NFC", name): a for a, name in enumerate(problem.names or ())}
+    known: dict[Any, int] = {}
+
+    def read(cell: Any) -> int:
+        if cell not in known:
+            word = cell
+            if isinstance(word, float) and word.is_integer():
+                word = int(word)
+            word = unicodedata.normalize("NFC", str(word).strip())
+            if problem.names:
+                arm = names.get(word)
+            else:
+                arm = int(word) if word.isdecimal() and int(word) < problem.d else None
+            if arm is None:
+                if hasattr(cell, "isoformat"):
+                    raise InputError(
+                        "date-for-arm",
+                        "the arm is a date ({cell}): Excel makes dates of names such as MAR1",
+                        remedy="format the column as text, and type the name again",
+                        cell=str(cell),
+                    )
+                raise unknown("arm", word, problem.names or [f"0 to {problem.d - 1}"])
+            known[cell] = arm
+        return known[cell]
+
+    return read
+
+
+def known_column(problem: Problem) -> Callable[[str], bool]:
+    """Whether a word of the first line names a column or an arm."""
+    read = arm_reader(problem)
+
+    def known(word: str) -> bool:
+        if word.lower() in COLUMNS:
+            return True
+        try:
+            read(word)
+        except CombGameError:
+            return False
+        return True
+
+    return known
+
+
+def read_table(
+    grid: Grid, problem: Problem, study: str = "", rounds: bool = True, decimal: str | None = None
+) -> Sheet:
+    """Values by round and arm; all of them under 0 where there are no rounds. decimal: "." or ",",
+    if it is not to be detected.
+    """
+    columns = _columns(grid, problem, rounds)
+    wide = bool(columns.arms)
+    numeric = [column for column, _ in columns.arms]
+    numeric += [columns.at[word] for word in ("value", "n") if word in columns.at]
+    marks = find_marks(
+        (line[k] for _, line in grid.lines for k in numeric if k < len(line)), decimal
+    )
+    sheet = _Reader(problem, study, columns, marks)
+    strict = wide and grid.form.sep == ","  # 0,5 in two cells must not pass for two values
+    for k, line in grid.lines:
+        try:
+            spare = line[len(grid.head) :]
+            if spare and (strict or any(str(cell).strip() for cell in spare if cell is not None)):
+                raise InputError(
+                    "extra-cells",
+                    "it has {cells:count cell}, and the first line names {columns:count column}",
+                    remedy="separate cells with semicolons where numbers have decimal commas",
+                    cells=len(line),
+                    columns=len(grid.head),
+                )
+            sheet.enter(k, line)
+        except CombGameError as error:
+            raise error.within("line {line}", line=k) from None
+    if not sheet.values:
+        raise InputError("empty-table", "it has no lines to tell")
+    form = grid.form._replace(decimal=marks.decimal, wide=wide)
+    return Sheet(sheet.values, form, grid.whole, sheet.repeated(grid))
+
+
+def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
+    """The columns of the first line, or a sentence."""
+    words = [word.lower() for word in grid.head]
+    used = [word for word in COLUMNS if rounds or word != "round"]
+    at = {word: words.index(word) for word in used if word in words}
+    arms: list[tuple[int, int]] = []
+    others = [k for k, word in enumerate(words) if word and word not in COLUMNS]
+    if "arm" not in at and "value" not in at:
+        read = arm_reader(problem)
+        for k in others:
+            try:
+                arms.append((k, read(grid.head[k])))
+            except CombGameError:
+                continue
+    wanted = (["round"] if rounds else []) + ([] if arms else ["arm", "value"])
+    if any(words.count(word) != 1 for word in wanted):
+        raise InputError(
+            "no-columns",
+            "the first line must name the columns {wanted:list}, or instead of arm and value a "
+            "column for every arm, not {head!r}",
+            wanted=wanted,
+            head=(grid.form.sep or ",").join(grid.head),
+        )
+    if arms and any(name.lower() in COLUMNS for name in problem.names or ()):
+        raise InputError(
+            "arm-like-column",
+            "there is an arm whose name is that of a column, so that a table with a column for "
+            "every arm cannot be read",
+            remedy="give a line for every value, with the columns {wanted:list}",
+            wanted=["round", "arm", "value"],
+        )
+    strange = set(others) - {k for k, _ in arms}
+    for k in sorted(strange):
+        raise InputError(
+            "unknown-column",
+            "the column {column!r} is not known",
+            remedy="take it out, or call it note if it is for people; there are {known:list}",
+            column=grid.head[k],
+            known=[*COLUMNS, *(["the arms"] if arms else [])],
+        )
+    return Columns(at, arms)
+
+
+class _Reader:
+    """Goes through a table once."""
+
+    def __init__(self, problem: Problem, study: str, columns: Columns, marks: Marks) -> None:
+        self.problem, self.study, self.marks = problem, study.strip(), marks
+        self.at, self.arms = columns
+        self.values: dict[int, dict[int, Any]] = {}
+        self.arm = arm_reader(problem)
+
+    def cell(self, word: str, line: list[Any]) -> Any:
+        """A cell of a line; None where it has none."""
+        k = self.at.get(word)
+        said = line[k] if k is not None and k < len(line) else None
+        return said.strip() or None if isinstance(said, str) else said
+
+    def enter(self, k: int, line: list[Any]) -> None:
+        """One more line."""
+        theirs = self.cell("study", line)
+        if self.study and theirs is not None and str(theirs) != self.study:
+            raise InputError(
+                "sheet-of-another",
+                "the table is of the study {theirs!r}, not of {study!r}",
+                remedy="give that one as {name}, or mend the column study",
+                theirs=str(theirs),
+                study=self.study,
+                name=Option("name"),
+            )
+        for round_, arm, value in self.said(line):
+            known = self.values.setdefault(round_, {})
+            if arm is not None:
+                put(known, arm, value)
+
+    def said(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
+        """Rounds, arms and values of a line; in a wide one, what is missing says nothing, because
+        the arm need not be in the round.
+        """
+        round_, n = 0, 1
+        if "round" in self.at:
+            cell = self.cell("round", line)
+            round_ = whole_number("round", "" if cell is None else cell, self.marks)
+        cell = self.cell("n", line)
+        if not missing(cell):
+            n = whole_number("n", cell, self.marks)
+            if n < 1:
+                raise must_be("n", n, "at least 1", "a blank value is missing")
+        if not self.arms:
+            cell = self.cell("arm", line)
+            arm, cell = self.arm("" if cell is None else cell), self.cell("value", line)
+            return [(round_, arm, None if missing(cell) else self.value("value", cell, n))]
+        given = [(arm, line[k]) for k, arm in self.arms if k < len(line)]
+        some: list[tuple[int, int | None, Any]] = [
+            (round_, arm, self.value(self.problem.label([arm]), cell, n))
+            for arm, cell in given
+            if not missing(cell)
+        ]
+        return some or [(round_, None, None)]
+
+    def value(self, what: str, cell: Any, n: int) -> Any:
+        value = number(what, cell, self.marks)
+        return (value, n) if n > 1 else value
+
+    def repeated(self, grid: Grid) -> Sentence | None:
+        """A value that an arm has twice in a round, to many digits; or the whole table twice."""
+        if License.BINARY in claimed(self.problem.rewards):
+            return None
+        twice = {
+            (round_, arm, value)
+            for round_, values in self.values.items()
+            for arm, several in values.items()
+            if isinstance(several, list) and len(several) <= FEW
+            for value in several
+            if several.count(value) > 1 and digits(value) >= DIGITS
+        }
+        half, odd = divmod(len(grid.lines), 2)
+        if not odd and half > 2 and not twice:
+            cells = [line for _, line in grid.lines]
+            if cells[:half] == cells[half:]:
+                return Sentence(
+                    "table-doubled",
+                    "The second half of the table, from line {line} on, repeats the first",
+                    remedy="take it out, or {again} if all of it was measured twice",
+                    line=grid.lines[half][0],
+                    again=Phrase("again"),
+                )
+        if not twice:
+            return None
+        lines = [(k, one) for k, line in grid.lines for one in self.said(line) if one in twice]
+        first = lines[0][1]
+        return Sentence(
+            "line-repeated",
+            "Lines {lines:list} have the same value of arm {arm}, {value!r}",
+            remedy="take out what is there twice, or {again} if it was measured twice",
+            lines=[k for k, one in lines if one == first],
+            arm=self.problem.label([first[1]] if first[1] is not None else []),
+            value=first[2],
+            again=Phrase("again"),
+        )
+
+
+def put(known: dict[int, Any], arm: int, value: Any) -> None:
+    """One more value of an arm; None: it is missing, unless another line has it."""
+    before = known.get(arm)
+    if before is None:
+        known[arm] = value
+    elif value is not None:
+        if isinstance(before, tuple) or isinstance(value, tuple):
+            text = "a mean of n values must be the only line of its arm in its round"
+            raise InputError("mean-not-alone", text, remedy="mend the table")
+        if isinstance(before, list):
+            before.append(value)
+        else:
+            known[arm] = [before, value]
+
+
+def digits(value: Any) -> int:
+    """How many digits a value has, from the first that is not 0 to the last.
+
+    >>> digits(0.05120), digits(120.0), digits(1e-7)
+    (3, 2, 1)
+    """
+    if isinstance(value, tuple):
+        return digits(value[0])
+    mantissa = repr(abs(float(value))).split("e")[0].replace(".", "")
+    return len(mantissa.strip("0"))
