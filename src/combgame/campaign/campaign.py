@@ -8,7 +8,7 @@ from typing import Any
 
 from ..data import problem_from, read_toml, rule_from
 from ..data.places import Place
-from ..errors import CombGameError, InputError, must_be, said_by, whole
+from ..errors import SEED, CombGameError, InputError, must_be, said_by, whole
 from ..presets import make_rule
 from ..problem import check_deltas
 from ..rules import RuleBase
@@ -65,7 +65,7 @@ class Campaign(Specification):
         deltas, runs, seed = (
             tuple(check_deltas(delta)),
             whole("runs", runs, 1),
-            whole("seed", seed, 0),
+            whole("seed", seed, 0, most=SEED),
         )
         max_rounds = whole("max_rounds", max_rounds, 1)
         configurations = []

@@ -235,7 +235,10 @@ class Gaussian(RewardsBase):
                     remedy="give the standard deviation, or known=False if it is not known",
                 )
             return
-        sigmas = np.atleast_1d(np.asarray(self.sigma))
+        try:
+            sigmas = np.atleast_1d(np.asarray(self.sigma))
+        except Exception:  # whatever was given
+            sigmas = np.zeros(0)
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
             raise must_be(
                 "sigma",

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import whole
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
-from .base import Exchange, Geometry, StructureBase, hypersimplex
+from ..limits import arms as arms_in
+from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
 from .sums.diagram import DiagramPart, diagram
 
 
@@ -63,7 +63,7 @@ class Arms(StructureBase):
     """
 
     def __init__(self, d: int) -> None:
-        self.d = whole("d", d, 1, of="Arms")
+        self.d = arms_in("d", d, 1, of="Arms")
 
     def arguments(self) -> dict[str, Any]:
         return {"d": self.d}
@@ -85,8 +85,8 @@ class Arms(StructureBase):
         return ((a,) for a in range(self.d))
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = set(arms)
-        return len(chosen) == 1 and chosen <= set(range(self.d))
+        chosen = distinct(arms, self.d)
+        return chosen is not None and len(chosen) == 1
 
     def covering(self) -> list[tuple[int, ...]]:
         return list(self.iterate())

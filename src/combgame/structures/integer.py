@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, either, must_be, positive, said_by, whole
+from ..errors import InputError, OracleError, either, must_be, positive, said_by
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
-from ..game.records import Floats, Ints, arms_of
-from .base import greedy_covering
+from ..game.records import Floats, Ints, arms_of, vector
+from ..limits import MATRIX, check_size
+from ..limits import arms as arms_in
+from .base import distinct, greedy_covering
 from .nearest.bracket import Bracketed
 from .numbering import figure, renumbered, some_arms
 
@@ -34,7 +36,7 @@ class IntegerProgram(Bracketed):
         self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0
     ) -> None:
         self.d, self.exact = (
-            whole("d", d, 1, of="IntegerProgram"),
+            arms_in("d", d, 1, of="IntegerProgram"),
             either("exact", exact, of="IntegerProgram"),
         )
         self.time_limit = positive("time_limit", time_limit, of="IntegerProgram")
@@ -62,10 +64,12 @@ class IntegerProgram(Bracketed):
             rows = np.atleast_2d(np.asarray(matrix, dtype=float))
             low = np.broadcast_to(np.asarray(lower, dtype=float), (len(rows),)).copy()
             high = np.broadcast_to(np.asarray(upper, dtype=float), (len(rows),)).copy()
-        except (TypeError, ValueError):
+        except Exception:  # whatever was given
             raise self._not_a_constraint(one) from None
+        check_size(rows.size, "entries", of="IntegerProgram", times=MATRIX)
         if (
-            rows.shape[1] != self.d
+            rows.ndim != 2
+            or rows.shape[1] != self.d
             or not np.all(np.isfinite(rows))
             or np.isnan(low).any()
             or np.isnan(high).any()
@@ -190,12 +194,8 @@ class IntegerProgram(Bracketed):
         return grow([])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(self.d)):
-            return False
-        x = np.zeros(self.d)
-        x[chosen] = 1.0
-        return self._feasible(x)
+        chosen = distinct(arms, self.d)
+        return bool(chosen) and self._feasible(vector(chosen or (), self.d))
 
     def covering(self) -> list[tuple[int, ...]]:
         """Greedy: at most ln(d) + 1 times as many as needed."""

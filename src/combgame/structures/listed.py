@@ -1,17 +1,20 @@
 """An explicit list of sets, of any sizes."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be, whole
+from ..errors import InputError
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against, differ
-from .base import Geometry, StructureBase
+from ..limits import MATRIX, check_size, items_of
+from ..limits import arms as arms_in
+from .base import Geometry, StructureBase, distinct, is_arm
 from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
 from .rivals.listed import EveryPart, differences
@@ -89,14 +92,14 @@ class Listed(StructureBase):
     """
 
     def __init__(self, sets: Sequence[Iterable[int]], d: int) -> None:
-        self.d = whole("d", d, 1, of="Listed")
+        self.d = arms_in("d", d, 1, of="Listed")
         kept: list[tuple[int, ...]] = []
-        try:
-            listed = [list(given) for given in sets]
-        except TypeError:
-            raise must_be(
-                "sets", sets, "a list of sets of arms, such as [[0, 1], [2]]", of="Listed"
-            ) from None
+        wanted = "a list of sets of arms, such as [[0, 1], [2]]"
+        listed = [
+            items_of("a set", given, "a list of arms, such as [0, 1]", of="Listed")
+            for given in items_of("sets", sets, wanted, of="Listed")
+        ]
+        check_size(len(listed) * self.d, "arms in all its sets", of="Listed", times=MATRIX)
         for number, arms in enumerate(listed):
             if not arms:
                 raise InputError(
@@ -106,14 +109,14 @@ class Listed(StructureBase):
                     number=number,
                 )
             for a in arms:
-                if isinstance(a, bool) or not isinstance(a, int | np.integer) or not 0 <= a < d:
+                if not is_arm(a, self.d):
                     raise InputError(
                         "no-such-arm",
                         "Listed: set number {number} has the arm {arm!r}",
                         remedy="arms are 0 to {last}",
                         number=number,
                         arm=a,
-                        last=d - 1,
+                        last=self.d - 1,
                     )
             if len(set(arms)) < len(arms):
                 raise InputError(
@@ -129,7 +132,7 @@ class Listed(StructureBase):
                 "no-sets", "Listed: the list of sets is empty", remedy="give at least one set"
             )
         if len(set(kept)) < len(kept):
-            twice = next(s for k, s in enumerate(kept) if s in kept[:k])
+            twice = Counter(kept).most_common(1)[0][0]
             raise InputError(
                 "set-repeated",
                 "Listed: the set {arms} is in the list twice",
@@ -176,7 +179,7 @@ class Listed(StructureBase):
         return iter(self._sets)
 
     def contains(self, arms: Iterable[int]) -> bool:
-        return tuple(sorted(arms)) in self._known
+        return distinct(arms, self.d) in self._known
 
     def observable(self) -> set[int]:
         return set(np.flatnonzero(self._matrix.any(axis=0)).tolist())

@@ -12,7 +12,7 @@ from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against
-from .base import Geometry, StructureBase
+from .base import Geometry, StructureBase, distinct
 from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
 from .nearest.detours import labels
@@ -119,7 +119,7 @@ class Paths(StructureBase):
         graph = read_graph(edges, "Paths", directed=True)
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
-            if node not in graph.nodes:
+            if not _among(node, graph.nodes):
                 raise unknown(what, node, graph.nodes, of="Paths")
         if source == sink:
             raise must_be("sink", sink, "another node than the source", of="Paths")
@@ -239,10 +239,10 @@ class Paths(StructureBase):
         return walk(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        left, v = set(chosen), 0
-        if len(left) < len(chosen):
+        chosen = distinct(arms, self.d)
+        if chosen is None:
             return False
+        left, v = set(chosen), 0
         while v < len(self._leaving) - 1:
             step = [a for a in self._leaving[v] if a in left]
             if len(step) != 1:
@@ -372,6 +372,14 @@ class Paths(StructureBase):
     def geometry(self) -> Geometry:
         """The flow polytope {x >= 0, flow conservation}: rows -e_a, so psi = phi = 1."""
         return Geometry(math.sqrt(self.difference()), 1.0, 1.0, True)
+
+
+def _among(node: object, nodes: Sequence[Hashable]) -> bool:
+    """Whether it is one of the nodes, whatever its class does when it is compared."""
+    try:
+        return hash(node) is not None and bool(node in nodes)
+    except Exception:
+        return False
 
 
 def _pair(u: int, v: int) -> tuple[int, int]:

@@ -13,7 +13,8 @@ from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
-from .base import Exchange, Geometry, StructureBase, hypersimplex
+from ..limits import arms as arms_in
+from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
 from .sums.symmetric import SymmetricPart, symmetric
 
 
@@ -83,7 +84,7 @@ class Subsets(StructureBase):
     """
 
     def __init__(self, d: int, size: int) -> None:
-        self.d = whole("d", d, 1, of="Subsets")
+        self.d = arms_in("d", d, 1, of="Subsets")
         self.chosen = whole("size", size, 1, of="Subsets")
         if self.chosen > self.d:
             raise must_be("size", size, "at most {d}, the number of arms", d=d, of="Subsets")
@@ -118,8 +119,8 @@ class Subsets(StructureBase):
         return combinations(range(self.d), self.chosen)
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = set(arms)
-        return len(chosen) == self.chosen and chosen <= set(range(self.d))
+        chosen = distinct(arms, self.d)
+        return chosen is not None and len(chosen) == self.chosen
 
     def covering(self) -> list[tuple[int, ...]]:
         """ceil(d / size) blocks, the last one filled up with the first arms: minimal."""

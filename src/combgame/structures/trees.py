@@ -12,7 +12,7 @@ from ..game.marks import jitable
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
-from .base import Exchange, Geometry, StructureBase, greedy_covering
+from .base import Exchange, Geometry, StructureBase, distinct, greedy_covering
 from .graphs.forests import forests
 from .graphs.reading import Graph, read_graph, reordered
 from .numbering import figure, renumbered, some_arms
@@ -284,9 +284,10 @@ class SpanningTrees(StructureBase):
         return grow(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        inside = all(0 <= a < self.d for a in chosen)
-        return inside and len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
+        chosen = distinct(arms, self.d)
+        if chosen is None:
+            return False
+        return len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
 
     def covering(self) -> list[tuple[int, ...]]:
         """Minimal up to 150 edges (matroid partition into forests); greedy above: at most ln(d) + 1

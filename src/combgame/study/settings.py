@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..data import from_data, problem_from, to_data
-from ..errors import CombGameError, InputError, StudyError, must_be, whole
+from ..errors import SEED, CombGameError, InputError, StudyError, must_be, whole
 from ..game.sources import digest
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -94,7 +94,7 @@ def check_setting(
         rule,
         deltas[0],
         threshold,
-        whole("seed", seed, 0),
+        whole("seed", seed, 0, most=SEED),
         epsilon,
         whole("min_pulls", min_pulls, 0),
         None if max_rounds is None else whole("max_rounds", max_rounds, 1),
