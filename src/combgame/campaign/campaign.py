@@ -11,6 +11,7 @@ from ..data.places import Place
 from ..errors import SEED, CombGameError, InputError, must_be, said_by, whole
 from ..presets import make_rule
 from ..problem import check_deltas
+from ..report.files import check_path
 from ..rules import RuleBase
 from ..rules.base import describe
 from .execute import run_campaign
@@ -104,7 +105,7 @@ class Campaign(Specification):
         """
         return run_campaign(
             self,
-            Path(path),
+            check_path("path", path),
             whole("jobs", jobs, 1),
             cluster,
             engine,
@@ -126,7 +127,7 @@ def read_campaign(path: str | Path) -> Campaign:
     """A campaign file (TOML); its problems stand in it, or in files of their own beside it. See
     docs/campaigns.md.
     """
-    path = Path(path)
+    path = check_path("path", path)
     root, data = Place(str(path)), read_toml(path)
     unread = sorted(set(data) - set(KEYS))
     if unread:

@@ -14,7 +14,7 @@ from ..storage.failures import foreign, other_version
 from ..storage.files import check_place
 from ..storage.lock import unusable
 from ..storage.same_file import read_head
-from ..storage.sqlite import damages
+from ..storage.sqlite import damages, legibly
 from .store import MARK, SCHEMA, Chunk, Row, Store, checksum, opened, seal, sentence
 
 
@@ -34,10 +34,11 @@ def open_store(path: str | Path, name: str | None = None) -> tuple[Store, Senten
         if head:
             _check_head(path, head)
         store = None if head == b"" else _sound(path)
-    except sqlite3.Error as error:
-        if name is None or not damages(error):
-            raise sentence(path, error) from error
-        return mend(path, name, str(error))
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        why = legibly(error)
+        if name is None or not damages(why):
+            raise sentence(path, why) from error
+        return mend(path, name, str(why))
     if store is not None:
         return store, None
     emptied = None

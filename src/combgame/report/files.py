@@ -1,15 +1,18 @@
 """Texts and tables in files: in which format, and what happens if they cannot be written."""
 
+import os
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, StoreError, unknown
+from ..errors import InputError, StoreError, must_be, unknown
 
 FORMS = ("csv", "json")
 
 
 def form_of(path: Any, form: str | None) -> str:
     """ "csv" or "json": as it is said, or else as the file's name ends; JSON without a file."""
+    if path is not None:
+        check_path("path", path)
     if form is None:
         form = "json" if path is None else Path(path).suffix.lower()[1:]
         if form not in FORMS:
@@ -22,6 +25,21 @@ def form_of(path: Any, form: str | None) -> str:
     elif form not in FORMS:
         raise unknown("format", form, FORMS)
     return form
+
+
+def check_path(name: str, path: Any) -> Path:
+    """A path that a system can have, or a sentence."""
+    if not isinstance(path, str | os.PathLike):
+        raise must_be(name, path, "the path of a file")
+    try:
+        made = Path(path)
+        os.fsencode(made)
+        fits = "\0" not in str(made) and bool(made.name)
+    except Exception:  # no text, or half a character
+        fits = False
+    if not fits:
+        raise must_be(name, path, "the path of a file")
+    return made
 
 
 def save(path: Any, text: str, kept: str = "") -> None:

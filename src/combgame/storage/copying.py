@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, StoreError
+from ..report.files import check_path
 from .files import beside, give_name, sync_folder
 
 HAS_STUDIES = "SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'"
@@ -20,10 +21,12 @@ def path_of(destination: Any) -> Path:
     >>> str(path_of("sqlite:///copy.db"))
     'copy.db'
     """
-    text = str(destination).removeprefix("sqlite:///")
-    if "://" in text or not text:
-        raise InputError("not-a-file", "copy: the destination must be a file, such as copy.db")
-    return Path(text)
+    text = destination
+    if isinstance(destination, str):
+        text = destination.removeprefix("sqlite:///")
+        if "://" in text or not text:
+            raise InputError("not-a-file", "copy: the destination must be a file, such as copy.db")
+    return check_path("destination", text)
 
 
 def copy_file(source: sqlite3.Connection, destination: Path) -> None:

@@ -92,6 +92,10 @@ class Database:
         with deferred():
             try:
                 yield
+            except UnicodeDecodeError as error:  # SQLite quotes damaged text
+                self._drop()
+                where = shown(self._parsed)
+                raise failure(where, "damaged", str(error), ADVICE, self.timeout) from error
             except DBAPIError as error:
                 self._drop()
                 secret = quotes_secret(self._parsed, error)

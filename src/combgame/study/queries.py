@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, StudyError, needs_extra
+from ..errors import InputError, StudyError, needs_extra, unknown
 from ..problem import Problem
 from ..report.files import form_of, save
 from ..report.tables import as_csv
@@ -16,7 +16,7 @@ from .advisor import Advisor
 from .decision import Decision, decide
 from .replay import Replay, replay
 from .round import Round, as_round
-from .rows import history, rows
+from .rows import LEVELS, history, rows
 from .session import Session
 from .settings import Setting, now
 from .status import Status, standing
@@ -86,6 +86,8 @@ class Moment:
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
+        if not isinstance(level, str) or level not in LEVELS:
+            raise unknown("level", level, LEVELS)
         return rows(self._advisor, [] if level == "arm" else self.events, level)
 
     def history(self) -> list[dict[str, Any]]:
@@ -193,7 +195,7 @@ class Queries:
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
-        with self.moment(history=level != "arm") as this:
+        with self.moment(history=not isinstance(level, str) or level != "arm") as this:
             return this.rows(level)
 
     def to_frame(self, level: str = "round") -> Any:

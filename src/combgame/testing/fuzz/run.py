@@ -17,11 +17,23 @@ import numpy as np
 from ...report.tables import aligned
 from .case import Foreign, Maker, tried
 from .constructors import constructor, problem_verb, structure_verb
+from .files import campaign_file, plain_data, problem_file, table
+from .operations import opening, operations
+from .stored import campaign_bytes, forget, study_bytes, study_cells
 
 KINDS: dict[str, tuple[Maker, int]] = {  # and how many of a hundred cases are of it
-    "constructors": (constructor, 60),
-    "verbs of structures": (structure_verb, 10),
-    "verbs of problems": (problem_verb, 10),
+    "constructors": (constructor, 38),
+    "structures": (structure_verb, 8),
+    "problems": (problem_verb, 6),
+    "data": (plain_data, 13),
+    "problem files": (problem_file, 8),
+    "campaign files": (campaign_file, 5),
+    "tables": (table, 10),
+    "operations": (operations, 5),
+    "storages": (opening, 1),
+    "bytes of studies": (study_bytes, 3),
+    "cells of studies": (study_cells, 2),
+    "bytes of campaigns": (campaign_bytes, 1),
 }
 PATIENCE = 20.0  # seconds for one case; nobody waits for ever
 
@@ -64,6 +76,7 @@ def fuzz(
             with tempfile.TemporaryDirectory() as place:
                 for number in range(round(cases * share / whole)):
                     _one(tally, name, make, seed, number, Path(place), said)
+    forget()
     return tallies
 
 
