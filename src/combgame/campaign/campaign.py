@@ -11,7 +11,7 @@ from ..data.places import Place
 from ..errors import SEED, CombGameError, InputError, must_be, said_by, whole
 from ..presets import make_rule
 from ..problem import check_deltas
-from ..report.files import check_path
+from ..report.files import PRIVATE, check_mode, check_path
 from ..rules import RuleBase
 from ..rules.base import describe
 from .execute import run_campaign
@@ -95,13 +95,15 @@ class Campaign(Specification):
         engine: str = "auto",
         progress: bool | None = None,
         say: Callable[[str], None] | None = None,
+        mode: int = PRIVATE,
     ) -> list[dict[str, Any]]:
         """Make every run that the campaign file does not hold yet, and report on all of them.
 
         path: the campaign file, made if it is not there. jobs: processes on this machine; cluster:
         a dask scheduler's address, or "local". The same call again goes on where the last one
         ended, however it ended. say: called with a sentence on a damaged file that was mended,
-        or on runs that other sources have made.
+        or on runs that other sources have made. mode: who may read a new file, its owner alone
+        (0o600), or its group too (0o640, 0o660).
         """
         return run_campaign(
             self,
@@ -111,6 +113,7 @@ class Campaign(Specification):
             engine,
             progress,
             say or (lambda text: None),
+            check_mode(mode),
         )
 
     def __add__(self, other: "Campaign") -> "Campaign":

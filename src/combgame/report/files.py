@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, StoreError, must_be, unknown
+from ..errors import InputError, StoreError, must_be, unboxed, unknown
+from ..sentences import Shown
 
 FORMS = ("csv", "json")
 
@@ -42,10 +43,48 @@ def check_path(name: str, path: Any) -> Path:
     return made
 
 
-def save(path: Any, text: str, kept: str = "") -> None:
-    """Write a text to a file; kept: what is not lost if that is not possible."""
+PRIVATE = 0o600  # what a new file allows: its owner, and nobody else
+MODES = (0o600, 0o640, 0o660)  # and what it may allow: its group, too
+
+
+def check_mode(mode: Any) -> int:
+    """What a new file allows, or a sentence.
+
+    >>> check_mode(0o644)
+    Traceback (most recent call last):
+    combgame.errors.InputError: mode = 0o644 must be 0o600, 0o640 or 0o660: nobody beyond the group.
+    """
+    number = unboxed(mode)
+    if isinstance(number, bool) or number not in MODES:
+        shown = Shown(oct(number)) if type(number) is int and abs(number) < 2**63 else mode
+        raise must_be("mode", shown, "0o600, 0o640 or 0o660: nobody beyond the group")
+    return int(number)
+
+
+def make_private(path: Path, mode: int = PRIVATE) -> None:
+    """Make an empty file that only its owner can read and write, or its group too, as `mode` says;
+    one that is there already stays as it is. (Windows has no such modes.)
+    """
     try:
-        Path(path).write_text(text)
+        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE)
+    except FileExistsError:
+        return
+    try:
+        if mode != PRIVATE and hasattr(os, "fchmod"):
+            os.fchmod(made, mode)
+    finally:
+        os.close(made)
+
+
+def save(path: Any, text: str, kept: str = "", mode: int = PRIVATE) -> None:
+    """Write a text to a file, as UTF-8; kept: what is not lost if that is not possible; mode: what
+    a new file allows.
+    """
+    try:
+        target = check_path("path", path)
+        make_private(target, check_mode(mode))
+        # whatever the locale; half a character, which no UTF-8 has, as Python writes it
+        target.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         remedy = "choose another place"
         if kept:

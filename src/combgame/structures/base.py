@@ -4,7 +4,7 @@ round.
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -277,13 +277,16 @@ def hypersimplex(d: int, size: int) -> Geometry:
     return Geometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)
 
 
-def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
+def greedy_covering(
+    structure: StructureBase, go_on: Callable[[], object] = bool
+) -> list[tuple[int, ...]]:
     """Again and again the set with the most arms that are still missing: at most ln(d) + 1 times as
-    many as needed.
+    many as needed. go_on: called before each, and may raise.
     """
     part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
     sets = []
     while missing.any():
+        go_on()
         with own_errors():
             part.argmax(missing, out)
         if not (out * missing).any():

@@ -102,6 +102,9 @@ class PathsPart(NamedTuple):
         )
 
 
+EXACT_NODES = 2000  # for which the two paths that differ most are searched
+
+
 @frozen
 class Paths(StructureBase):
     """The paths from source to sink. `edges`: a list of (tail, head) or (tail, head, name), or a
@@ -346,8 +349,12 @@ class Paths(StructureBase):
 
     @figure
     def difference(self) -> int:
-        """The two paths that differ most: a dynamic programme over pairs of nodes."""
+        """The two paths that differ most: a dynamic programme over pairs of nodes, up to 2000 of
+        them; above, an upper bound.
+        """
         n = len(self._leaving)
+        if n > EXACT_NODES:
+            return min(2 * self.largest(), self.d)
         most = {(n - 1, n - 1): 0}
         # the pair's earlier node moves on; from a shared node, both may take the same edge
         for u in range(n - 1, -1, -1):
@@ -371,7 +378,8 @@ class Paths(StructureBase):
     @figure
     def geometry(self) -> Geometry:
         """The flow polytope {x >= 0, flow conservation}: rows -e_a, so psi = phi = 1."""
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, True)
+        exact = len(self._leaving) <= EXACT_NODES
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, exact)
 
 
 def _among(node: object, nodes: Sequence[Hashable]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import CombGameError, InputError, must_be
 from ..problem import Problem
+from ..report.tables import defused, restored
 from ..sentences import Option
 from .round import Round
 
@@ -31,7 +32,7 @@ def write_sheet(rounds: Sequence[Round], study: str) -> str:
     writer.writerow(["study", "round", "arm", "value"])
     for one in rounds:
         names = dict(zip(one.arms, one.names, strict=True))
-        writer.writerows([study, one.id, names[arm], ""] for arm in one.left)
+        writer.writerows([defused(study), one.id, defused(names[arm]), ""] for arm in one.left)
     return out.getvalue()
 
 
@@ -108,6 +109,7 @@ def _enter(
     sheet: dict[int, dict[int, Any]], cells: dict[str, str], problem: Problem, study: str
 ) -> None:
     """One more line."""
+    cells = {name: restored(cell) for name, cell in cells.items()}
     if cells.get("study", "") not in ("", study.strip()):
         raise InputError(
             "sheet-of-another",

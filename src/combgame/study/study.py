@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from ..errors import REASON, InputError, StudyError, either, must_be, plain_text, unknown, whole
 from ..problem import Problem
+from ..report.files import PRIVATE
 from ..rules import RuleBase
 from ..sentences import Call, Option
 from ..storage.events import Event, seal
@@ -30,7 +31,8 @@ class Study(Queries):
     there, under its `name`. if_exists: what to do if there is one of that name: "error", "resume"
     (it must have been made with the same settings), "replace". epsilon: any answer within epsilon
     of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds,
-    deadline: give up after so many rounds, at that time (`extend` gives more). client: who asks and
+    deadline: give up after so many rounds, at that time (`extend` gives more). mode: who may read a
+    new file, its owner alone (0o600), or its group too (0o640, 0o660). client: who asks and
     tells, unless a call says otherwise. on_asked, on_told, on_certified: called with a Round, a
     Round's number and the Decision, after they are stored.
 
@@ -62,6 +64,7 @@ class Study(Queries):
         client: str | None = None,
         engine: str = "auto",
         timeout: float = 30.0,
+        mode: int = PRIVATE,
         on_asked: Callable[[Round], Any] | None = None,
         on_told: Callable[[int], Any] | None = None,
         on_certified: Callable[[Decision], Any] | None = None,
@@ -75,7 +78,7 @@ class Study(Queries):
         described = setting.described()
         Advisor(setting, engine)  # whatever does not fit is said before anything is stored
         event = Event(1, "created", now(), client=_client(client), data=described)
-        storing = open_storage(storage, name, timeout)
+        storing = open_storage(storage, name, timeout, mode)
         try:
             stored = storing.begin((event, seal("", event)), if_exists)
             if stored != event:
