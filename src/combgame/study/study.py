@@ -238,7 +238,7 @@ class Study(Queries):
                 (key, values)
                 for key, values in (told.items() if isinstance(told, Mapping) else told)
             ]
-        except (TypeError, ValueError):
+        except Exception:  # whatever was given
             what = "values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)"
             raise must_be("told", told, what) from None
         for key, values in pairs:

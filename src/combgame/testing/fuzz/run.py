@@ -22,17 +22,17 @@ from .operations import opening, operations
 from .stored import campaign_bytes, forget, study_bytes, study_cells
 
 KINDS: dict[str, tuple[Maker, int]] = {  # and how many of a hundred cases are of it
-    "constructors": (constructor, 38),
-    "structures": (structure_verb, 8),
-    "problems": (problem_verb, 6),
-    "data": (plain_data, 13),
-    "problem files": (problem_file, 8),
+    "constructors": (constructor, 40),
+    "structures": (structure_verb, 9),
+    "problems": (problem_verb, 7),
+    "data": (plain_data, 14),
+    "problem files": (problem_file, 9),
     "campaign files": (campaign_file, 5),
-    "tables": (table, 10),
-    "operations": (operations, 5),
+    "tables": (table, 8),
+    "operations": (operations, 3),
     "storages": (opening, 1),
-    "bytes of studies": (study_bytes, 3),
-    "cells of studies": (study_cells, 2),
+    "bytes of studies": (study_bytes, 2),
+    "cells of studies": (study_cells, 1),
     "bytes of campaigns": (campaign_bytes, 1),
 }
 PATIENCE = 20.0  # seconds for one case; nobody waits for ever
