@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 
 from ..errors import InputError, UnknownNameError, needs_extra
-from ..report.files import PRIVATE, make_private
+from ..report.files import PRIVATE, check_path, make_private
 from .failures import foreign, other_version
 from .files import check_place
 from .same_file import SameFile
@@ -42,7 +42,7 @@ def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
     file = file_of(url)
     if file is None:
         return
-    path = Path(file).absolute()
+    path = check_path("storage", file).absolute()
     check_place(path)
     if not make and not path.exists():
         text = "there is no study{study}: the file {file} does not exist in {folder}"
