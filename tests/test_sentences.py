@@ -33,6 +33,8 @@ LEFT = ()  # folders and modules whose sentences have no codes yet
 PASS_ON = {  # functions that are given a template, and what else they are in
     ("errors.py", "CombGameError"),
     ("errors.py", "must_be"),
+    ("errors.py", "plain_text"),
+    ("limits.py", "items_of"),
     ("errors.py", "unknown"),
     ("errors.py", "needs_extra"),
     ("sentences.py", "Sentence"),
@@ -43,7 +45,8 @@ PASS_ON = {  # functions that are given a template, and what else they are in
 }
 METHODS = ("must_be", "unknown", "unknown_key", "missing")  # of a `Place`: no name, but a value
 MANY = ("must-be", "unknown", "needs-extra")  # the codes of errors.py, for its functions alone
-HELPERS = ("must_be", "unknown", "needs_extra", "also", "within", "missing", "unknown_key")
+LIKE = ("must_be", "items_of", "plain_text")  # which are given what a value must be
+HELPERS = (*LIKE, "unknown", "needs_extra", "also", "within", "missing", "unknown_key")
 ALONE = ("unknown", "needs_extra", "unknown_key")  # which are given no template
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -195,13 +198,15 @@ def site(call, name, where, known):
     loose = any(word.arg is None for word in call.keywords)
     remedy = given.pop("remedy", ast.Constant(""))
     values = call.args
-    if name == "must_be":
+    if name in LIKE:
         if isinstance(call.func, ast.Attribute):  # a place knows the name
             values = [None, *values]
         code, text = ast.Constant("must-be"), (values + [None] * 3)[2]
         text = given.pop("what", text)
         remedy = values[3] if len(values) > 3 else remedy
-        given.pop("of", None)
+        given = {one: x for one, x in given.items() if one not in ("of", "lines")}
+        if name != "must_be":
+            given.pop("most", None)
     elif name == "missing":
         code, text = ast.Constant("missing-key"), ast.Constant("{key} is missing")
         remedy = values[1] if len(values) > 1 else remedy
@@ -237,7 +242,8 @@ def faults(one):
         yield f"{one.where}: {one.verb}: its text and its remedy must be literal templates"
     elif one.verb not in ALONE:
         wanted = {name for text in one.texts + one.remedies for name, _ in places(text)}
-        wanted -= {"must_be": {"name", "value"}, "missing": {"key"}}.get(one.verb, set())
+        wanted -= {"missing": {"key"}}.get(one.verb, set())
+        wanted -= {"name", "value"} if one.verb in LIKE else set()
         if not one.given.keys() <= wanted or (one.given.keys() != wanted and not one.open):
             yield f"{one.where}: {one.verb}: places {wanted} but arguments {set(one.given)}"
 

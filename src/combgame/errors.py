@@ -11,7 +11,11 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from .sentences import LONGEST, PYTHON, Sentence, Surface
+from .sentences import LONGEST, PYTHON, Sentence, Shown, Surface, unseen
+
+MOST = 2**63 - 1  # of whole numbers: beyond it, neither arrays nor databases count
+SEED = 2**128 - 1  # of seeds, which NumPy draws with so many
+NAME, REASON = 200, 10_000  # characters of a name, and of a longer text
 
 
 class CombGameError(Exception):
@@ -159,21 +163,90 @@ def unboxed(value: Any) -> Any:
     return value.item() if boxed and value.dtype.kind in "biuf" else value
 
 
-def whole(name: str, value: object, least: int, *, of: str = "") -> int:
+def whole(name: str, value: object, least: int, *, of: str = "", most: int = MOST) -> int:
     """A whole number of at least `least`, or a sentence."""
     number = unboxed(value)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise must_be(name, value, "a whole number of at least {least}", of=of, least=least)
-    return number
+    if number > most:
+        raise must_be(name, value, "a whole number of at most {most}", of=of, most=most)
+    return int(number)
 
 
 def positive(name: str, value: object, *, of: str = "") -> float:
     """A positive finite number, as it is, or a sentence."""
     number = unboxed(value)
-    plain = isinstance(number, int | float) and not isinstance(number, bool)
-    if not plain or not 0.0 < number < math.inf:
+    if not real(number) or not 0.0 < number < math.inf:
         raise must_be(name, value, "a positive number", of=of)
     return number  # type: ignore[no-any-return]
+
+
+def real(value: object) -> bool:
+    """Whether it is a number of Python's that a float can be: finite, infinite or NaN.
+
+    >>> real(1), real(math.inf), real(10**400), real(True), real("1")
+    (True, True, False, False, False)
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 2**1023
+    return isinstance(value, float)
+
+
+def plain_text(
+    name: str,
+    value: object,
+    what: str,
+    remedy: str = "",
+    *,
+    of: str = "",
+    most: int = NAME,
+    lines: bool = False,
+) -> str:
+    """A text that every table, terminal and database keeps as it is, or a sentence. lines: it may
+    have several, and tabs.
+
+    >>> plain_text("name", "plate-7", "a text")
+    'plate-7'
+    >>> try:
+    ...     plain_text("name", "plate 7 ", "a text")
+    ... except InputError as error:
+    ...     print(error)
+    name = 'plate 7 ' begins or ends with a space; leave it out, because tables lose it.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise must_be(name, value, what, remedy, of=of)
+    wrong = _lost(name, value, most, lines)
+    if wrong is not None:
+        raise _of(wrong, of)
+    return str(value)
+
+
+def _lost(name: str, value: str, most: int, lines: bool) -> InputError | None:
+    """What would not be kept of a text."""
+    if len(value) > most:
+        begins, what = Shown(repr(value[:40] + "...")), "at most {most} characters long, not {n:,}"
+        return must_be(name, begins, what, most=most, n=len(value))
+    kept = "\n\r\t" if lines else ""
+    strange = next((one for one in value if unseen(one) and one not in kept), None)
+    if strange is not None:
+        return InputError(
+            "strange-character",
+            "{name} = {value!r} has the character {character!r}, which not every table, terminal "
+            "and database keeps",
+            remedy="leave it out",
+            name=name,
+            value=value,
+            character=strange,
+        )
+    if not lines and value != value.strip():
+        return InputError(
+            "space-around",
+            "{name} = {value!r} begins or ends with a space",
+            remedy="leave it out, because tables lose it",
+            name=name,
+            value=value,
+        )
+    return None
 
 
 def either(name: str, value: object, *, of: str = "") -> bool:

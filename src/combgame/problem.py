@@ -3,6 +3,7 @@ sentences.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError, must_be, said_by, unknown
+from .errors import InputError, must_be, plain_text, said_by, unknown
 from .game.descriptions import Description
 from .game.judge import NEVER, ratio
 from .game.protocols import Game
 from .game.records import Floats, Ints
+from .limits import items_of
 from .rewards.base import RewardsBase, spread_of
 from .sentences import LONGEST, Sentence
 from .structures import StructureBase
@@ -24,6 +26,7 @@ from .structures import StructureBase
 FINEST = 1e-9
 GOALS = {"maximise": "maximise", "maximize": "maximise"}
 GOALS |= {"minimise": "minimise", "minimize": "minimise"}
+LABEL = 1000  # characters of an arm's name
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 
@@ -266,7 +269,8 @@ class Problem(Description):
         """A set of arms as people call it; "none" for the answer of a capped run."""
         if arms is None:
             return "none"
-        said = [self.names[self.arm(a)] if self.names else str(self.arm(a)) for a in arms]
+        given = items_of("arms", arms, "a list of arms, such as [0, 2]", of="label")
+        said = [self.names[self.arm(a)] if self.names else str(self.arm(a)) for a in given]
         return ("; " if any("," in name for name in said) else ", ").join(said)
 
     def arm(self, name: str | int) -> int:
@@ -289,27 +293,30 @@ class Problem(Description):
 
     def vector(self, values: Any, what: str) -> Floats:
         """One finite number per arm, or a sentence."""
-        items = self._aligned(values, what)
-        if items is None or any(
-            isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in items
+        given = self._aligned(values, what)
+        if given is None or any(
+            isinstance(x, bool) or not isinstance(x, int | float | np.number) for x in given
         ):
             raise must_be(what, values, "{d} numbers, one per arm, in order", d=self.d)
-        given = np.array(items, dtype=float)
-        if given.shape != (self.d,):
+        try:
+            numbers = np.array(given, dtype=float)
+        except (TypeError, ValueError, OverflowError):  # complex, or too large for a float
+            numbers = np.zeros(0)
+        if numbers.shape != (self.d,):
             raise must_be(what, values, "{d} numbers, one per arm, in order", d=self.d)
-        if bool((np.abs(given[np.isfinite(given)]) > 1e100).any()):
+        if bool((np.abs(numbers[np.isfinite(numbers)]) > 1e100).any()):
             raise must_be(what, values, "at most 1e100", remedy="scale the values")
-        if not np.all(np.isfinite(given)):
-            bad = int(np.flatnonzero(~np.isfinite(given))[0])
+        if not np.all(np.isfinite(numbers)):
+            bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
             raise InputError(
                 "not-finite",
                 "{what}: arm {arm} has the value {value}",
                 remedy="give a finite number",
                 what=what,
                 arm=self.label([bad]),
-                value=given[bad],
+                value=numbers[bad],
             )
-        return given
+        return numbers
 
     def _aligned(self, values: Any, what: str) -> list[Any] | None:
         """Values with labels (a dict, a pandas Series) go to the arms of those labels; others count
@@ -318,15 +325,15 @@ class Problem(Description):
         if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
             return None
         if not hasattr(values, "keys"):
-            return list(values)
+            return items_of(what, values, "{d} numbers, one per arm, in order", d=self.d)
         labelled: Any = values
         labels = list(labelled.keys())
-        items = [labelled[key] for key in labels]
+        given = [labelled[key] for key in labels]
         if labels == list(range(self.d)):
-            return items
+            return given
         arms = [self.arm(label) for label in labels]
         if sorted(arms) != list(range(self.d)):
-            missing = [a for a in range(self.d) if a not in arms]
+            missing = sorted(set(range(self.d)).difference(arms))
             raise InputError(
                 "not-each-arm",
                 "{what}: the labels {labels} do not name each of the {d} arms once",
@@ -336,7 +343,7 @@ class Problem(Description):
                 d=self.d,
                 missing=self.label(missing[:10]),
             )
-        return [items[arms.index(a)] for a in range(self.d)]
+        return [one for _, one in sorted(zip(arms, given, strict=True), key=lambda pair: pair[0])]
 
     def coarse(self, arm: int, value: float, n: float = 1.0) -> Sentence | None:
         """A sentence, if the rounding of a mean of n values could pass for a lead: if it is above 1
@@ -405,7 +412,7 @@ def _box(
     if bounds is not None:
         try:
             box = np.asarray(bounds, dtype=float)
-        except (TypeError, ValueError):
+        except Exception:  # whatever was given
             box = np.zeros(0)
         if box.shape == (2,):
             box = np.tile(box, (d, 1))
@@ -472,21 +479,14 @@ def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] 
 def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    texts = (
-        tuple(names)
-        if isinstance(names, Sequence | np.ndarray) and not isinstance(names, str)
-        else ()
-    )
-    if (
-        isinstance(names, str)
-        or len(texts) != d
-        or not all(isinstance(n, str) and n.strip() for n in texts)
-    ):
-        raise must_be(
-            "names", names, "a list of {d} non-empty texts, one per arm", d=d, of="Problem"
-        )
+    what = "a list of {d} non-empty texts, one per arm"
+    ordered = isinstance(names, Sequence | np.ndarray)
+    texts = tuple(items_of("names", names, what, of="Problem", d=d) if ordered else ())
+    if len(texts) != d or not all(isinstance(n, str) and n.strip() for n in texts):
+        raise must_be("names", names, what, d=d, of="Problem")
+    texts = tuple(plain_text("a name", n, "a text", of="Problem", most=LABEL) for n in texts)
     if len(set(texts)) < d:
-        twice = next(n for k, n in enumerate(texts) if n in texts[:k])
+        twice = Counter(texts).most_common(1)[0][0]
         raise InputError(
             "name-repeated",
             "Problem: the name {name!r} is used for two arms",
@@ -498,7 +498,10 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...] | None:
 
 def check_deltas(delta: float | Sequence[float]) -> list[float]:
     """One or more confidence parameters strictly between 0 and 1."""
-    given = np.asarray(delta)
+    try:
+        given = np.asarray(delta)
+    except Exception:  # a ragged list, or whatever was given
+        given = np.zeros(0, dtype=object)
     if given.dtype.kind not in "fiu" or given.ndim > 1:
         raise must_be("delta", delta, "a number between 0 and 1, or a list of them, such as 0.05")
     deltas = [float(x) for x in np.atleast_1d(given).tolist()]

@@ -6,12 +6,19 @@ Errors, doubts, assumptions and next steps are all `Sentence`s. What a sentence 
 ...`. So nothing is ever parsed out of a sentence.
 """
 
+import re
 import string
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 PLAIN = (str, int, float, bool, type(None))
 LONGEST = 1000  # items of a list that is an argument; a longer one is a text
+DIGITS = 1000  # of a whole number that is shown; Python refuses to write much longer ones
+# line and paragraph separators, and what turns the direction of writing
+UNSEEN = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class Shown(str):
@@ -21,6 +28,50 @@ class Shown(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def unseen(character: str) -> bool:
+    """Whether a character is a control character, half of a pair of code units, or turns what is
+    around it: a terminal would obey it, and a file or a database may not keep it.
+    """
+    return unicodedata.category(character) in ("Cc", "Cs") or character in UNSEEN
+
+
+def legible(text: str, kept: str = "") -> str:
+    """The text, with `unseen` characters written as Python writes them, but for those in `kept`.
+
+    >>> legible("a\\x1b[31m\\n"), legible("a\\tb\\n", kept="\\n")
+    ('a\\\\x1b[31m\\\\n', 'a\\\\tb\\n')
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one.encode("unicode_escape").decode() if one not in kept and unseen(one) else one
+        for one in text
+    )
+
+
+def looks(value: object) -> Shown:
+    """Any object as it looks, in one line, whatever its class does when it is asked.
+
+    >>> looks(10**5000)
+    <a number of about 5,001 digits>
+    """
+    if isinstance(value, int) and value.bit_length() > DIGITS * 3.33:
+        return Shown(f"<a number of about {int(value.bit_length() * 0.30103) + 1:,} digits>")
+    try:
+        text = repr(value)
+    except Exception:  # its own, or a list in itself or too deep, or with such a number in it
+        text = f"<{type(value).__name__}>"
+    return Shown(re.sub(r"\s*\n\s*", " ", text))
+
+
+def word(value: object) -> str:
+    """What an object is called, whatever its class does when it is asked."""
+    try:
+        return looks(value) if isinstance(value, int) else str(value)
+    except Exception:
+        return looks(value)
 
 
 class Call:
@@ -165,7 +216,7 @@ class Sentence:
         if not self.arguments:
             return text
         spelt = {name: _spelt(value, surface) for name, value in self.arguments.items()}
-        return _WORDS.vformat(text, (), spelt)
+        return legible(_WORDS.vformat(text, (), spelt))
 
     def to_data(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry."""
@@ -199,6 +250,8 @@ def several(parts: list[str], most: int = 10, between: str = ", ") -> str:
 
 class _Words(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, Shown):  # which is no number or list any more
+            return str(value)
         if format_spec.startswith("count "):
             return f"{value:,} {format_spec[6:]}{'s' * (value != 1)}"
         if "|" in format_spec:
@@ -224,22 +277,35 @@ class _Words(string.Formatter):
 
 
 _WORDS = _Words()
+Rich = Call | Option | Phrase | Sentence  # what a surface spells
 
 
 def _plain(value: object) -> Any:
     """As data that can be sent: a NumPy number as a number, another object as it looks."""
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # np.float64 is a float too
-        return value.item()
-    if isinstance(value, (*PLAIN, Call, Option, Phrase, Sentence)):
+    try:
+        return _data_of(value, ())
+    except Exception:  # too deep, or an object that refuses to be looked at
+        return looks(value)
+
+
+def _data_of(value: Any, around: tuple[int, ...]) -> Any:
+    """around: the lists that it is in."""
+    if isinstance(value, Rich):
         return value
-    if isinstance(value, list | tuple | set | frozenset | dict) and len(value) <= LONGEST:
+    # np.float64 is a float too
+    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
+        return _data_of(value.item(), around) if value.dtype.kind in "biufU" else looks(value)
+    if isinstance(value, PLAIN):
+        return looks(value) if isinstance(value, int) and len(f"{value:x}") > DIGITS else value
+    if type(value) in (list, tuple, dict) and len(value) <= LONGEST and id(value) not in around:
+        inside = (*around, id(value))
         if isinstance(value, dict):
-            keys = [key if isinstance(key, PLAIN) else Shown(repr(key)) for key in value]
-            return dict(zip(keys, map(_plain, value.values()), strict=True))
-        if isinstance(value, set | frozenset):
-            return Shown(repr(value))
-        return type(value)(map(_plain, value)) if type(value) in (list, tuple) else Shown(value)
-    return Shown(repr(value))
+            keys = [key if isinstance(key, PLAIN) else looks(key) for key in value]
+            return {
+                key: _data_of(one, inside) for key, one in zip(keys, value.values(), strict=True)
+            }
+        return type(value)(_data_of(one, inside) for one in value)
+    return looks(value)
 
 
 def _spelt(value: Any, surface: Surface) -> Any:
@@ -257,4 +323,4 @@ def _data(value: Any, surface: Surface) -> Any:
 
 
 def _shown(value: object) -> str:
-    return "..." if value is ... else repr(value)
+    return "..." if value is ... else looks(value)

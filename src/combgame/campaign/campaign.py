@@ -8,9 +8,10 @@ from typing import Any
 
 from ..data import problem_from, read_toml, rule_from
 from ..data.places import Place
-from ..errors import CombGameError, InputError, must_be, said_by, whole
+from ..errors import SEED, CombGameError, InputError, must_be, said_by, whole
 from ..presets import make_rule
 from ..problem import check_deltas
+from ..report.files import PRIVATE, check_mode, check_path
 from ..rules import RuleBase
 from ..rules.base import describe
 from .execute import run_campaign
@@ -65,7 +66,7 @@ class Campaign(Specification):
         deltas, runs, seed = (
             tuple(check_deltas(delta)),
             whole("runs", runs, 1),
-            whole("seed", seed, 0),
+            whole("seed", seed, 0, most=SEED),
         )
         max_rounds = whole("max_rounds", max_rounds, 1)
         configurations = []
@@ -94,22 +95,25 @@ class Campaign(Specification):
         engine: str = "auto",
         progress: bool | None = None,
         say: Callable[[str], None] | None = None,
+        mode: int = PRIVATE,
     ) -> list[dict[str, Any]]:
         """Make every run that the campaign file does not hold yet, and report on all of them.
 
         path: the campaign file, made if it is not there. jobs: processes on this machine; cluster:
         a dask scheduler's address, or "local". The same call again goes on where the last one
         ended, however it ended. say: called with a sentence on a damaged file that was mended,
-        or on runs that other sources have made.
+        or on runs that other sources have made. mode: who may read a new file, its owner alone
+        (0o600), or its group too (0o640, 0o660).
         """
         return run_campaign(
             self,
-            Path(path),
+            check_path("path", path),
             whole("jobs", jobs, 1),
             cluster,
             engine,
             progress,
             say or (lambda text: None),
+            check_mode(mode),
         )
 
     def __add__(self, other: "Campaign") -> "Campaign":
@@ -126,7 +130,7 @@ def read_campaign(path: str | Path) -> Campaign:
     """A campaign file (TOML); its problems stand in it, or in files of their own beside it. See
     docs/campaigns.md.
     """
-    path = Path(path)
+    path = check_path("path", path)
     root, data = Place(str(path)), read_toml(path)
     unread = sorted(set(data) - set(KEYS))
     if unread:

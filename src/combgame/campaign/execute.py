@@ -262,12 +262,13 @@ def run_campaign(
     engine: str,
     progress: bool | None,
     say: Callable[[str], None],
+    mode: int,
 ) -> list[dict[str, Any]]:
     """Make every run of a campaign that its file does not hold yet, and report on all: see
     `Campaign.run`.
     """
     with Lock(path):
-        store, mended = open_store(path, campaign.name)
+        store, mended = open_store(path, campaign.name, mode)
         if mended:
             say(str(mended))
         with store:

@@ -3,24 +3,28 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..data import identity
 from ..errors import StoreError
+from ..report.files import PRIVATE, make_private
 from ..sentences import Sentence
 from ..storage.damage import replace, salvage
 from ..storage.failures import foreign, other_version
 from ..storage.files import check_place
 from ..storage.lock import unusable
 from ..storage.same_file import read_head
-from ..storage.sqlite import damages
+from ..storage.sqlite import damages, legibly
 from .store import MARK, SCHEMA, Chunk, Row, Store, checksum, opened, seal, sentence
 
 
-def open_store(path: str | Path, name: str | None = None) -> tuple[Store, Sentence | None]:
+def open_store(
+    path: str | Path, name: str | None = None, mode: int = PRIVATE
+) -> tuple[Store, Sentence | None]:
     """Open a campaign file; with a name, make it if it is not there, and mend it if it is damaged
-    (then the second says so).
+    (then the second says so). mode: what a new file allows.
     """
     path = Path(path)
     check_place(path)
@@ -34,17 +38,18 @@ def open_store(path: str | Path, name: str | None = None) -> tuple[Store, Senten
         if head:
             _check_head(path, head)
         store = None if head == b"" else _sound(path)
-    except sqlite3.Error as error:
-        if name is None or not damages(error):
-            raise sentence(path, error) from error
-        return mend(path, name, str(error))
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        why = legibly(error)
+        if name is None or not damages(why):
+            raise sentence(path, why) from error
+        return mend(path, name, str(why))
     if store is not None:
         return store, None
     emptied = None
     if path.exists():
         text = "{path} was empty: all of its runs are made anew"
         emptied = Sentence("emptied", text, path=str(path))
-    return _new(path, name), emptied
+    return _new(path, name, mode), emptied
 
 
 def _check_head(path: Path, head: bytes) -> None:
@@ -61,13 +66,15 @@ def _check_head(path: Path, head: bytes) -> None:
         raise sqlite3.DatabaseError("the version in its head is not one of SQLite's")
 
 
-def _new(path: Path, name: str | None) -> Store:
+def _new(path: Path, name: str | None, mode: int) -> Store:
     if name is None:
         exists = path.exists()
         text = "there is no campaign in {path}, which {exists:is empty|does not exist}"
         remedy = "make one with `combgame campaign run campaign.toml`"
         raise StoreError("no-campaign", text, remedy=remedy, path=str(path), exists=exists)
     try:
+        with suppress(OSError):  # then SQLite says why
+            make_private(path, mode)
         store = Store(path)
     except sqlite3.Error as error:
         raise sentence(path, error) from error
@@ -159,6 +166,7 @@ def mend(path: Path, name: str, why: str) -> tuple[Store, Sentence]:
     for row in rows:
         if _whole(row, RUN):
             by_chunk.setdefault(row[8], []).append(row)
+    make_private(fresh, path.stat().st_mode & 0o660 | PRIVATE)
     store, kept = Store(fresh), 0
     store.db.execute("PRAGMA synchronous = OFF")  # all at once, when it takes its place
     store.create(name)

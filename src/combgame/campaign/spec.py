@@ -2,12 +2,14 @@
 hash of what determines it.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ..data import alike, identity, to_data
-from ..errors import InputError, TieError, must_be, said_by
+from ..errors import InputError, TieError, must_be, plain_text, real, said_by, unboxed
+from ..limits import items_of
 from ..problem import Problem
 from ..rules import RuleBase
 from ..rules.base import describe
@@ -27,6 +29,11 @@ class Instance:
     x: float | None = None
 
     def __post_init__(self) -> None:
+        plain_text("name", self.name, "a text: what the instance is called", of="Instance")
+        if self.x is not None and not (real(unboxed(self.x)) and math.isfinite(self.x)):
+            raise must_be(
+                "x", self.x, "a number: where the problem stands in a plot", of="Instance"
+            )
         if not isinstance(self.problem, Problem):
             wrong = must_be("problem", self.problem, "a Problem")
             raise said_by(InputError, wrong.sentence.within(instance=self.name))
@@ -105,17 +112,23 @@ class Specification:
     configurations: tuple[Configuration, ...]
 
     def __post_init__(self) -> None:
+        plain_text("name", self.name, "a text: what the campaign is called", of="Campaign")
+        what = "a tuple of configurations, as `Campaign.cross` makes it"
+        listed = items_of("configurations", self.configurations, what, of="Campaign")
+        if not all(isinstance(one, Configuration) for one in listed):
+            raise must_be("configurations", self.configurations, what, of="Campaign")
+        object.__setattr__(self, "configurations", tuple(listed))
         if not self.configurations:
-            text, remedy = "campaign {name!r} has nothing to run", "give a problem and a rule"
-            raise InputError("no-configurations", text, remedy=remedy, name=self.name)
+            said, remedy = "campaign {name!r} has nothing to run", "give a problem and a rule"
+            raise InputError("no-configurations", said, remedy=remedy, name=self.name)
         met: dict[str, Configuration] = {}
         for c in self.configurations:
             twin = met.setdefault(c.key, c)
             if twin is not c:
-                text = "{one!r} on {instance!r} is the same as {other!r} on {place!r}"
+                said = "{one!r} on {instance!r} is the same as {other!r} on {place!r}"
                 one = {"one": c.label, "instance": c.instance.name}
                 other = {"other": twin.label, "place": twin.instance.name}
-                raise InputError("same-run", text, remedy="leave one out", **one, **other)
+                raise InputError("same-run", said, remedy="leave one out", **one, **other)
 
     @property
     def runs(self) -> int:

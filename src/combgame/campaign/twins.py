@@ -72,11 +72,12 @@ def remarks(configurations: Sequence[dict[str, Any]], most: int = 3) -> list[Sen
 
 
 def stored(at: float | None) -> str:
-    return (
-        "without runs"
-        if at is None
-        else f"last stored {datetime.fromtimestamp(at).isoformat(' ', 'seconds')}"
-    )
+    if at is None:
+        return "without runs"
+    try:
+        return f"last stored {datetime.fromtimestamp(at).isoformat(' ', 'seconds')}"
+    except (OverflowError, OSError, ValueError):  # a clock beyond all calendars
+        return f"last stored {at:g} seconds after 1970"
 
 
 def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:

@@ -116,6 +116,9 @@ def said(error: CombGameError, as_json: bool) -> str:
 
 def main() -> None:
     """Run the command line; what goes wrong is said in one sentence."""
+    for stream in (sys.stdout, sys.stderr):  # whatever the locale can show
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except CombGameError as error:

@@ -8,7 +8,7 @@ import typer
 
 from ..errors import unknown
 from ..report.files import save
-from .options import AsJson, Cluster, Jobs, StoreFile, say, stopped
+from .options import AsJson, Cluster, Jobs, StoreFile, echo, say, stopped
 from .speech import SHELL
 
 app = typer.Typer(
@@ -55,7 +55,7 @@ def run(
         f"all {campaign.runs:,} runs of {campaign.name} are in {target}: see `combgame campaign "
         f"report {target}`."
     )
-    typer.echo(show(rows, "json" if as_json else "text"))
+    echo(show(rows, "json" if as_json else "text"))
 
 
 @app.command()
@@ -97,9 +97,9 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
             ],
         }
     if as_json:
-        typer.echo(json.dumps(data, indent=1))
+        echo(json.dumps(data, indent=1))
         return
-    typer.echo(
+    echo(
         f"{data['campaign']}: {done:,} of {planned:,} runs are stored, {duration(busy)} of work "
         "(with compiling)."
     )
@@ -110,19 +110,17 @@ def status(store: StoreFile, as_json: AsJson = False) -> None:
     )
     for c in configurations:
         bar = "#" * int(20 * c["stored"] / c["runs"])
-        typer.echo(
-            f"  {c['stored']:>7,} of {c['runs']:<7,} [{bar:<20}] {c['instance']}: {c['label']}"
-        )
+        echo(f"  {c['stored']:>7,} of {c['runs']:<7,} [{bar:<20}] {c['instance']}: {c['label']}")
     for text in twins:
-        typer.echo(text)
+        echo(text)
     if len(sources) > 1:
-        typer.echo(f"The runs were made by different versions: {', '.join(sources)}.")
+        echo(f"The runs were made by different versions: {', '.join(sources)}.")
     if data["running"]:
-        typer.echo(f"It is being worked on by {data['running']}; {time}.")
+        echo(f"It is being worked on by {data['running']}; {time}.")
     elif done < planned:
-        typer.echo(f"Nobody is working on it; {time}: run the same command again.")
+        echo(f"Nobody is working on it; {time}: run the same command again.")
     else:
-        typer.echo("It is complete: `combgame campaign report` shows what was found.")
+        echo("It is complete: `combgame campaign report` shows what was found.")
 
 
 Form = Annotated[str, typer.Option("--format", "-f", help="text, markdown, csv or json.")]
@@ -131,7 +129,7 @@ Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this fil
 
 def put(text: str, out: Path | None) -> None:
     if out is None:
-        typer.echo(text.rstrip("\n"))
+        echo(text.rstrip("\n"))
     else:
         save(out, text if text.endswith("\n") else text + "\n")
         say(f"wrote {out}.")

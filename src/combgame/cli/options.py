@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
+from ..sentences import legible
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Cluster = Annotated[
@@ -39,12 +40,17 @@ Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads on th
 
 def say(text: str) -> None:
     """Something beside the result."""
-    typer.echo(f"combgame: {text}", err=True)
+    echo(f"combgame: {text}", err=True)
+
+
+def echo(text: str, err: bool = False) -> None:
+    """To the terminal, which must not obey what somebody has put into a name."""
+    typer.echo(legible(text, kept="\n"), err=err)
 
 
 def put(data: Any, text: str, as_json: bool, indent: int | None = 1) -> None:
     """The result, for a person or for a program."""
-    typer.echo(json.dumps(finite(data), indent=indent, allow_nan=False) if as_json else text)
+    echo(json.dumps(finite(data), indent=indent, allow_nan=False) if as_json else text)
 
 
 def finite(data: Any) -> Any:

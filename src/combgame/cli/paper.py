@@ -101,7 +101,7 @@ def produce(
             tables = {"learners": ["learners", "regret"]}.get(name, [name])
             typer.echo(json.dumps([row for table in tables for row in read(out, table)], indent=1))
         elif (out / f"{name}.md").exists():
-            typer.echo((out / f"{name}.md").read_text())
+            typer.echo((out / f"{name}.md").read_text(encoding="utf-8"))
     say(f"tables and figures are in {out}.")
 
 

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping
 
-from ..sentences import PYTHON
+from ..sentences import PYTHON, looks
 
 STUDY = "ask copy create export extend fail observe plot replay retract status stop tell"
 COMMANDS = {
@@ -61,7 +61,8 @@ class Shell:
     def option(self, name: str, value: object) -> str:
         if name not in OPTIONS:
             return PYTHON.option(name, value)
-        return OPTIONS[name] + ("" if value is ... else f" {shlex.quote(str(value))}")
+        typed = value if isinstance(value, str) else looks(value)
+        return OPTIONS[name] + ("" if value is ... else f" {shlex.quote(typed)}")
 
     def phrase(self, key: str) -> str:
         return self.phrases.get(key, PYTHON.PHRASES.get(key, key))

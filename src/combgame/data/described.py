@@ -80,7 +80,10 @@ def from_data(data: Any, where: str = "data") -> Any:
     >>> from_data({"kind": "Problem", "actions": actions, "rewards": rewards})
     Problem(Arms(3), rewards=Gaussian(sigma=0.1))
     """
-    return _made(data, Place(where))
+    try:
+        return _made(data, Place(where))
+    except RecursionError:
+        raise Place(where).must_be(data, "tables and lists that are not in themselves") from None
 
 
 def _made(data: Any, at: Place) -> Any:
@@ -90,10 +93,10 @@ def _made(data: Any, at: Place) -> Any:
         return data
     if "kind" not in data:
         return {key: _made(one, at.at(key)) for key, one in data.items()}
-    if data["kind"] == "float":
+    if isinstance(data["kind"], str) and data["kind"] == "float":
         try:
             return float(data["value"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise at.must_be(data, "a number", "write it as JSON does, or as inf or -inf") from None
     kind = _foreign(data, at) if "module" in data else _ours(data["kind"], at)
     given = {key: _made(one, at.at(key)) for key, one in data.items() if key not in CLASS}
@@ -101,7 +104,7 @@ def _made(data: Any, at: Place) -> Any:
         return kind(**given)
     except CombGameError as error:
         raise at.within(error) from None
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # somebody else's class may raise anything
         text = "{kind} cannot be made with these arguments ({why})"
         remedy = "they were changed, or written by another version of {kind}"
         about = {"kind": data["kind"], "why": str(error)}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..errors import CombGameError, InputError, must_be, said_by, unknown
-from ..sentences import Sentence, Shown
+from ..sentences import Sentence, Shown, looks
 
 LONG = 80  # characters of a value that a sentence shows
 
@@ -21,7 +21,8 @@ class Place(NamedTuple):
     def at(self, key: str | int) -> "Place":
         if isinstance(key, int):
             return self._replace(key=f"{self.key}[{key}]")
-        word = key if key.replace("-", "").replace("_", "").isalnum() else repr(key)
+        plain = isinstance(key, str) and key.replace("-", "").replace("_", "").isalnum()
+        word = key if plain else looks(key)
         return self._replace(key=f"{self.key}.{word}" if self.key else word)
 
     def must_be(self, value: object, what: str, remedy: str = "", **more: Any) -> InputError:
@@ -57,5 +58,5 @@ class Place(NamedTuple):
 
 def _shown(value: object) -> object:
     """The value, or how it begins."""
-    text = repr(value)
+    text = looks(value)
     return value if len(text) <= LONG else Shown(text[: LONG - 3] + "...")

@@ -75,7 +75,7 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(
             "not-utf-8", text, remedy=remedy, where=where, line=line, byte=byte
         ) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of ten thousand digits, too
         text = "{where} is not TOML: {why}"
         remedy = "write key = value, with texts in quotes, and each key once"
         about = {"where": str(path), "why": str(error)}

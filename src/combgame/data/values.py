@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import InputError, said_by, whole
+from ..errors import InputError, real, said_by, whole
 from ..sentences import LONGEST
 from .places import Place
 
@@ -65,7 +65,7 @@ positive = at_least(1)
 
 
 def number(value: Any, at: Place) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not real(value):
         raise at.must_be(value, "a number")
     return value
 
@@ -73,7 +73,7 @@ def number(value: Any, at: Place) -> Any:
 def bound(value: Any, at: Place) -> float:
     if isinstance(value, str) and value in INFINITE:
         return INFINITE[value]
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not real(value):
         raise at.must_be(value, "a number, inf or -inf")
     return float(value)
 
@@ -104,7 +104,10 @@ def arm(value: Any, at: Place) -> int:
 def node(value: Any, at: Place) -> Hashable:
     """A text or a whole number; a list of them is a tuple."""
     if isinstance(value, list | tuple):
-        return tuple(node(one, at) for one in value)
+        try:
+            return tuple(node(one, at) for one in value)
+        except RecursionError:
+            raise at.must_be(value, "a text or a whole number") from None
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise at.must_be(value, "a text or a whole number")
     return value

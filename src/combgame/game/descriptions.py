@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..errors import InputError, unboxed
+from ..sentences import looks
 
 LONG = 60  # characters of an argument in a sentence
 Class = TypeVar("Class", bound=type)
@@ -228,7 +229,7 @@ def _typed(name: str, value: Any) -> str:
             if isinstance(value, list)
             else f"({inside}{',' if len(value) == 1 else ''})"
         )
-    return str(value.__name__) if inspect.isfunction(value) else repr(value)
+    return str(value.__name__) if inspect.isfunction(value) else looks(value)
 
 
 def _shortened(name: str, value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import must_be
+from ..errors import must_be, real
 from ..game.records import Floats
 
 FIRST, RATIO = 200.0, (3.0 + math.sqrt(5.0)) / 2.0  # T0 and b of the paper
@@ -37,14 +37,10 @@ class Doubling(NamedTuple):
 
 
 def check_doubling(first: float, ratio: float) -> None:
-    if not _number(first) or not 1 <= first < math.inf:
+    if not real(first) or not 1 <= first < math.inf:
         raise must_be("first", first, "a finite number of at least 1 round", of="doubling")
-    if not _number(ratio) or not 1 < ratio < math.inf:
+    if not real(ratio) or not 1 < ratio < math.inf:
         raise must_be("ratio", ratio, "a finite number above 1", of="doubling")
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def make_doubling(seats: int, first: float, ratio: float) -> Doubling:

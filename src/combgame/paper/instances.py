@@ -65,7 +65,9 @@ def network_means(kind: str, size: int) -> tuple[float, ...]:
 
 @functools.cache
 def _stored() -> dict[str, Any]:
-    means: dict[str, Any] = json.loads(files(__package__).joinpath("means.json").read_text())
+    means: dict[str, Any] = json.loads(
+        files(__package__).joinpath("means.json").read_text(encoding="utf-8")
+    )
     return means
 
 

@@ -46,7 +46,9 @@ def make(
     for table, rows in made.items():
         write(out, table, rows)
     if name in experiments():
-        (out / f"{name}.md").write_text(as_markdown(experiments()[name], made[name], seed))
+        (out / f"{name}.md").write_text(
+            as_markdown(experiments()[name], made[name], seed), encoding="utf-8"
+        )
     picture = figures.drawn(name, Tables(out))
     if picture is not None:
         save(picture, out / name)
@@ -78,5 +80,5 @@ def write_page(out: Path) -> tuple[list[Verdict], Path]:
     out.mkdir(parents=True, exist_ok=True)
     known, target = Tables(out), out.with_name(out.name + ".md")
     made = verdicts(known)
-    target.write_text(page(known, made))
+    target.write_text(page(known, made), encoding="utf-8")
     return made, target

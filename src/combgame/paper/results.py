@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..campaign.report import show
+from ..report.tables import restored
 
 Rows = list[dict[str, Any]]
 
@@ -32,7 +33,7 @@ def write(out: Path, name: str, rows: Sequence[dict[str, Any]]) -> None:
         {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()}
         for row in rows
     ]
-    (out / f"{name}.csv").write_text(show(shown, "csv"))
+    (out / f"{name}.csv").write_text(show(shown, "csv"), encoding="utf-8")
 
 
 def read(out: Path, name: str) -> Rows:
@@ -40,8 +41,11 @@ def read(out: Path, name: str) -> Rows:
     path = out / f"{name}.csv"
     if not path.exists():
         return []
-    with path.open(newline="") as file:
-        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+    with path.open(newline="", encoding="utf-8") as file:
+        return [
+            {key: _value(restored(text)) for key, text in row.items()}
+            for row in csv.DictReader(file)
+        ]
 
 
 def _value(text: str) -> Any:
@@ -57,7 +61,7 @@ def digitised() -> Rows:
     """Figure 1 read off the authors' talk: 1a in rounds (within 150), 1b in milliseconds per
     round.
     """
-    text = files(__package__).joinpath("figure1_digitised.csv").read_text()
+    text = files(__package__).joinpath("figure1_digitised.csv").read_text(encoding="utf-8")
     return [
         {key: _value(cell) for key, cell in row.items()}
         for row in csv.DictReader(text.splitlines())

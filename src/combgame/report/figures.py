@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CombGameError, InputError, StoreError
+from .files import make_private
 
 STYLES = {  # a rule looks the same in every plot
     "uniform": ("#7f7f7f", "s"),
@@ -173,6 +174,7 @@ def save(made: Any, path: str | Path) -> list[Path]:
                 (".svg", {"metadata": {"Date": None}}),
             ):
                 target = base.with_name(base.name + tail)
+                make_private(target)
                 made.savefig(target, **extra)
                 written.append(target)
     except OSError as error:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -53,8 +54,31 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
         out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
     )
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: defused(cell) for name, cell in row.items()} for row in rows)
     return out.getvalue()
+
+
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def defused(cell: Any) -> Any:
+    """A cell of a CSV file as a spreadsheet shows it and does not run it: with a ' before what
+    would be a formula. `restored` takes it off.
+
+    >>> defused("=1+1"), defused("-0.5"), defused(-0.5), restored(defused("'@x"))
+    ("'=1+1", '-0.5', -0.5, "'@x")
+    """
+    if isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell):
+        return "'" + cell
+    return cell
+
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def restored(cell: str) -> str:
+    """What was `defused`."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def markdown(head: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 1) -> str:

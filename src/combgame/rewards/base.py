@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import must_be
+from ..errors import must_be, real, unboxed
 from ..game.descriptions import Description
 from ..game.marks import jitable
 from ..game.numerics import ROUND, two_sum
@@ -295,8 +295,5 @@ def swapped(
 
 
 def check_bounds(name: str, low: float, high: float) -> None:
-    if (
-        not all(isinstance(x, int | float | np.number) and math.isfinite(x) for x in (low, high))
-        or not low < high
-    ):
+    if not all(real(unboxed(x)) and math.isfinite(x) for x in (low, high)) or not low < high:
         raise must_be("(low, high)", (low, high), "two finite numbers, low below high", of=name)

@@ -252,7 +252,10 @@ class Gaussian(RewardsBase):
             object.__setattr__(self, "sigma", tuple(self.sigma.items()))
         named = by_name(self.sigma)
         pairs: Any = self.sigma if named else ()
-        sigmas = np.atleast_1d(np.asarray([s for _, s in pairs] if named else self.sigma))
+        try:
+            sigmas = np.atleast_1d(np.asarray([s for _, s in pairs] if named else self.sigma))
+        except Exception:  # whatever was given
+            sigmas = np.zeros(0)
         if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
             raise must_be(
                 "sigma",

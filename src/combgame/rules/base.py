@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from ..errors import unknown
 from ..game.descriptions import Description, is_value, short
 from ..game.parts import Original
 from ..game.protocols import Rule
@@ -98,5 +99,7 @@ def stopping_of(
     """The stopping rule of a name; that of the sampling rule, where it has one, stands for
     "proved".
     """
+    if not isinstance(threshold, str):
+        raise unknown("threshold", threshold, ("proved", *THRESHOLDS))
     own = rule.stopping(problem, deltas) if threshold not in THRESHOLDS else None
     return make_stopping(threshold, problem, deltas, own=own, eliminate=eliminate, epsilon=epsilon)

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import must_be
+from ..errors import must_be, real
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..rewards import License
@@ -136,8 +136,7 @@ class GCBPE(RuleBase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
-        if self.scale is not None and not (number and 0.0 < self.scale < math.inf):
+        if self.scale is not None and not (real(self.scale) and 0.0 < self.scale < math.inf):
             raise must_be(
                 "scale",
                 self.scale,

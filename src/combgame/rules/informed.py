@@ -61,7 +61,7 @@ class Informed(RuleBase):
             pairs = tuple(
                 (tuple(int(a) for a in chosen), float(share)) for chosen, share in self.support
             )
-        except (TypeError, ValueError):
+        except Exception:  # whatever was given
             pairs = ()
         if not pairs or not all(0.0 < share < math.inf for _, share in pairs):
             raise must_be(

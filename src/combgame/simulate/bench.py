@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import must_be, whole
+from ..errors import SEED, must_be, whole
 from ..game.records import Floats, Ints
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -144,7 +144,7 @@ def make_bench(
     """
     asked, truth, deltas = problem, _check(problem, means, ties, epsilon), check_deltas(delta)
     problem = problem.maximised
-    max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0)
+    max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0, most=SEED)
     chosen = make_rule(rule)
     stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
     if not isinstance(relabel, bool):
@@ -173,7 +173,7 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     truth = problem.means(means)
     if not problem.rewards.known:
         problem.rewards.spread(problem.d)  # to draw with, or a sentence
-    if ties not in (None, "error", "run"):
+    if ties is not None and not (isinstance(ties, str) and ties in ("error", "run")):
         raise must_be("ties", ties, "'error' or 'run'")
     best, rival = first_two(problem, truth)
     truth = problem.inside(truth)

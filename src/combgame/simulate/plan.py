@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import must_be, whole
+from ..errors import SEED, must_be, whole
 from ..game.records import Floats, vector
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -65,7 +65,7 @@ def plan(
     runs, jobs = whole("runs", runs, 0, of="plan"), whole("jobs", jobs, 1, of="plan")
     max_rounds, seed = (
         whole("max_rounds", max_rounds, 1, of="plan"),
-        whole("seed", seed, 0, of="plan"),
+        whole("seed", seed, 0, of="plan", most=SEED),
     )
     asked = _several(thresholds, "thresholds", "'proved'")
     names = list(dict.fromkeys(resolve(str(name), problem) for name in asked))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, must_be, whole
+from ..errors import SEED, InputError, must_be, whole
 from ..game.records import Floats, Ints, vector
 from ..learners.base import Record
 from ..presets import make_rule
@@ -119,7 +119,7 @@ def regret(
         whole("rounds", rounds, 10, of="regret"),
         whole("points", points, 1, of="regret"),
     )
-    seed, run = whole("seed", seed, 0, of="regret"), whole("run", run, 0, of="regret")
+    seed, run = whole("seed", seed, 0, of="regret", most=SEED), whole("run", run, 0, of="regret")
     mine = own_numbers(problem, chosen, seed, run)
     problem, setup = mine.problem, replace(chosen, record=True).setup(mine.problem)
     played = Run(problem, setup, NEVER, means[mine.order], 1, seed, run, engine)

@@ -57,7 +57,7 @@ def resolve(name: str, question: Question) -> str:
         if not question.rewards.known:
             return "mixture"
         return "gaussian" if License.GAUSSIAN in licensed(question.rewards) else "sub-gaussian"
-    if name not in THRESHOLDS:
+    if not isinstance(name, str) or name not in THRESHOLDS:
         raise unknown("threshold", name, ("proved", *THRESHOLDS))
     return name
 

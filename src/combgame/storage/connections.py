@@ -1,5 +1,6 @@
 """From a URL to a connection whose tables are up to date."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 
 from ..errors import InputError, UnknownNameError, needs_extra
+from ..report.files import PRIVATE, check_path, make_private
 from .failures import foreign, other_version
 from .files import check_place
 from .same_file import SameFile
@@ -33,12 +35,14 @@ def is_there(url: URL) -> bool:
     return path is None or Path(path).exists()
 
 
-def check_there(url: URL, name: str, make: bool) -> None:
-    """Only making a study may make a file, and nothing makes folders."""
+def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
+    """Only making a study may make a file, and nothing makes folders. mode: what a new one
+    allows.
+    """
     file = file_of(url)
     if file is None:
         return
-    path = Path(file).absolute()
+    path = check_path("storage", file).absolute()
     check_place(path)
     if not make and not path.exists():
         text = "there is no study{study}: the file {file} does not exist in {folder}"
@@ -46,6 +50,9 @@ def check_there(url: URL, name: str, make: bool) -> None:
         about = {"file": path.name, "folder": str(path.parent), "name": name}
         study = f" {name!r}" if name else ""
         raise UnknownNameError("no-study-file", text, remedy=remedy, study=study, **about)
+    if make:
+        with suppress(OSError):  # then SQLite says why
+            make_private(path, mode)
 
 
 def connect(url: URL, timeout: float) -> Engine:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, StoreError
+from ..report.files import PRIVATE, check_path, make_private
 from .files import beside, give_name, sync_folder
 
 HAS_STUDIES = "SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'"
@@ -20,13 +21,15 @@ def path_of(destination: Any) -> Path:
     >>> str(path_of("sqlite:///copy.db"))
     'copy.db'
     """
-    text = str(destination).removeprefix("sqlite:///")
-    if "://" in text or not text:
-        raise InputError("not-a-file", "copy: the destination must be a file, such as copy.db")
-    return Path(text)
+    text = destination
+    if isinstance(destination, str):
+        text = destination.removeprefix("sqlite:///")
+        if "://" in text or not text:
+            raise InputError("not-a-file", "copy: the destination must be a file, such as copy.db")
+    return check_path("destination", text)
 
 
-def copy_file(source: sqlite3.Connection, destination: Path) -> None:
+def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE) -> None:
     """All of it as it is at one moment, or nothing: it is written beside the destination, and gets
     its name when it is whole.
     """
@@ -37,6 +40,7 @@ def copy_file(source: sqlite3.Connection, destination: Path) -> None:
             raise StoreError("already-there", text, remedy=remedy, path=str(taken))
     part = destination.with_name(f".{destination.name}.{os.getpid()}.part")
     try:
+        make_private(part, mode)
         with closing(sqlite3.connect(part)) as target:
             source.backup(target)
             whole = target.execute(HAS_STUDIES).fetchone() is not None

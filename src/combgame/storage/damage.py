@@ -35,9 +35,9 @@ def _legible(db: sqlite3.Connection, table: str, bound: int) -> Iterator[tuple[A
         for row in db.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid"):
             last = row[0]
             yield row[1:]
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         for number in range(last + 1, bound):
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error, UnicodeDecodeError):
                 yield from db.execute(f"SELECT * FROM {table} WHERE rowid = ?", (number,))
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import StoreError
+from ..report.files import PRIVATE, make_private
 from .files import check_place
 
 
@@ -24,6 +25,9 @@ class Lock:
             self.file = None
             return self
         try:
+            # who may write the file may hold its lock
+            known = self.store.stat().st_mode & 0o660 if self.store.exists() else PRIVATE
+            make_private(self.path, known | PRIVATE)
             self.file = self.path.open("ab+", buffering=0)
         except OSError as error:
             raise unusable(self.store, error) from error

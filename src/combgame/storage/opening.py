@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from ..errors import InputError, must_be
+from ..errors import InputError, must_be, real
+from ..report.files import PRIVATE, check_mode
 from .memory import Memory, Storage
 
 
-def open_storage(url: Any, name: str, timeout: float) -> Storage:
-    """None: in memory. A database is only loaded if one is named."""
+def open_storage(url: Any, name: str, timeout: float, mode: int = PRIVATE) -> Storage:
+    """None: in memory. A database is only loaded if one is named. mode: what a new file allows."""
+    mode = check_mode(mode)
     if url is None:
         return Memory()
     if not isinstance(url, str):
@@ -15,8 +17,8 @@ def open_storage(url: Any, name: str, timeout: float) -> Storage:
         text = "storage, of the type {kind}, must be a URL such as 'sqlite:///lab.db'"
         remedy = "give None for a study in memory"
         raise InputError("not-a-url", text, remedy=remedy, kind=kind)
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0.0 < timeout < 1e6:
+    if not real(timeout) or not 0.0 < timeout < 1e6:
         raise must_be("timeout", timeout, "a positive number of seconds")
     from .sql import Database
 
-    return Database(url, name, timeout)
+    return Database(url, name, timeout, mode)

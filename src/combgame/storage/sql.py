@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, Row, and_, bindparam, delete, insert,
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import InputError, StoreError, StudyError, UnknownNameError
+from ..report.files import PRIVATE
 from ..sentences import LONGEST, Option
 from .connections import check_there, connect, is_there, prepare
 from .copying import copy_file
@@ -55,8 +56,8 @@ class Database:
     process makes its own.
     """
 
-    def __init__(self, url: str, name: str, timeout: float) -> None:
-        self.url, self.name, self.timeout = url, name, timeout
+    def __init__(self, url: str, name: str, timeout: float, mode: int = PRIVATE) -> None:
+        self.url, self.name, self.timeout, self.mode = url, name, timeout, mode
         self._parsed = parse(url)
         self._place = absolute(self._parsed)
         self._study: Row[Any] | None = None  # its number and its first event, once it is known
@@ -80,7 +81,7 @@ class Database:
             INHERITED.append(self._engine)  # the parent's: not to be closed here
             self._engine = None
         if self._engine is None:
-            check_there(self._place, self.name, make)
+            check_there(self._place, self.name, make, self.mode)
             self._engine, self._process = connect(self._place, self.timeout), os.getpid()
         return self._engine
 
@@ -92,6 +93,10 @@ class Database:
         with deferred():
             try:
                 yield
+            except UnicodeDecodeError as error:  # SQLite quotes damaged text
+                self._drop()
+                where = shown(self._parsed)
+                raise failure(where, "damaged", str(error), ADVICE, self.timeout) from error
             except DBAPIError as error:
                 self._drop()
                 secret = quotes_secret(self._parsed, error)
@@ -182,7 +187,7 @@ class Database:
             text, remedy = "copy: {where} is a server, not a file", "pg_dump copies it"
             raise InputError("server-copy", text, remedy=remedy, where=shown(self._parsed))
         with self._guard(), closing(self._connect().raw_connection()) as connection:
-            copy_file(connection.driver_connection, destination)  # type: ignore[arg-type]
+            copy_file(connection.driver_connection, destination, self.mode)  # type: ignore[arg-type]
 
     # ---- studies
 

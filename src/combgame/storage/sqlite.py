@@ -64,7 +64,7 @@ class SqliteFile:
             self.file = SameFile(str(path.absolute()))
         try:
             set_up(self.db, synchronous)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             self.close()
             raise
 
@@ -96,7 +96,7 @@ class SqliteFile:
             yield
             self.db.execute("COMMIT")
         except BaseException:
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error, UnicodeDecodeError):
                 self.db.execute("ROLLBACK")
             raise
 
@@ -104,13 +104,19 @@ class SqliteFile:
     def _guard(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            raise file_failure(self.path, error, self.advice, self.patience) from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            why = legibly(error)
+            raise file_failure(self.path, why, self.advice, self.patience) from error
 
     def _check(self, ended: bool) -> None:
         tail = self.file.changed()
         if tail is not None:
             raise gone(str(self.path), tail, ended, self.advice)
+
+
+def legibly(error: sqlite3.Error | UnicodeDecodeError) -> sqlite3.Error:
+    """What SQLite says of a damaged file may quote damaged text, which Python cannot read."""
+    return error if isinstance(error, sqlite3.Error) else sqlite3.DatabaseError(str(error))
 
 
 def file_failure(path: Path, error: sqlite3.Error, advice: Advice, patience: float) -> StoreError:

@@ -1,12 +1,14 @@
 """A study's events in a database, inside one transaction."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, or_, select
 
 from ..errors import StoreError
+from ..sentences import looks
 from .checksums import checksum
 from .events import Event, Sealed, compact
 from .tables import events, snapshots
@@ -28,12 +30,32 @@ ADD = insert(events)
 
 def as_event(row: Any) -> Sealed:
     try:
-        return Event._make([*row[:6], json.loads(row[6])]), row[7]
-    except (TypeError, ValueError) as error:
-        text = "an event of a study cannot be read, because the file is damaged ({why})"
-        raise StoreError(
-            "unreadable-event", text, remedy="go back to a copy", why=str(error)
-        ) from error
+        event, sealed = Event._make([*row[:6], json.loads(row[6])]), row[7]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unreadable(str(error)) from error
+    for value, (name, kinds) in zip((*event, sealed), KINDS.items(), strict=True):
+        if not isinstance(value, kinds):
+            raise _unreadable(f"its {name} is {looks(value)}")
+    if not math.isfinite(event.at):
+        raise _unreadable(f"its at is {event.at}")
+    return event, sealed
+
+
+KINDS: dict[str, Any] = {  # what stands in the columns
+    "seq": int,
+    "kind": str,
+    "at": float | int,
+    "round": int | None,
+    "client": str | None,
+    "reason": str | None,
+    "data": dict,
+    "seal": str,
+}
+
+
+def _unreadable(why: str) -> StoreError:
+    text = "an event of a study cannot be read, because the file is damaged ({why})"
+    return StoreError("unreadable-event", text, remedy="go back to a copy", why=why)
 
 
 class Transaction:

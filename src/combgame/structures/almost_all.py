@@ -13,7 +13,8 @@ from ..errors import must_be
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards, Structure
 from ..game.records import Floats, Ints, Random
-from .base import Geometry, StructureBase
+from ..limits import items_of
+from .base import Geometry, StructureBase, distinct, is_arm
 from .called import counted, numbers_of
 from .nearest.bracket import BracketPart
 from .rivals.listed import SOME, EveryPart, every
@@ -95,21 +96,13 @@ class AlmostAllSets(StructureBase):
 
     def __init__(self, d: int | Sequence[str], needle: int | str | Iterable[int | str] = 0) -> None:
         self.d, self.called = counted(d, 2, "AlmostAllSets")
-        d = self.d
-        some: Any = [needle] if isinstance(needle, int | str | np.integer) else needle
+        wanted, last = "an arm from 0 to {last}, or a set of such arms", self.d - 1
+        some: list[Any] = [needle]
+        if not isinstance(needle, int | str | np.integer):
+            some = items_of("needle", needle, wanted, of="AlmostAllSets", last=last)
         pins = numbers_of(some, self.called, "AlmostAllSets")
-        if (
-            not pins
-            or len(set(pins)) < len(pins)
-            or not all(isinstance(a, int | np.integer) and 0 <= a < d for a in pins)
-        ):
-            raise must_be(
-                "needle",
-                needle,
-                "an arm from 0 to {last}, or a set of such arms",
-                last=d - 1,
-                of="AlmostAllSets",
-            )
+        if not pins or not all(is_arm(a, self.d) for a in pins) or len(set(pins)) < len(pins):
+            raise must_be("needle", needle, wanted, of="AlmostAllSets", last=last)
         self.needle = tuple(sorted(int(a) for a in pins))
 
     def arguments(self) -> dict[str, Any]:
@@ -174,9 +167,10 @@ class AlmostAllSets(StructureBase):
                     yield chosen
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = tuple(sorted(arms))
-        inside = len(set(chosen)) == len(chosen) > 0 and set(chosen) <= set(range(self.d))
-        return inside and (chosen == self.needle or not set(self.needle) <= set(chosen))
+        chosen = distinct(arms, self.d)
+        if not chosen:
+            return False
+        return chosen == self.needle or not set(self.needle) <= set(chosen)
 
     def covering(self) -> list[tuple[int, ...]]:
         """Two sets: all but one arm of the needle, and the needle."""

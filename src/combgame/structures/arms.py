@@ -11,7 +11,7 @@ from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
-from .base import Exchange, Geometry, StructureBase, hypersimplex
+from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
 from .called import counted
 from .sums.diagram import DiagramPart, diagram
 
@@ -88,8 +88,8 @@ class Arms(StructureBase):
         return ((a,) for a in range(self.d))
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = set(arms)
-        return len(chosen) == 1 and chosen <= set(range(self.d))
+        chosen = distinct(arms, self.d)
+        return chosen is not None and len(chosen) == 1
 
     def covering(self) -> list[tuple[int, ...]]:
         return list(self.iterate())

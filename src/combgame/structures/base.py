@@ -3,7 +3,8 @@ round.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from ..game.callback import own_errors
 from ..game.descriptions import Description
 from ..game.protocols import Ensemble, Rivals, Structure
 from ..game.records import Ints, Random, arms_of, vector
+from ..limits import items_of
 
 
 class Geometry(NamedTuple):
@@ -183,7 +185,7 @@ class StructureBase(Description):
         >>> Subsets(3, 2).sets()
         [(0, 1), (0, 2), (1, 2)]
         """
-        number, limit = self.size(), whole("limit", limit, 1, of="sets")
+        number, limit = self.size(), whole("limit", limit, 1, of="sets", most=sys.maxsize - 1)
         if number is None or number <= limit:
             sets = list(islice(self.iterate(), limit + 1))
             if len(sets) <= limit:
@@ -204,13 +206,17 @@ class StructureBase(Description):
         >>> Subsets(4, 2).argmax([0.1, -2.0, 0.5, 0.3])
         (2, 3)
         """
+        wanted = "{d} finite numbers, one per arm"
         try:
-            score = np.asarray(list(scores), dtype=float)
-        except (TypeError, ValueError):
+            given = items_of("scores", scores, wanted, of="argmax", d=self.d)
+            score = np.asarray(given, dtype=float)
+        except InputError:
+            raise
+        except Exception:  # whatever was given
             score = np.zeros(0)
         if score.shape != (self.d,) or not np.all(np.isfinite(score)):
-            given = score.tolist() if score.size else scores
-            raise must_be("scores", given, "{d} finite numbers, one per arm", d=self.d, of="argmax")
+            shown = score.tolist() if score.size else scores
+            raise must_be("scores", shown, wanted, d=self.d, of="argmax")
         out = np.zeros(self.d)
         with own_errors():
             self.part().argmax(score, out)
@@ -247,6 +253,24 @@ class StructureBase(Description):
         return sets
 
 
+def distinct(arms: Any, d: int) -> tuple[int, ...] | None:
+    """What was given as a set of arms, ascending; None if it is none of the arms 0..d-1.
+
+    >>> distinct([2, 0], 3), distinct([0, 0], 3), distinct([3], 3), distinct([True], 3)
+    ((0, 2), None, None, None)
+    """
+    given = items_of("arms", arms, "a list of arms, such as [0, 2]", of="contains")
+    if not all(is_arm(a, d) for a in given):
+        return None
+    chosen = tuple(sorted(int(a) for a in given))
+    return chosen if len(set(chosen)) == len(chosen) else None
+
+
+def is_arm(arm: Any, d: int) -> bool:
+    whole_number = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
+    return whole_number and 0 <= int(arm) < d
+
+
 def hypersimplex(d: int, size: int) -> Geometry:
     """{0 <= x <= 1, sum x = size}: rows +-e_a, so psi = phi = 1; two sets differ in at most 2
     min(size, d - size) arms.
@@ -254,13 +278,16 @@ def hypersimplex(d: int, size: int) -> Geometry:
     return Geometry(math.sqrt(2 * min(size, d - size)), 1.0, 1.0, True)
 
 
-def greedy_covering(structure: StructureBase) -> list[tuple[int, ...]]:
+def greedy_covering(
+    structure: StructureBase, go_on: Callable[[], object] = bool
+) -> list[tuple[int, ...]]:
     """Again and again the set with the most arms that are still missing: at most ln(d) + 1 times as
-    many as needed.
+    many as needed. go_on: called before each, and may raise.
     """
     part, missing, out = structure.part(), np.ones(structure.d), np.zeros(structure.d)
     sets = []
     while missing.any():
+        go_on()
         with own_errors():
             part.argmax(missing, out)
         if not (out * missing).any():

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, must_be, unknown, whole
+from ..errors import InputError, must_be, unknown
+from ..limits import arms, check_size
 
 Names = tuple[str, ...] | None
 
@@ -17,7 +18,8 @@ def counted(d: Any, least: int, of: str) -> tuple[int, Names]:
     ((3, None), (2, ('wt', 'K7R')))
     """
     if not isinstance(d, Sequence | np.ndarray) or isinstance(d, str):
-        return whole("d", d, least, of=of), None
+        return arms("d", d, least, of=of), None
+    check_size(len(d), "arms", of=of)
     names = tuple(d.tolist() if isinstance(d, np.ndarray) else d)
     if len(names) < least or not all(isinstance(one, str) and one.strip() for one in names):
         what = "a number of arms of at least {least}, or a list of so many names"
@@ -33,12 +35,12 @@ def counted(d: Any, least: int, of: str) -> tuple[int, Names]:
     return len(names), tuple(str(one) for one in names)
 
 
-def numbers_of(arms: Iterable[Any], names: Names, of: str) -> list[Any]:
+def numbers_of(given: Iterable[Any], names: Names, of: str) -> list[Any]:
     """Arms by their numbers, where names may stand for them."""
     if names is None:
-        return list(arms)
+        return list(given)
     known = {name: a for a, name in enumerate(names)}
-    some = list(arms)
+    some = list(given)
     for one in some:
         if isinstance(one, str) and one not in known:
             raise unknown("arm", one, names, of=of)

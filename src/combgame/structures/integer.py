@@ -1,18 +1,23 @@
 """The 0/1 points of linear constraints, by HiGHS through SciPy."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, either, must_be, positive, said_by, whole
+from ..errors import InputError, OracleError, either, must_be, positive, said_by
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
-from ..game.records import Floats, Ints, arms_of
-from .base import greedy_covering
+from ..game.records import Floats, Ints, arms_of, vector
+from ..limits import MATRIX, check_size
+from ..limits import arms as arms_in
+from .base import distinct, greedy_covering
 from .nearest.bracket import Bracketed
 from .numbering import figure, renumbered, some_arms
+
+CALLS = 10  # times the limit of one call, for all calls that make a programme
 
 
 @frozen
@@ -23,7 +28,7 @@ class IntegerProgram(Bracketed):
 
     `constraints`: one (matrix, lower, upper), or a list of them; -inf and inf are allowed. An
     infeasible programme is an error when it is made; a solver that runs into `time_limit` (seconds
-    per call) is an error, never a wrong set.
+    per call; ten times as many for all calls while it is made) is an error, never a wrong set.
 
     >>> budget = IntegerProgram(([[3.0, 2.0, 2.0, 1.0]], 0.0, 4.0), d=4)
     >>> budget.argmax([0.6, 0.4, 0.3, 0.2])
@@ -34,7 +39,7 @@ class IntegerProgram(Bracketed):
         self, constraints: Any, d: int, exact: bool = False, time_limit: float = 60.0
     ) -> None:
         self.d, self.exact = (
-            whole("d", d, 1, of="IntegerProgram"),
+            arms_in("d", d, 1, of="IntegerProgram"),
             either("exact", exact, of="IntegerProgram"),
         )
         self.time_limit = positive("time_limit", time_limit, of="IntegerProgram")
@@ -62,10 +67,12 @@ class IntegerProgram(Bracketed):
             rows = np.atleast_2d(np.asarray(matrix, dtype=float))
             low = np.broadcast_to(np.asarray(lower, dtype=float), (len(rows),)).copy()
             high = np.broadcast_to(np.asarray(upper, dtype=float), (len(rows),)).copy()
-        except (TypeError, ValueError):
+        except Exception:  # whatever was given
             raise self._not_a_constraint(one) from None
+        check_size(rows.size, "entries", of="IntegerProgram", times=MATRIX)
         if (
-            rows.shape[1] != self.d
+            rows.ndim != 2
+            or rows.shape[1] != self.d
             or not np.all(np.isfinite(rows))
             or np.isnan(low).any()
             or np.isnan(high).any()
@@ -88,11 +95,31 @@ class IntegerProgram(Bracketed):
 
     def _checked_covering(self) -> list[tuple[int, ...]]:
         try:
-            return greedy_covering(self)
+            return greedy_covering(self, self._patient())
         except OracleError as error:
             if error.code == "infeasible":
                 raise said_by(InputError, error.sentence) from None
             raise
+
+    def _patient(self) -> Callable[[], None]:
+        """Raises once many calls of the solver, each within its limit, have taken too long: what is
+        asked of a programme before anything is played takes up to two calls for each arm.
+        """
+        began, most = time.monotonic(), CALLS * self.time_limit
+
+        def go_on() -> None:
+            if time.monotonic() - began > most:
+                raise OracleError(
+                    "solver-slow",
+                    "{structure}: after {seconds:g} seconds it is still not known which arms its "
+                    "sets have",
+                    remedy="simplify the constraints, or raise time_limit = {time_limit}",
+                    structure=str(self),
+                    seconds=most,
+                    time_limit=self.time_limit,
+                )
+
+        return go_on
 
     def arguments(self) -> dict[str, Any]:
         matrix, low, high = (some.tolist() for some in self._given)
@@ -190,12 +217,8 @@ class IntegerProgram(Bracketed):
         return grow([])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(self.d)):
-            return False
-        x = np.zeros(self.d)
-        x[chosen] = 1.0
-        return self._feasible(x)
+        chosen = distinct(arms, self.d)
+        return bool(chosen) and self._feasible(vector(chosen or (), self.d))
 
     def covering(self) -> list[tuple[int, ...]]:
         """Greedy: at most ln(d) + 1 times as many as needed."""
@@ -203,8 +226,9 @@ class IntegerProgram(Bracketed):
 
     @some_arms
     def deciding(self) -> set[int]:
-        arms = set()
+        arms, go_on = set(), self._patient()
         for a in self.observable():
+            go_on()
             wish = np.zeros(self.d)
             wish[a] = -1.0
             if self.solve(wish)[a] < 0.5:

@@ -1,17 +1,19 @@
 """An explicit list of sets, of any sizes."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be
+from ..errors import InputError
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against, differ
-from .base import Geometry, StructureBase
+from ..limits import MATRIX, check_size, items_of
+from .base import Geometry, StructureBase, distinct, is_arm
 from .called import counted, numbers_of
 from .numbering import figure, renumbered
 from .polytope import facets, greedy_psi
@@ -91,14 +93,17 @@ class Listed(StructureBase):
 
     def __init__(self, sets: Sequence[Iterable[int | str]], d: int | Sequence[str]) -> None:
         self.d, self.called = counted(d, 1, "Listed")
-        d = self.d
         kept: list[tuple[int, ...]] = []
-        try:
-            listed = [numbers_of(given, self.called, "Listed") for given in sets]
-        except TypeError:
-            raise must_be(
-                "sets", sets, "a list of sets of arms, such as [[0, 1], [2]]", of="Listed"
-            ) from None
+        wanted = "a list of sets of arms, such as [[0, 1], [2]]"
+        listed = [
+            numbers_of(
+                items_of("a set", given, "a list of arms, such as [0, 1]", of="Listed"),
+                self.called,
+                "Listed",
+            )
+            for given in items_of("sets", sets, wanted, of="Listed")
+        ]
+        check_size(len(listed) * self.d, "arms in all its sets", of="Listed", times=MATRIX)
         for number, arms in enumerate(listed):
             if not arms:
                 raise InputError(
@@ -108,14 +113,14 @@ class Listed(StructureBase):
                     number=number,
                 )
             for a in arms:
-                if isinstance(a, bool) or not isinstance(a, int | np.integer) or not 0 <= a < d:
+                if not is_arm(a, self.d):
                     raise InputError(
                         "no-such-arm",
                         "Listed: set number {number} has the arm {arm!r}",
                         remedy="arms are 0 to {last}",
                         number=number,
                         arm=a,
-                        last=d - 1,
+                        last=self.d - 1,
                     )
             if len(set(arms)) < len(arms):
                 raise InputError(
@@ -131,7 +136,7 @@ class Listed(StructureBase):
                 "no-sets", "Listed: the list of sets is empty", remedy="give at least one set"
             )
         if len(set(kept)) < len(kept):
-            twice = next(s for k, s in enumerate(kept) if s in kept[:k])
+            twice = Counter(kept).most_common(1)[0][0]
             raise InputError(
                 "set-repeated",
                 "Listed: the set {arms} is in the list twice",
@@ -181,7 +186,7 @@ class Listed(StructureBase):
         return iter(self._sets)
 
     def contains(self, arms: Iterable[int]) -> bool:
-        return tuple(sorted(arms)) in self._known
+        return distinct(arms, self.d) in self._known
 
     def observable(self) -> set[int]:
         return set(np.flatnonzero(self._matrix.any(axis=0)).tolist())

@@ -15,7 +15,10 @@ from ..game.marks import jitable
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against
-from .base import Geometry, StructureBase, farthest, greedy_covering
+from ..limits import arms as arms_in
+from ..limits import check_size, items_of
+from ..sentences import word
+from .base import Geometry, StructureBase, distinct, farthest, greedy_covering
 from .graphs.hungarian import assign
 from .nearest.cycles import Board, lay, make_board, search
 from .numbering import figure, renumbered, some_arms
@@ -121,16 +124,9 @@ class Matchings(StructureBase):
         size: int | None = None,
         forbidden: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> None:
-        self.rows, self.columns = (
-            tuple(range(whole(what, side, 1, of="Matchings")))
-            if isinstance(side, int | np.integer)
-            else tuple(side)
-            for what, side in (("rows", rows), ("columns", columns))
-        )
+        self.rows, self.columns = _side("rows", rows), _side("columns", columns)
         n, m = len(self.rows), len(self.columns)
-        for what, side in (("rows", self.rows), ("columns", self.columns)):
-            if not side or len(set(side)) < len(side):
-                raise must_be(what, side, "at least one name, each name once", of="Matchings")
+        check_size(n * m, "pairs", of="Matchings")
         self.pairs = whole("size", min(n, m) if size is None else size, 1, of="Matchings")
         if self.pairs > min(n, m):
             raise must_be(
@@ -140,13 +136,15 @@ class Matchings(StructureBase):
                 most=min(n, m),
                 of="Matchings",
             )
+        listed = items_of("forbidden", forbidden, "a list of pairs (row, column)", of="Matchings")
         try:
-            barred = {(r, c) for r, c in forbidden}
-        except (TypeError, ValueError):
+            barred = {(r, c) for r, c in listed}
+            known = set(self.rows), set(self.columns)
+            strange = [p for p in barred if p[0] not in known[0] or p[1] not in known[1]]
+        except Exception:  # no pairs, or of what cannot be compared
             raise must_be(
                 "forbidden", forbidden, "a list of pairs (row, column)", of="Matchings"
             ) from None
-        strange = [p for p in barred if p[0] not in self.rows or p[1] not in self.columns]
         if strange:
             raise InputError(
                 "no-such-pair",
@@ -162,7 +160,8 @@ class Matchings(StructureBase):
                     self._arm[i, j] = len(where)
                     where.append((i, j))
         self.where, self.d = tuple(where), len(where)
-        self.names = tuple(f"{self.rows[i]}-{self.columns[j]}" for i, j in where)
+        rows_said, columns_said = (tuple(map(word, side)) for side in (self.rows, self.columns))
+        self.names = tuple(f"{rows_said[i]}-{columns_said[j]}" for i, j in where)
         from scipy.optimize import linear_sum_assignment
 
         allowed = (self._arm >= 0).astype(float)
@@ -262,7 +261,7 @@ class Matchings(StructureBase):
         if self.complete:
             return math.comb(n, k) * math.comb(m, k) * math.factorial(k)
         arm = self._arm if m <= n else self._arm.T
-        if arm.shape[1] > 18:
+        if arm.shape[1] > 18 or arm.size << arm.shape[1] > 10**9:
             return None
         ways = {0: 1}
         for i in range(arm.shape[0]):
@@ -286,12 +285,8 @@ class Matchings(StructureBase):
                     yield tuple(sorted(arms))
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        if (
-            not all(0 <= a < self.d for a in chosen)
-            or len(set(chosen)) != len(chosen)
-            or len(chosen) != self.pairs
-        ):
+        chosen = distinct(arms, self.d)
+        if chosen is None or len(chosen) != self.pairs:
             return False
         return all(len({self.where[a][k] for a in chosen}) == self.pairs for k in (0, 1))
 
@@ -347,3 +342,19 @@ class Matchings(StructureBase):
             1.0,
             self.complete and len(self.rows) == len(self.columns) == self.pairs,
         )
+
+
+def _side(what: str, side: Any) -> tuple[Hashable, ...]:
+    """The names of one side; a number stands for 0, 1, ..."""
+    if isinstance(side, int | np.integer):
+        return tuple(range(arms_in(what, side, 1, of="Matchings")))
+    wanted = "a number, or a list of at least one name, each name once"
+    letters = list(side) if isinstance(side, str) else side
+    names = tuple(items_of(what, letters, wanted, of="Matchings"))
+    try:
+        fine = bool(names) and len(set(names)) == len(names)
+    except Exception:  # what cannot be compared is no name
+        fine = False
+    if not fine:
+        raise must_be(what, side, wanted, of="Matchings")
+    return names

@@ -1,6 +1,7 @@
 """The networks of the paper's experiments, with the best link where its figure has it."""
 
 from ..errors import must_be, whole
+from ..limits import check_size
 from .paths import Paths
 
 
@@ -16,6 +17,7 @@ def grid_network(n_s: int) -> Paths:
     (24, 20)
     """
     side = whole("n_s", n_s, 2, of="grid_network") // 2
+    check_size(2 * side * (side + 1), "links", of="grid_network")
     if n_s % 2:
         raise must_be(
             "n_s", n_s, "even: half of the stages go right, half go down", of="grid_network"
@@ -25,7 +27,7 @@ def grid_network(n_s: int) -> Paths:
         for column in range(side + 1):
             for head in ((row, column + 1), (row + 1, column)):
                 edge = ((row, column), head)
-                if max(head) <= side and edge not in edges:
+                if max(head) <= side and edge != edges[0]:
                     edges.append(edge)
     return Paths(edges, source=(0, 0), sink=(side, side))
 
@@ -40,6 +42,7 @@ def line_network(n_n: int, n_l: int) -> Paths:
     (16, 16)
     """
     width, layers = whole("n_n", n_n, 1, of="line_network"), whole("n_l", n_l, 2, of="line_network")
+    check_size(2 * width + (layers - 1) * width**2, "links", of="line_network")
     edges: list[tuple[object, object]] = [((1, 0), (2, 0))]
     edges += [("s", (1, j)) for j in range(width)]
     for layer in range(1, layers):

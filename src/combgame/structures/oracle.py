@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OracleError, either, must_be, whole
+from ..errors import InputError, OracleError, either, must_be
 from ..game.callback import CallbackPart, callback_part
 from ..game.descriptions import frozen
 from ..game.records import Floats, Ints, vector
+from ..limits import arms as arms_in
 from .base import greedy_covering
 from .nearest.bracket import Bracketed
 from .numbering import figure, renumbered, some_arms
@@ -48,7 +49,7 @@ class Oracle(Bracketed):
         covering: Sequence[Iterable[int]] | None = None,
         exact: bool = False,
     ) -> None:
-        self.d = whole("d", d, 1, of="Oracle")
+        self.d = arms_in("d", d, 1, of="Oracle")
         if not callable(argmax):
             raise must_be(
                 "argmax",
@@ -116,7 +117,7 @@ class Oracle(Bracketed):
     def _check(self, given: Any, what: str) -> tuple[int, ...]:
         try:
             arms = [_index(a) for a in given]
-        except (TypeError, ValueError):
+        except Exception:  # whatever was given
             raise self._not_arms(given, what) from None
         if not arms or len(set(arms)) < len(arms) or min(arms) < 0 or max(arms) >= self.d:
             raise self._not_arms(arms, what)

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be, whole
+from ..errors import MOST, InputError, must_be, whole
 from ..game.descriptions import frozen
 from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
-from .base import Exchange, Geometry, StructureBase
+from ..limits import check_size, items_of
+from .base import Exchange, Geometry, StructureBase, distinct, is_arm
 from .called import counted, numbers_of
 from .sums.symmetric import SymmetricPart, symmetric
 
@@ -100,20 +101,19 @@ class Partition(StructureBase):
     """
 
     def __init__(self, groups: Sequence[Iterable[int | str]], sizes: int | Sequence[int]) -> None:
-        try:
-            several = [list(group) for group in groups]
-            if any(isinstance(a, str) for group in several for a in group):
-                _, self.called = counted([a for group in several for a in group], 1, "Partition")
-            groups = [numbers_of(group, self.called, "Partition") for group in several]
-            self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in groups)
-        except (TypeError, ValueError):
-            raise must_be(
-                "groups",
-                groups,
-                "a list of groups of arms, such as [[0, 1], [2, 3]]",
-                of="Partition",
-            ) from None
+        wanted = "a list of groups of arms, such as [[0, 1], [2, 3]]"
+        given = [
+            items_of("groups", group, wanted, of="Partition")
+            for group in items_of("groups", groups, wanted, of="Partition")
+        ]
+        if any(isinstance(a, str) for group in given for a in group):
+            _, self.called = counted([a for group in given for a in group], 1, "Partition")
+            given = [numbers_of(group, self.called, "Partition") for group in given]
+        if not all(is_arm(a, MOST) for group in given for a in group):
+            raise must_be("groups", groups, wanted, of="Partition")
+        self.groups = tuple(tuple(sorted(int(a) for a in group)) for group in given)
         every = sorted(a for group in self.groups for a in group)
+        check_size(len(every), "arms", of="Partition")
         if not every or every != list(range(len(every))):
             raise InputError(
                 "not-a-partition",
@@ -121,16 +121,21 @@ class Partition(StructureBase):
                 remedy="they must contain each of the arms 0, 1, ... exactly once",
                 arms=every[:12],
             )
-        given = [sizes] * len(self.groups) if isinstance(sizes, int | np.integer) else list(sizes)
-        if len(given) != len(self.groups):
+        single = isinstance(sizes, int | np.integer) and not isinstance(sizes, bool)
+        several = (
+            [sizes] * len(self.groups)
+            if single
+            else items_of("sizes", sizes, "a size, or a list of one size per group", of="Partition")
+        )
+        if len(several) != len(self.groups):
             raise InputError(
                 "one-size-per-group",
                 "Partition: there are {sizes:count size} for {groups:count group}",
                 remedy="give one size per group",
-                sizes=len(given),
+                sizes=len(several),
                 groups=len(self.groups),
             )
-        self.sizes = tuple(whole("a size", size, 0, of="Partition") for size in given)
+        self.sizes = tuple(whole("a size", size, 0, of="Partition") for size in several)
         for group, size in zip(self.groups, self.sizes, strict=True):
             if size > len(group):
                 raise must_be(
@@ -144,7 +149,7 @@ class Partition(StructureBase):
         if sum(self.sizes) == 0:
             raise must_be(
                 "sizes",
-                given,
+                several,
                 "at least 1 for some group, or the only set is empty",
                 of="Partition",
             )
@@ -202,9 +207,10 @@ class Partition(StructureBase):
             yield tuple(sorted(a for some in chosen for a in some))
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        counts = tuple(len(set(chosen) & set(g)) for g in self.groups)
-        return counts == self.sizes and len(chosen) == sum(self.sizes)
+        chosen = distinct(arms, self.d)
+        if chosen is None:
+            return False
+        return tuple(len(set(chosen) & set(g)) for g in self.groups) == self.sizes
 
     def covering(self) -> list[tuple[int, ...]]:
         """max over groups of ceil(group / size) sets: minimal."""

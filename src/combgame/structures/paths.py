@@ -12,7 +12,7 @@ from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import against
-from .base import Geometry, StructureBase
+from .base import Geometry, StructureBase, distinct
 from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
 from .nearest.detours import labels
@@ -102,6 +102,9 @@ class PathsPart(NamedTuple):
         )
 
 
+EXACT_NODES = 2000  # for which the two paths that differ most are searched
+
+
 @frozen
 class Paths(StructureBase):
     """The paths from source to sink. `edges`: a list of (tail, head) or (tail, head, name), or a
@@ -119,7 +122,7 @@ class Paths(StructureBase):
         graph = read_graph(edges, "Paths", directed=True)
         self.source, self.sink = source, sink
         for what, node in (("source", source), ("sink", sink)):
-            if node not in graph.nodes:
+            if not _among(node, graph.nodes):
                 raise unknown(what, node, graph.nodes, of="Paths")
         if source == sink:
             raise must_be("sink", sink, "another node than the source", of="Paths")
@@ -239,10 +242,10 @@ class Paths(StructureBase):
         return walk(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        left, v = set(chosen), 0
-        if len(left) < len(chosen):
+        chosen = distinct(arms, self.d)
+        if chosen is None:
             return False
+        left, v = set(chosen), 0
         while v < len(self._leaving) - 1:
             step = [a for a in self._leaving[v] if a in left]
             if len(step) != 1:
@@ -346,8 +349,12 @@ class Paths(StructureBase):
 
     @figure
     def difference(self) -> int:
-        """The two paths that differ most: a dynamic programme over pairs of nodes."""
+        """The two paths that differ most: a dynamic programme over pairs of nodes, up to 2000 of
+        them; above, an upper bound.
+        """
         n = len(self._leaving)
+        if n > EXACT_NODES:
+            return min(2 * self.largest(), self.d)
         most = {(n - 1, n - 1): 0}
         # the pair's earlier node moves on; from a shared node, both may take the same edge
         for u in range(n - 1, -1, -1):
@@ -371,7 +378,16 @@ class Paths(StructureBase):
     @figure
     def geometry(self) -> Geometry:
         """The flow polytope {x >= 0, flow conservation}: rows -e_a, so psi = phi = 1."""
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, True)
+        exact = len(self._leaving) <= EXACT_NODES
+        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, exact)
+
+
+def _among(node: object, nodes: Sequence[Hashable]) -> bool:
+    """Whether it is one of the nodes, whatever its class does when it is compared."""
+    try:
+        return hash(node) is not None and bool(node in nodes)
+    except Exception:
+        return False
 
 
 def _pair(u: int, v: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
-from .base import Exchange, Geometry, StructureBase, hypersimplex
+from .base import Exchange, Geometry, StructureBase, distinct, hypersimplex
 from .called import counted
 from .sums.symmetric import SymmetricPart, symmetric
 
@@ -122,8 +122,8 @@ class Subsets(StructureBase):
         return combinations(range(self.d), self.chosen)
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = set(arms)
-        return len(chosen) == self.chosen and chosen <= set(range(self.d))
+        chosen = distinct(arms, self.d)
+        return chosen is not None and len(chosen) == self.chosen
 
     def covering(self) -> list[tuple[int, ...]]:
         """ceil(d / size) blocks, the last one filled up with the first arms: minimal."""

@@ -12,12 +12,13 @@ from ..game.marks import jitable
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
 from ..game.rivals import exchange
-from .base import Exchange, Geometry, StructureBase, greedy_covering
+from .base import Exchange, Geometry, StructureBase, distinct, greedy_covering
 from .graphs.forests import forests
 from .graphs.reading import Graph, read_graph, reordered
 from .numbering import figure, renumbered, some_arms
 from .sums.kirchhoff import KirchhoffPart, kirchhoff
 
+EXACT_NODES = 120  # for which trees are counted
 EXACT_FORESTS = 150  # up to this many edges coverings and differences are exact (matroid partition)
 
 
@@ -248,9 +249,15 @@ class SpanningTrees(StructureBase):
         return kirchhoff(len(self.nodes), self.tails, self.heads)
 
     @figure
-    def size(self) -> int:
-        """Kirchhoff's determinant, in whole numbers (Bareiss)."""
+    def size(self) -> int | None:
+        """Kirchhoff's determinant, in whole numbers (Bareiss), up to 120 nodes; above, it is not
+        known, unless the graph is a tree.
+        """
         n = len(self.nodes) - 1
+        if self.d == n:
+            return 1
+        if n >= EXACT_NODES:
+            return None
         m = [[0] * n for _ in range(n)]
         for u, v in zip(self.tails, self.heads, strict=True):
             for x, y in ((u, v), (v, u)):
@@ -266,6 +273,21 @@ class SpanningTrees(StructureBase):
                     m[i][j] = (m[i][j] * m[k][k] - m[i][k] * m[k][j]) // before
             before = m[k][k]
         return m[n - 1][n - 1]
+
+    def size_bound(self) -> int:
+        """Hadamard's inequality for the determinant: the product of all degrees but the largest.
+
+        >>> square = SpanningTrees([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+        >>> square.size_bound(), math.prod(square._degrees()[:-1])
+        (4, 8)
+        """
+        number = self.size()
+        return math.prod(self._degrees()[:-1]) if number is None else number
+
+    def _degrees(self) -> list[int]:
+        """Ascending."""
+        ends = [*self.tails, *self.heads]
+        return sorted(np.bincount(ends, minlength=len(self.nodes)).tolist())
 
     def iterate(self) -> Iterator[tuple[int, ...]]:
         """Take or leave the edges one after the other, as long as a tree is possible."""
@@ -284,9 +306,10 @@ class SpanningTrees(StructureBase):
         return grow(0, [])
 
     def contains(self, arms: Iterable[int]) -> bool:
-        chosen = list(arms)
-        inside = all(0 <= a < self.d for a in chosen)
-        return inside and len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
+        chosen = distinct(arms, self.d)
+        if chosen is None:
+            return False
+        return len(chosen) == len(self.nodes) - 1 == len(self._tree(chosen))
 
     def covering(self) -> list[tuple[int, ...]]:
         """Minimal up to 150 edges (matroid partition into forests); greedy above: at most ln(d) + 1

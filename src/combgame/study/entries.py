@@ -81,7 +81,8 @@ def _entry(problem: Problem, arm: int, value: Any) -> Entry:
             text = "n = {n} is more than 2**53, beyond which numbers are not counted exactly"
             raise InputError("n-too-large", text, remedy="check it", n=n)
         return {"mean": mean, "n": n}
-    if isinstance(value, list | np.ndarray) and np.ndim(value) == 1:
+    flat = isinstance(value, list) and not any(isinstance(x, list | tuple) for x in value)
+    if flat or (isinstance(value, np.ndarray) and value.ndim == 1):
         return [_number(problem, arm, x) for x in value if not missing(x)] or None
     return _number(problem, arm, value)
 
@@ -94,7 +95,9 @@ def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> flo
     ):
         what = "a number, a list of replicates, (mean, n), or None for missing"
         raise must_be("value", value, what)
-    x, (low, high) = float(value), problem.rewards.values(problem.d)
+    # a whole number may be too large for a float
+    x = float(value) if bool(abs(value) <= 1e100) else math.inf  # type: ignore[operator]
+    low, high = problem.rewards.values(problem.d)
     if not abs(x) <= 1e100:
         blank = Phrase("missing value")
         raise must_be("value", value, "a finite number, at most 1e100", "{blank}", blank=blank)

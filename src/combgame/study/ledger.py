@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import StoreError, UnknownNameError
+from ..errors import CombGameError, StoreError, UnknownNameError
 from ..game.records import Floats, Seen, blank
 from ..game.round import add, balance, note
 from ..storage.events import Event
@@ -119,9 +119,10 @@ class Ledger:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
         if number in self.open:
             return self.open[number]
-        shut = (
-            self.shut if self.shut is not None else type(self).of(self.pending.size, past()).records
-        )
+        shut = self.shut
+        if shut is None:  # a database cannot be asked for any number
+            known = 0 < number <= self.last
+            shut = type(self).of(self.pending.size, past()).records if known else {}
         if number not in shut:
             remedy = "the last one is {last}" if self.last else "none was asked yet"
             text = "round {round} is not known"
@@ -160,7 +161,12 @@ class Ledger:
                 seq=event.seq,
                 kind=event.kind,
             )
-        effect: Effect = act(event, past)
+        try:
+            effect: Effect = act(event, past)
+        except CombGameError:
+            raise
+        except Exception as error:  # what it says cannot be so
+            raise unusable(event, error) from error
         if self.anew and not event.data.get("more"):
             self._count("anew")
             self.anew = False
@@ -433,8 +439,23 @@ def values_of(entry: Entry) -> int:
 
 def new_round(event: Event) -> list[int] | None:
     """The arms of a round that is asked for the first time, which a rule has chosen."""
-    return (
-        list(event.data["arms"]) if event.kind == "asked" and not event.data.get("again") else None
+    if event.kind != "asked" or event.data.get("again"):
+        return None
+    try:
+        return [int(arm) for arm in event.data["arms"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise unusable(event, error) from error
+
+
+def unusable(event: Event, error: Exception) -> StoreError:
+    """An event that was sealed, and is none nevertheless: another program has written it."""
+    return StoreError(
+        "event-unusable",
+        "event {seq}, of the kind {kind!r}, does not say what such an event says ({why})",
+        remedy="open the study with the version that wrote it, or go back to a copy",
+        seq=event.seq,
+        kind=event.kind,
+        why=f"{type(error).__name__}: {error}",
     )
 
 

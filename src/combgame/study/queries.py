@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, StudyError, needs_extra
+from ..errors import InputError, StudyError, needs_extra, unknown
 from ..problem import Problem
-from ..report.files import form_of, save
+from ..report.files import PRIVATE, form_of, save
 from ..report.tables import as_csv
 from ..sentences import PYTHON, Call, Surface
 from ..storage.copying import path_of
@@ -16,7 +16,7 @@ from .advisor import Advisor
 from .decision import Decision, decide
 from .replay import Replay, replay
 from .round import Round, as_round
-from .rows import history, rows
+from .rows import LEVELS, history, rows
 from .session import Session
 from .settings import Setting, now
 from .status import Status, standing
@@ -86,6 +86,8 @@ class Moment:
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
+        if not isinstance(level, str) or level not in LEVELS:
+            raise unknown("level", level, LEVELS)
         return rows(self._advisor, [] if level == "arm" else self.events, level)
 
     def history(self) -> list[dict[str, Any]]:
@@ -113,9 +115,10 @@ class Moment:
         level: str = "event",
         form: str | None = None,
         surface: Surface = PYTHON,
+        mode: int = PRIVATE,
     ) -> str:
         """All of it as JSON, or the rows of a level as CSV: as `form` says, or else as `path` ends;
-        also written to `path`.
+        also written to `path`, which its owner alone can read if it is new, or as `mode` says.
         """
         if form_of(path, form) == "csv":
             rows = self.rows(level)
@@ -123,7 +126,7 @@ class Moment:
         else:
             text = json.dumps(self.to_dict(surface), indent=1)
         if path is not None:
-            save(path, text)
+            save(path, text, mode=mode)
         return text
 
 
@@ -193,7 +196,7 @@ class Queries:
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
-        with self.moment(history=level != "arm") as this:
+        with self.moment(history=not isinstance(level, str) or level != "arm") as this:
             return this.rows(level)
 
     def to_frame(self, level: str = "round") -> Any:
@@ -204,12 +207,13 @@ class Queries:
             raise needs_extra("to_frame()", "frames") from None
         return pandas.DataFrame(self.rows(level))
 
-    def export(self, path: Any = None, level: str = "event") -> str:
+    def export(self, path: Any = None, level: str = "event", mode: int = PRIVATE) -> str:
         """All of it as JSON, or the rows of a level as CSV if `path` ends with .csv; the text,
-        which is also written to `path`.
+        which is also written to `path`: a file that its owner alone can read if it is new, or, as
+        `mode` says, its group too.
         """
         with self.moment(history=True) as this:
-            return this.export(path, level)
+            return this.export(path, level, mode=mode)
 
     def copy(self, destination: Any) -> None:
         """A copy of the SQLite file, with all the studies in it, while others go on; nothing is

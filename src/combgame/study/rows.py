@@ -42,7 +42,10 @@ def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, An
 
 
 def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, OSError, ValueError):  # a clock beyond all calendars
+        return f"{at:g} seconds after 1970"
 
 
 def _row(problem: Problem, record: Record, arm: int) -> dict[str, Any]:

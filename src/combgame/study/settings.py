@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..data import from_data, problem_from, to_data
-from ..errors import CombGameError, InputError, StudyError, must_be, whole
+from ..errors import SEED, CombGameError, InputError, StoreError, StudyError, must_be, whole
 from ..game.sources import digest
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -18,6 +18,7 @@ from ..rules.base import stopping_of
 from ..sentences import Call, Option
 from ..version import __version__
 
+LATEST = 253_402_214_400.0  # the last day of the year 9999: what calendars can show
 NAMES = (
     "problem",
     "rule",
@@ -98,7 +99,7 @@ def check_setting(
         rule,
         deltas[0],
         threshold,
-        whole("seed", seed, 0),
+        whole("seed", seed, 0, most=SEED),
         epsilon,
         whole("min_pulls", min_pulls, 0),
         None if max_rounds is None else whole("max_rounds", max_rounds, 1),
@@ -127,10 +128,13 @@ def read_time(deadline: Any) -> float | None:
     try:
         at = datetime.fromisoformat(deadline) if isinstance(deadline, str) else deadline
         seconds = at.timestamp() if isinstance(at, datetime) else float(at)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever was given
         seconds = math.nan
-    if not math.isfinite(seconds) or isinstance(deadline, bool):
-        such = "a datetime, seconds since 1970, or a text such as '2030-01-31T18:00'"
+    if not 0.0 <= seconds < LATEST or isinstance(deadline, bool):
+        such = (
+            "a datetime, seconds since 1970, or a text such as '2030-01-31T18:00', from 1970 to "
+            "the year 9999"
+        )
         raise must_be("deadline", deadline, such)
     return float(seconds)
 
@@ -151,6 +155,23 @@ def setting_from(
     """The setting that `described` describes; problems and rules that no file can hold must be
     given.
     """
+    try:
+        return _setting(data, name, problem, rule)
+    except CombGameError:
+        raise
+    except Exception as error:  # a table without what it must have
+        raise StoreError(
+            "settings-unreadable",
+            "study {name!r}: what it was made with cannot be read ({why})",
+            remedy="open it with the version that wrote it, or go back to a copy",
+            name=name,
+            why=f"{type(error).__name__}: {error}",
+        ) from error
+
+
+def _setting(
+    data: Mapping[str, Any], name: str, problem: Problem | None, rule: RuleBase | None
+) -> Setting:
     if problem is None:
         if "own" in data["problem"]:
             raise _own(name, "problem", Call("Study", "problem", "...", if_exists="resume"))
@@ -161,7 +182,7 @@ def setting_from(
             again = Call("Study", "problem", rule=..., if_exists="resume")
             raise _own(name, "rule", again)
         chosen = from_data(chosen, f"study {name!r}: rule")
-    return Setting(problem, chosen, *(data[key] for key in NAMES[2:]))
+    return check_setting(problem, chosen, *(data[key] for key in NAMES[2:]))
 
 
 def _own(name: str, part: str, again: Call) -> StudyError:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..errors import CombGameError
 from ..problem import Problem
+from ..report.tables import defused
 from ..tables import Sheet, known_column, read_file, read_table
 from ..tables.excel import write_excel
 from .round import Round
@@ -25,7 +26,7 @@ def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", delimiter=sep)
     writer.writerow(HEAD)
-    writer.writerows(_lines(rounds, study))
+    writer.writerows([defused(cell) for cell in line] for line in _lines(rounds, study))
     return out.getvalue()
 
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
-from ..errors import InputError, StudyError, must_be, unknown, whole
+from ..errors import REASON, InputError, StudyError, either, must_be, plain_text, unknown, whole
 from ..problem import Problem
+from ..report.files import PRIVATE
 from ..rules import RuleBase
 from ..sentences import Call, Option, Phrase
 from ..storage.events import Event, seal
@@ -35,7 +36,8 @@ class Study(Queries):
     there, under its `name`. if_exists: what to do if there is one of that name: "error", "resume"
     (it must have been made with the same settings), "replace". epsilon: any answer within epsilon
     of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds,
-    deadline: give up after so many rounds, at that time (`extend` gives more). client: who asks and
+    deadline: give up after so many rounds, at that time (`extend` gives more). mode: who may read a
+    new file, its owner alone (0o600), or its group too (0o640, 0o660). client: who asks and
     tells, unless a call says otherwise. on_asked, on_told, on_certified: called with a Round, a
     Round's number and the Decision, after they are stored.
 
@@ -67,6 +69,7 @@ class Study(Queries):
         client: str | None = None,
         engine: str = "auto",
         timeout: float = 30.0,
+        mode: int = PRIVATE,
         on_asked: Callable[[Round], Any] | None = None,
         on_told: Callable[[int], Any] | None = None,
         on_certified: Callable[[Decision], Any] | None = None,
@@ -74,14 +77,13 @@ class Study(Queries):
         setting = check_setting(
             problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline
         )
-        if if_exists not in IF_EXISTS:
+        if not isinstance(if_exists, str) or if_exists not in IF_EXISTS:
             raise unknown("if_exists", if_exists, IF_EXISTS)
-        if not isinstance(name, str) or not name.strip():
-            raise must_be("name", name, "a text, such as 'plate-7'")
+        name = _name(name)
         described = setting.described()
         Advisor(setting, engine)  # whatever does not fit is said before anything is stored
         event = Event(1, "created", now(), client=_client(client), data=described)
-        storing = open_storage(storage, name, timeout)
+        storing = open_storage(storage, name, timeout, mode)
         try:
             stored = storing.begin((event, seal("", event)), if_exists)
             if stored != event:
@@ -105,6 +107,7 @@ class Study(Queries):
         on_certified: Callable[[Decision], Any] | None = None,
     ) -> "Study":
         """A stored study by its name, with the settings that are stored with it."""
+        name = _name(name)
         storing = open_storage(storage, name, timeout)
         try:
             setting = setting_from(storing.created().data, name)
@@ -245,7 +248,7 @@ class Study(Queries):
                 (key, values)
                 for key, values in (told.items() if isinstance(told, Mapping) else told)
             ]
-        except (TypeError, ValueError):
+        except Exception:  # whatever was given
             what = "values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)"
             raise must_be("told", told, what) from None
         for key, values in pairs:
@@ -254,16 +257,17 @@ class Study(Queries):
                 text = "round {round} is given twice"
                 raise InputError("round-twice", text, remedy="give it once", round=number)
             rounds[number] = values
+        final = either("final", final)
         with self._session.writing(_client(client) or self.client) as batch:
             news = {
-                number: self._read(batch, number, values, bool(final))
+                number: self._read(batch, number, values, final)
                 for number, values in rounds.items()
             }
             fresh = {number: new for number, new in news.items() if new is not None}
             for k, (number, new) in enumerate(fresh.items(), start=1):
                 # judged after the last of them
                 more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
-                last = bool(final) and number in batch.advisor.ledger.open
+                last = final and number in batch.advisor.ledger.open
                 batch.add(
                     "told",
                     number,
@@ -324,7 +328,7 @@ class Study(Queries):
         self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
-        number, reason = _number(round), _reason(reason)
+        number, reason, retry = _number(round), _reason(reason), either("retry", retry)
         with self._session.writing(_client(client) or self.client) as batch:
             known = batch.look_up(number)
             if known.state == "given up" or (known.waiting and retry):
@@ -337,7 +341,7 @@ class Study(Queries):
                     round=number,
                     retract=Call("retract", number, "reason"),
                 )
-            batch.add("failed", number, reason, retry=bool(retry))
+            batch.add("failed", number, reason, retry=retry)
 
     def retract(
         self,
@@ -569,13 +573,14 @@ def _number(round: Any) -> int:
     return whole("round", round.id if isinstance(round, Round) else round, 1)
 
 
+def _name(name: Any) -> str:
+    return plain_text("name", name, "a text, such as 'plate-7'")
+
+
 def _reason(reason: Any) -> str:
-    if not isinstance(reason, str) or not reason.strip():
-        raise must_be("reason", reason, "a text that says why", "it is kept with the event")
-    return str(reason)
+    kept = "it is kept with the event"
+    return plain_text("reason", reason, "a text that says why", kept, most=REASON, lines=True)
 
 
 def _client(client: Any) -> str | None:
-    if client is not None and (not isinstance(client, str) or not client.strip()):
-        raise must_be("client", client, "a text that says who, or None")
-    return None if client is None else str(client)
+    return None if client is None else plain_text("client", client, "a text that says who, or None")

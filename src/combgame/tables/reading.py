@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import CombGameError, InputError, must_be, unknown
 from ..problem import Problem
+from ..report.tables import restored
 from ..rewards import License
 from ..rewards.base import claimed
 from ..sentences import Option, Phrase, Sentence
@@ -130,7 +131,7 @@ def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
         read = arm_reader(problem)
         for k in others:
             try:
-                arms.append((k, read(grid.head[k])))
+                arms.append((k, read(restored(grid.head[k]))))
             except CombGameError:
                 continue
     wanted = (["round"] if rounds else []) + ([] if arms else ["arm", "value"])
@@ -175,7 +176,7 @@ class _Reader:
         """A cell of a line; None where it has none."""
         k = self.at.get(word)
         said = line[k] if k is not None and k < len(line) else None
-        return said.strip() or None if isinstance(said, str) else said
+        return restored(said.strip()) or None if isinstance(said, str) else said
 
     def enter(self, k: int, line: list[Any]) -> None:
         """One more line."""

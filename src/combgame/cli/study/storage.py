@@ -48,6 +48,9 @@ def create(
             help="Carry over the data of this study, to which the problem adds arms.",
         ),
     ] = None,
+    mode: Annotated[
+        str, typer.Option(help="Who may read a new file: you (600), or your group too (640, 660).")
+    ] = "600",
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
@@ -77,6 +80,7 @@ def create(
         min_pulls=min_pulls,
         max_rounds=max_rounds,
         deadline=deadline,
+        mode=int(mode, 8) if mode in ("600", "640", "660") else mode,  # type: ignore[arg-type]
         client=client or whoami(),
     ) as study:
         carried = 0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..options import AsJson
+from ..options import AsJson, echo
 from ..speech import SHELL, Shell
 from .base import DIFFERS, Name, Where, leave, looked, opened, put
 
@@ -66,7 +66,7 @@ def export(
             put({"out": str(out)}, f"wrote {out}.", as_json)
         else:
             form = form or ("json" if as_json else "csv")
-            typer.echo(now.export(None, level, form, SHELL).rstrip("\n"))
+            echo(now.export(None, level, form, SHELL).rstrip("\n"))
 
 
 def plot(

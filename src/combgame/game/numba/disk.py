@@ -11,12 +11,15 @@ are kept, for arguments whose classes are of this package: the key knows nothing
 
 import contextlib
 import functools
+import getpass
 import hashlib
 import os
 import pickle
 import shutil
+import stat
 import sys
 import tempfile
+import warnings
 import zlib
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +32,7 @@ from numba.core import types as kinds
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
+from ...sentences import Sentence
 from ..sources import digest
 from .lazy import LazyLibrary
 
@@ -41,20 +45,55 @@ PLAIN = (types.Number, types.Boolean, types.NoneType, types.Omitted, types.NumPy
 _ALIVE: list[Any] = []  # machine code has the address of these, which counts for nothing
 
 
-def root() -> Path | None:
-    """NUMBA_CACHE_DIR, the package's own __pycache__, or the user's cache; None: none of them can
-    be written.
+def root() -> Path:
+    """NUMBA_CACHE_DIR, the package's own __pycache__, or the user's cache; if none of them can be
+    written, a private temporary folder, which is said once.
     """
-    own, home = (
-        Path(__file__).parent / "__pycache__",
-        Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()),
-    )
-    for folder in [Path(config.CACHE_DIR)] if config.CACHE_DIR else [own, home]:
+    for folder in [config.CACHE_DIR] if config.CACHE_DIR else _usual():
         with contextlib.suppress(OSError):
-            (folder / "combgame").mkdir(parents=True, exist_ok=True)
-            if os.access(folder / "combgame", os.W_OK):
-                return folder / "combgame"
-    return None
+            mine = Path(folder) / "combgame"
+            mine.mkdir(parents=True, exist_ok=True)
+            if os.access(mine, os.W_OK):
+                return mine
+    return _temporary()
+
+
+def _usual() -> list[Path]:
+    places = [Path(__file__).parent / "__pycache__"]
+    with contextlib.suppress(RuntimeError):  # nobody's home is known
+        places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()))
+    return places
+
+
+@functools.cache
+def _temporary() -> Path:
+    """A folder that only this user can read and write: what is in it is run."""
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    folder = Path(tempfile.gettempdir()) / f"combgame-{user}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not _private(folder):
+        folder = Path(tempfile.mkdtemp(prefix="combgame-"))
+    said = Sentence(
+        "cache-elsewhere",
+        "no folder for what is compiled can be written, so it is kept in {folder}, which may be "
+        "emptied at any time",
+        remedy="set {variable} to a folder that stays",
+        folder=str(folder),
+        variable="NUMBA_CACHE_DIR",
+    )
+    warnings.warn(str(said), stacklevel=2)
+    return folder
+
+
+def _private(folder: Path) -> bool:
+    """Whether it is a folder of this user's own, which nobody else can write."""
+    try:
+        here = folder.lstat()
+    except OSError:
+        return False
+    mine = not hasattr(os, "getuid") or here.st_uid == os.getuid()
+    return stat.S_ISDIR(here.st_mode) and mine and not here.st_mode & 0o077
 
 
 @functools.cache
@@ -115,9 +154,9 @@ def file_of(function: Any, state: Any, plain: bool) -> Path | None:
     ):
         return None
     written = spelled(types.Tuple(state.args))
-    base = root() if written is not None and state.return_type is None else None
-    if base is None:
+    if written is None or state.return_type is not None:
         return None
+    base = root()
     name = (kept.__module__, kept.__qualname__, kept.__code__.co_firstlineno)
     what = (name, kept is function, written, state.flags.summary(), config.BOUNDSCHECK)
     return _folder(base, plain) / hashlib.sha256(repr(what).encode()).hexdigest()

@@ -3,10 +3,13 @@ edges, in the order given.
 """
 
 from collections.abc import Hashable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...game.records import Ints
+from ...limits import check_size, items_of
+from ...sentences import word
 
 ARROWS = {True: "->", False: "-"}  # in the name of an edge, by whether it has a direction
 
@@ -117,8 +120,9 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
         nodes = list(edges.nodes)
     else:
         try:
-            given = [tuple(e) for e in edges if not isinstance(e, str)]
-            fit = len(given) == len(edges) and all(
+            listed = items_of("edges", edges, "a list of edges", of=what)
+            given = [tuple(islice(iter(e), 4)) for e in listed if not isinstance(e, str)]
+            fit = len(given) == len(listed) and all(
                 len(e) == 2 or (len(e) == 3 and isinstance(e[2], str)) for e in given
             )
             triples = (
@@ -126,7 +130,7 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
                 if fit and {x for e in given for x in e}
                 else []
             )
-        except TypeError:
+        except Exception:  # whatever was given
             fit = False
         if not fit:
             raise InputError(
@@ -140,6 +144,7 @@ def read_graph(edges: Any, what: str, directed: bool) -> Graph:
         raise InputError(
             "no-edges", "{what}: there are no edges", remedy="give at least one", what=what
         )
+    check_size(len(triples), "edges", of=what)
     number: dict[Hashable, int] = {}
     for node in [*(x for t in triples for x in t[:2]), *nodes]:
         number.setdefault(node, len(number))
@@ -152,7 +157,7 @@ def _names(triples: Sequence[tuple[Any, Any, str | None]], arrow: str) -> tuple[
     names: dict[str, None] = {}
     seen: dict[str, int] = {}
     for u, v, name in triples:
-        text = str(name) if name is not None else f"{u}{arrow}{v}"
+        text = str(name) if name is not None else f"{word(u)}{arrow}{word(v)}"
         seen[text] = seen.get(text, 0) + 1
         said = text if seen[text] == 1 else f"{text} #{seen[text]}"
         while said in names:

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from .errors import CombGameError, EngineError
-from .game.catalogue import make_catalogue, make_mixture
-from .game.records import arms_of, vector
-from .game.rivals import against
-from .learners.base import LearnerBase, Seating
-from .presets import make_rule
-from .problem import Problem
-from .rewards import Bernoulli, Gaussian
-from .rules import CombGame, RuleBase
-from .simulate.run import Run
-from .stopping.base import LISTED, NEVER
-from .structures import Arms, StructureBase, Subsets
+from ..errors import CombGameError, EngineError
+from ..game.catalogue import make_catalogue, make_mixture
+from ..game.records import arms_of, vector
+from ..game.rivals import against
+from ..learners.base import LearnerBase, Seating
+from ..presets import make_rule
+from ..problem import Problem
+from ..rewards import Bernoulli, Gaussian
+from ..rules import CombGame, RuleBase
+from ..simulate.run import Run
+from ..stopping.base import LISTED, NEVER
+from ..structures import Arms, StructureBase, Subsets
 
 MANY = 200  # sets that a nearest alternative is compared with
 

@@ -1,0 +1,51 @@
+"""Whatever is given, what cannot be done is said in one sentence: the part of
+`python -m combgame.testing.fuzz` that has a place here.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from combgame.testing.fuzz.case import Case, Foreign, tried
+from combgame.testing.fuzz.run import KINDS, Tally, again, fuzz, summary
+
+FEW = {  # those that open databases take longer
+    "operations": 40,
+    "storages": 40,
+    "bytes of studies": 40,
+    "cells of studies": 40,
+    "bytes of campaigns": 20,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_foreign_exception(kind):
+    tally = fuzz(FEW.get(kind, 400), seed=20, kinds=[kind])[kind]
+    assert not tally.foreign, tally.foreign[0]
+    assert tally.made and tally.codes, "cases of both kinds"
+
+
+def test_a_case_is_made_of_its_kind_its_seed_and_its_number_alone(tmp_path):
+    cases = [KINDS["data"][0](__import__("random").Random("1 data 7"), tmp_path) for _ in range(2)]
+    assert cases[0].said == cases[1].said
+    assert again("data", 1, 7, tmp_path) == again("data", 1, 7, tmp_path)
+
+
+def test_what_is_foreign_is_said_with_its_case(tmp_path):
+    def fails(rng, folder):
+        return Case("f(1)", lambda: 1 // 0)
+
+    outcome = tried("numbers", fails, 0, 3, tmp_path)
+    assert isinstance(outcome, Foreign)
+    assert (outcome.kind, outcome.number, outcome.said) == ("numbers", 3, "f(1)")
+    assert outcome.error.startswith("ZeroDivisionError")
+    assert "numbers" in summary({"numbers": Tally(cases=1, foreign=[outcome])})
+
+
+def test_the_command_says_what_it_tried():
+    words = ["-m", "combgame.testing.fuzz", "--cases", "60", "--kind", "problems", "--seed", "4"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[0].split()[:3] == ["kind", "cases", "done"]
+    assert done.stdout.splitlines()[1].split()[:2] == ["problems", "60"]
