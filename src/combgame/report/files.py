@@ -27,7 +27,7 @@ def form_of(path: Any, form: str | None) -> str:
 def save(path: Any, text: str, kept: str = "") -> None:
     """Write a text to a file; kept: what is not lost if that is not possible."""
     try:
-        Path(path).write_text(text)
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         remedy = "choose another place"
         if kept:
