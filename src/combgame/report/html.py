@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+SHORT = 25  # rows of a table that is printed on one sheet
 COLOURS = """
 .combgame { --best: #0072b2; --rival: #d55e00; --other: #808080; --needed: #b22222;
   --grid: #8884; --line: #8885; --soft: #8881; --warn: #d55e0022; }
@@ -42,7 +43,7 @@ body { margin: 0; background: Canvas; color: CanvasText; }
   :root { color-scheme: light; }
   .combgame.page { max-width: none; padding: 0; font-size: 10.5pt; }
   .page h2 { break-after: avoid; }
-  .page svg, .page tr, .page li, .page .warn { break-inside: avoid; }
+  .page svg, .page table.short, .page tr, .page li, .page .warn { break-inside: avoid; }
   .page thead { display: table-header-group; }
   .page .scroll { overflow: visible; }
   @page { margin: 16mm; }
@@ -105,8 +106,9 @@ def table(
         kind = kinds[place] if kinds else ""
         body.append(f'<tr class="{escape(kind)}">' if kind else "<tr>")
         body.append(cells("td", row) + "</tr>")
+    short = ' class="short"' if len(body) <= 2 * SHORT else ""
     return (
-        '<div class="scroll"><table>\n<thead><tr>'
+        f'<div class="scroll"><table{short}>\n<thead><tr>'
         + cells("th", head)
         + "</tr></thead>\n<tbody>\n"
         + "\n".join(body)

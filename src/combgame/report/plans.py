@@ -5,6 +5,8 @@ from typing import Any
 
 from ..sentences import Sentence
 from .figures import figure, style
+from .html import element, fragment, table
+from .svg import inline
 from .tables import aligned
 
 Row = dict[str, Any]
@@ -91,9 +93,8 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
     """
     rows, first = plan["rows"], limits[0]
     simulated = rows[0]["rule"] is not None
-    head = ["gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"]
-    more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
-    lines = [aligned(head + more, [_cells(row) for row in rows], left=3 if simulated else 2)]
+    cells = [_cells(row) for row in rows]
+    lines = [aligned(_head(simulated), cells, left=3 if simulated else 2)]
     if plan["gap"] > 1e-3:
         lines.append(BETWEEN.format(low=plan["time"] / (1.0 + plan["gap"]), high=plan["time"]))
     lines.append(COLUMNS)
@@ -116,6 +117,28 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
     ]
     lines.append(_shown(["action", "share", "plays"], cells, "actions: plan.support()"))
     return "\n".join([*lines, "", plan["sentence"]])
+
+
+def as_html(plan: Row, picture: Any) -> str:
+    """The plan for a notebook. plan: as `Plan.to_dict` gives it; picture: a figure, or None."""
+    rows = plan["rows"]
+    simulated = rows[0]["rule"] is not None
+    parts = [
+        element("p", plan["sentence"], "lead"),
+        table(_head(simulated), [_cells(row) for row in rows], left=3 if simulated else 2),
+        *([] if picture is None else [inline(picture, "Rounds against delta")]),
+        element("p", COLUMNS, "small"),
+        *(element("p", f"{name} is {one}.", "small") for name, one in plan["validity"].items()),
+    ]
+    return fragment(parts)
+
+
+def _head(simulated: bool) -> list[str]:
+    more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
+    return [
+        *("gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"),
+        *more,
+    ]
 
 
 def _of(rows: Sequence[Row], limit: Row) -> list[Row]:

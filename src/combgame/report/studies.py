@@ -21,6 +21,10 @@ STATES = {
 }
 LONG = 2000  # rounds; of more, the first and the last are listed
 ROWS = 200  # arms in the table of estimates
+SPARE = (
+    "Best use: if the estimates were known to be the truth. Where a round has room that no "
+    "comparison needs, it goes to any arm."
+)
 LABELS = {
     "estimates": "Estimates of the arms, the best at the top",
     "evidence": "Evidence for the leader, and what is needed, over the rounds",
@@ -104,9 +108,9 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
         low, high = status["forecast"]
         yield "Still to come", f"about {low:,} to {high:,} rounds (a forecast)"
     about = data["problem"]
-    yield "May be measured together", about["actions"]
-    yield "Asked for", about["answers"]
-    yield "Noise", about["rewards"]
+    yield "Asked for", about["asked"]
+    yield "Measured together", about["together"]
+    yield "Values", about["values"]
 
 
 def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
@@ -153,6 +157,8 @@ def _pictures(data: Data) -> Iterator[str]:
         return
     for kind, label in LABELS.items():
         yield inline(picture({**data["drawn"], "title": label, "warning": ""}, kind), label)
+    if any(one["optimal"] is not None for one in data["drawn"]["arms"]):
+        yield element("p", SPARE, "small")
 
 
 def _estimates(data: Data) -> Iterator[str]:
@@ -188,7 +194,7 @@ def _assumptions(data: Data) -> Iterator[str]:
 
 def _noise(data: Data) -> Iterator[str]:
     noise, doubts = data["status"].get("noise"), data["status"]["doubts"]
-    yield element("p", f"Stated: {data['problem']['rewards']}.")
+    yield element("p", f"Stated: {data['problem']['values']}.")
     if noise:
         yield element("p", said(noise))
     if doubts:

@@ -11,7 +11,7 @@ from ..report.progress import bar
 from ..rules import RuleBase
 from ..rules.base import describe
 from .bench import in_order, make_bench
-from .result import Simulation, table
+from .result import Simulation, as_html, table
 
 
 def simulate(
@@ -108,6 +108,9 @@ class Comparison:
 
     def __str__(self) -> str:
         return table(self.simulations)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.simulations)
 
 
 def compare(

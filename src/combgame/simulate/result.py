@@ -202,6 +202,9 @@ class Simulation:
     def __str__(self) -> str:
         return table([self])
 
+    def _repr_html_(self) -> str:
+        return as_html([self])
+
     def __repr__(self) -> str:
         means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
         return (
@@ -257,6 +260,23 @@ def _ratio(row: dict[str, Any]) -> str:
 
 def table(simulations: Sequence[Simulation]) -> str:
     """The report of some simulations as text, with the bound of the instance underneath."""
+    head, body, notes = tabled(simulations)
+    return "\n".join([aligned(head, body, left=2), *notes])
+
+
+def as_html(simulations: Sequence[Simulation]) -> str:
+    """The same for a notebook, with a picture."""
+    from ..report import html, rounds, svg
+
+    head, body, notes = tabled(simulations)
+    rows = [row for simulation in simulations for row in simulation.report()]
+    drawn = svg.inline(rounds.picture(rows), "Rounds needed")
+    said = [html.element("p", note, "small") for note in notes]
+    return html.fragment([html.table(head, body, left=2), drawn, *said])
+
+
+def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]], list[str]]:
+    """The head of that table, its lines, and the sentences underneath."""
     rows = [row for simulation in simulations for row in simulation.report()]
     head = [
         "rule",
@@ -285,7 +305,7 @@ def table(simulations: Sequence[Simulation]) -> str:
         ]
         for row in rows
     ]
-    lines = [aligned(head, body, left=2)]
+    lines = []
     c = simulations[0].complexity
     if c.gap > 1e-3:
         lines.append(
@@ -313,4 +333,4 @@ def table(simulations: Sequence[Simulation]) -> str:
         if said:
             lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
-    return "\n".join(lines)
+    return head, body, lines

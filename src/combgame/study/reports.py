@@ -14,6 +14,7 @@ from ..theory.complexity import Complexity
 from ..theory.limit import limit
 from ..version import __version__
 from .plots import drawn, estimated, solved, spread, unit_of
+from .spoken import spoken
 
 QUIET = ("asked", "told", "created")  # events that the table of rounds shows
 
@@ -30,11 +31,7 @@ def gathered(
         spread(data["drawn"]["arms"], best)
     return {
         **data,
-        "problem": {
-            "actions": str(moment.problem.actions),
-            "answers": str(moment.problem.answers),
-            "rewards": str(moment.problem.rewards),
-        },
+        "problem": spoken(moment.problem),
         "margin": margin(moment),
         "rounds": rounds(rows, moment.events),
         "people": people(rows),
@@ -89,24 +86,17 @@ def margin(moment: Any) -> dict[str, Any] | None:
 def rounds(rows: list[dict[str, Any]], events: list[Event]) -> list[dict[str, Any]]:
     """One row per round: what was measured, by whom, when; rows: one per round and arm."""
     tellers: dict[int, dict[str, None]] = {}
-    for one in events:
-        if one.kind == "told" and one.round is not None and one.client is not None:
-            tellers.setdefault(one.round, {})[one.client] = None
+    for event in events:
+        if event.kind == "told" and event.round is not None and event.client is not None:
+            tellers.setdefault(event.round, {})[event.client] = None
     made: dict[int, dict[str, Any]] = {}
     for row in rows:
-        asker = row["client"]
-        who = tellers.get(row["round"]) or ({asker: None} if asker else {})
-        one = made.setdefault(
-            row["round"],
-            {
-                "round": row["round"],
-                "when": (row["told"] or row["observed"] or row["asked"] or "")[:16],
-                "who": ", ".join(who),
-                "outside": row["observed"] is not None,
-                "values": [],
-            },
-        )
-        one["when"] = max(one["when"], (row["told"] or "")[:16]).replace("T", " ")
+        number, asker = row["round"], row["client"]
+        who = tellers.get(number) or ({asker: None} if asker else {})
+        begun = {"round": number, "when": "", "who": ", ".join(who), "values": []}
+        one = made.setdefault(number, {**begun, "outside": row["observed"] is not None})
+        when = row["told"] or row["observed"] or row["asked"] or ""
+        one["when"] = max(one["when"], when[:16].replace("T", " "))
         one["values"].append((row["arm"], row["mean"], row["n"], row["state"]))
     return list(made.values())
 
