@@ -19,6 +19,8 @@ PIECES = """
 .combgame th, .combgame td { padding: .18em .7em; text-align: right; vertical-align: top;
   border-bottom: 1px solid var(--line); background: none; }
 .combgame th { font-weight: 600; }
+.combgame .scroll { overflow-x: auto; }
+.combgame:not(.page) td { white-space: nowrap; }
 .combgame .left { text-align: left; }
 .combgame tr.best td { color: var(--best); font-weight: 600; }
 .combgame tr.rival td { color: var(--rival); }
@@ -37,7 +39,6 @@ body { margin: 0; background: Canvas; color: CanvasText; }
 .combgame.page { max-width: 62em; margin: 0 auto; padding: 1.5em 1.5em 4em; }
 .page h1 { font-size: 1.6em; margin: .2em 0; overflow-wrap: anywhere; }
 .page h2 { font-size: 1.15em; margin: 2em 0 .3em; border-bottom: 2px solid var(--line); }
-.page .scroll { overflow-x: auto; }
 .page td { overflow-wrap: break-word; }
 @media print {
   :root { color-scheme: light; }

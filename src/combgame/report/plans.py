@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..sentences import Sentence
-from .figures import figure, style
+from .figures import figure, log_scale, style
 from .html import element, fragment, table
 from .svg import inline
 from .tables import aligned
@@ -230,7 +230,10 @@ def plot(rows: Sequence[Row], limits: Sequence[Row], proved: Collection[str]) ->
             label="bound $\\ln(1/2.4\\delta)/D_\\nu$",
         )
     axis.set_xscale("log")
-    axis.set_yscale("log")
+    log_scale(axis)
+    deltas = sorted({row["delta"] for row in rows})
+    axis.set_xticks(deltas, [f"{delta:g}" for delta in deltas])
+    axis.set_xticks([], minor=True)
     axis.invert_xaxis()  # more certainty to the right
     axis.set_xlabel("delta")
     axis.set_ylabel("rounds: mean, quartiles")

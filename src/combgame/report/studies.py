@@ -58,7 +58,8 @@ def short(data: Data) -> str:
     status = data["status"]
     parts = [element("strong", f"study {data['name']}") + " " + _state(status), *_lead(data)]
     if data["drawn"] is not None:
-        parts.append(inline(picture(data["drawn"], "overview"), data["drawn"]["title"]))
+        drawn = {**data["drawn"], "title": "", "warning": ""}
+        parts.append(inline(picture(drawn, "estimates"), data["drawn"]["title"]))
     spent = f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}"
     parts.append(
         element("p", f"{spent}, {count(len(status['pending']), 'round')} pending.", "small")

@@ -10,6 +10,7 @@ from ..report.words import count
 from ..rewards import Bernoulli
 from ..theory.complexity import Complexity, complexity
 
+POINTS = 150  # of the evidence: each is judged anew
 ALONE = "95% interval of the arm alone"
 ALWAYS = "interval that holds at all times"
 
@@ -36,7 +37,7 @@ def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[
         spread(arms, solved(problem, arms))
     return {
         "arms": arms,
-        "points": [] if kind in ("estimates", "pulls") else moment.history(),
+        "points": [] if kind in ("estimates", "pulls") else moment.history(most=POINTS),
         "unit": unit or unit_of(problem),
         "interval": ALWAYS if status.get("intervals") else ALONE,
         "title": title(status, moment.decision),

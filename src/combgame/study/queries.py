@@ -94,11 +94,11 @@ class Moment:
         """One row per "round", "arm" or "event"."""
         return rows(self._advisor, [] if level == "arm" else self.events, level)
 
-    def history(self) -> list[dict[str, Any]]:
+    def history(self, most: int | None = None) -> list[dict[str, Any]]:
         """The evidence and the threshold after everything that was told, and the delta at which it
-        was judged.
+        was judged; of so many moments at most, the last among them.
         """
-        return history(self._advisor.setting, self._advisor.engine, self.events)
+        return history(self._advisor.setting, self._advisor.engine, self.events, most)
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """All of it, as plain data."""

@@ -25,7 +25,7 @@ def gathered(
     """All of a study at one moment, with its events. plan: what `combgame.plan` gave before it."""
     if plan is not None and not hasattr(plan, "cases"):
         raise must_be("plan", plan, "what plan() gave, or None", of="report")
-    rows, best, data = moment.rows("round"), None, brief(moment, unit, surface)
+    rows, best, data = moment.rows("round"), None, brief(moment, unit, surface, "overview")
     if data["drawn"] is not None:
         best = solved(moment.problem, data["drawn"]["arms"])
         spread(data["drawn"]["arms"], best)
@@ -43,8 +43,10 @@ def gathered(
     }
 
 
-def brief(moment: Any, unit: str | None = None, surface: Surface = PYTHON) -> dict[str, Any]:
-    """Where it stands, and what the pictures need."""
+def brief(
+    moment: Any, unit: str | None = None, surface: Surface = PYTHON, kind: str = "estimates"
+) -> dict[str, Any]:
+    """Where it stands, and what a picture of that kind needs."""
     if unit is not None and not isinstance(unit, str):
         raise must_be("unit", unit, "a text, such as 'mg/l', or None")
     status, decision = moment.status, moment.decision
@@ -53,7 +55,7 @@ def brief(moment: Any, unit: str | None = None, surface: Surface = PYTHON) -> di
         "unit": unit or unit_of(moment.problem),
         "status": status.to_dict(surface),
         "decision": None if decision is None else decision.to_dict(surface),
-        "drawn": drawn(moment, unit=unit) if status.values else None,
+        "drawn": drawn(moment, kind, unit) if status.values else None,
     }
 
 
