@@ -44,8 +44,8 @@ def short(name: Any, most: int = 28) -> str:
     """A name that fits beside an axis: on one line, without what cannot be printed, cut in the
     middle.
 
-    >>> short("wild type"), short("a very long name of a variant, number 7")
-    ('wild type', 'a very long na…iant, number 7')
+    >>> short("wild type"), short("a very long name of a varant, number 7")
+    ('wild type', 'a very long na…ant, number 7')
     """
     text = "".join(
         " " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in str(name)

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import InputError, StudyError, needs_extra
 from ..problem import Problem
 from ..report.files import form_of, save
+from ..report.progress import waiting
 from ..report.tables import as_csv
 from ..rules import Stopping
 from ..sentences import PYTHON, Call, Surface
@@ -143,7 +144,8 @@ class Moment:
         from ..report.studies import report
         from .reports import gathered
 
-        text = report(gathered(self, unit, plan, surface))
+        with waiting("writing the report", "wrote the report"):
+            text = report(gathered(self, unit, plan, surface))
         if path is not None:
             save(path, text)
         return text
@@ -254,7 +256,8 @@ class Queries:
         """
         from .plots import plot
 
-        with self.moment(history=True) as this:
+        drawing = waiting("drawing the study", "drew the study")
+        with self.moment(history=True) as this, drawing:
             return plot(this, kind, unit)
 
     def report(self, path: Any = None, plan: Any = None, unit: str | None = None) -> str:
