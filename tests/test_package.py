@@ -144,7 +144,7 @@ def test_the_demo_ends_with_one_plain_sentence(capsys):
         "confidence 95%",
         "closest rival was",
         "plates of 3",
-        "uniform sampling needs",
+        "equal replication needs",
     ):
         assert words in last
     found = json.loads(CliRunner().invoke(app, ["demo", "--json", "--seed", "3"]).output)
