@@ -57,7 +57,8 @@ def estimates(axis: Any, arms: Shown, unit: str, interval: str) -> None:
     lines: list[tuple[str, str]] = []
     for place, one in enumerate(arms.arms):
         colour, weight = _looks(one)
-        ends = [[max(one["mean"] - one["low"], 0.0)], [max(one["high"] - one["mean"], 0.0)]]
+        low, high = (one["mean"] if one[end] is None else one[end] for end in ("low", "high"))
+        ends = [[max(one["mean"] - low, 0.0)], [max(high - one["mean"], 0.0)]]
         axis.errorbar(
             [one["mean"]],
             [place],

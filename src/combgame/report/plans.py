@@ -1,6 +1,6 @@
 """A plan as people see it: its table, one concluding sentence, and rounds against delta."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..sentences import Sentence
@@ -28,6 +28,17 @@ SPENT = (
     "The optimal proportions spend the limit's {limit:,.0f} rounds ({threshold}, delta = "
     "{delta:g}) so:"
 )
+
+HEADS = {"shrink": "gaps", "label": "threshold"}
+IN_PAGES: dict[str, Callable[[Any], str]] = {  # what a notebook shows of a row, and how
+    "shrink": "x {:g}".format,
+    "rule": str,
+    "label": str,
+    "delta": "{:g}".format,
+    **dict.fromkeys(("bound", "limit", "mean", "q25", "median", "q75", "q90"), "{:,.0f}".format),
+    **dict.fromkeys(("right", "certified"), "{:.0%}".format),
+    "lead": "{:.3g}".format,
+}
 
 
 def expectation(rows: Sequence[Row], max_rounds: int) -> Sentence:
@@ -93,8 +104,9 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
     """
     rows, first = plan["rows"], limits[0]
     simulated = rows[0]["rule"] is not None
-    cells = [_cells(row) for row in rows]
-    lines = [aligned(_head(simulated), cells, left=3 if simulated else 2)]
+    head = ["gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"]
+    more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
+    lines = [aligned(head + more, [_cells(row) for row in rows], left=3 if simulated else 2)]
     if plan["gap"] > 1e-3:
         lines.append(BETWEEN.format(low=plan["time"] / (1.0 + plan["gap"]), high=plan["time"]))
     lines.append(COLUMNS)
@@ -122,23 +134,19 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
 def as_html(plan: Row, picture: Any) -> str:
     """The plan for a notebook. plan: as `Plan.to_dict` gives it; picture: a figure, or None."""
     rows = plan["rows"]
-    simulated = rows[0]["rule"] is not None
+    wanted = {key: said for key, said in IN_PAGES.items() if rows[0].get(key) is not None}
+    cells = [
+        ["-" if row[key] is None else said(row[key]) for key, said in wanted.items()]
+        for row in rows
+    ]
     parts = [
         element("p", plan["sentence"], "lead"),
-        table(_head(simulated), [_cells(row) for row in rows], left=3 if simulated else 2),
+        table([HEADS.get(key, key) for key in wanted], cells, left=3),
         *([] if picture is None else [inline(picture, "Rounds against delta")]),
         element("p", COLUMNS, "small"),
         *(element("p", f"{name} is {one}.", "small") for name, one in plan["validity"].items()),
     ]
     return fragment(parts)
-
-
-def _head(simulated: bool) -> list[str]:
-    more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
-    return [
-        *("gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"),
-        *more,
-    ]
 
 
 def _of(rows: Sequence[Row], limit: Row) -> list[Row]:

@@ -116,13 +116,10 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
 
 def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
     """The lead in the unit: with its interval where the status has one."""
-    lead, chance, margin = (
-        data["status"].get("lead"),
-        data["status"].get("chance"),
-        data["margin"],
-    )
+    lead, margin = data["status"].get("lead"), data["margin"]
     if lead:
-        yield "Margin", said(lead)
+        for place, one in enumerate(lead.get("sentences") or [said(lead)]):
+            yield "Margin" if place == 0 else " ", said(one)
     elif margin is not None:
         value = f"{margin['value']:.4g}" + ("" if unit == "value" else f" ({unit})")
         over = (
@@ -131,9 +128,6 @@ def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
             else f"over {margin['rival']}"
         )
         yield "Margin", f"{value}: {over} (estimates)"
-    if chance is not None:
-        text = f"{100 * chance:.3g}%" if isinstance(chance, float) else said(chance)
-        yield "Chance that it is best", f"{text} (heuristic)"
 
 
 def said(thing: Any) -> str:

@@ -11,6 +11,7 @@ from ..rewards import Bernoulli
 from ..theory.complexity import Complexity, complexity
 
 POINTS = 150  # of the evidence: each is judged anew
+FINE = (None, "fits", "not enough data")  # what the check of the noise may say
 ALONE = "95% interval of the arm alone"
 ALWAYS = "interval that holds at all times"
 
@@ -39,7 +40,7 @@ def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[
         "arms": arms,
         "points": [] if kind in ("estimates", "pulls") else moment.history(most=POINTS),
         "unit": unit or unit_of(problem),
-        "interval": ALWAYS if status.get("intervals") else ALONE,
+        "interval": ALWAYS if status.get("estimates") else ALONE,
         "title": title(status, moment.decision),
         "warning": warning(status),
         "least_first": getattr(problem, "goal", "maximise") == "minimise",
@@ -47,18 +48,12 @@ def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[
 
 
 def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the arms, with the closest rival's marked, and with the intervals that hold at
-    all times where there are some.
-    """
+    """The rows of the arms, with the closest rival's marked."""
     arms: list[dict[str, Any]] = moment.rows("arm")
     leader = set(status["leader"])
     rival = set(status["rivals"][0]["answer"]) - leader if status["rivals"] else set()
     for number, one in enumerate(arms):
         one["rival"] = number in rival and bool(one["n"])
-    for number, ends in enumerate(status.get("intervals") or ()):
-        if arms[number]["n"]:
-            low, high = (ends["low"], ends["high"]) if isinstance(ends, dict) else ends[:2]
-            arms[number].update(low=low, high=high)
     return arms
 
 
@@ -83,7 +78,7 @@ def title(status: dict[str, Any], decision: Any) -> str:
 def warning(status: dict[str, Any]) -> str:
     """That the data contradict the stated noise, where they do; nothing otherwise."""
     noise = status.get("noise") or {}
-    if noise.get("verdict", "fits") not in ("too small", "too large", "plate effect"):
+    if noise.get("verdict") in FINE:
         return ""
     said = noise.get("sentence") or {}
     return str(said.get("text", "") if isinstance(said, dict) else said)
