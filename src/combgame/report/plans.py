@@ -29,13 +29,15 @@ SPENT = (
     "{delta:g}) so:"
 )
 
-HEADS = {"shrink": "gaps", "label": "threshold"}
+HEADS = {"shrink": "gaps", "label": ""}
 IN_PAGES: dict[str, Callable[[Any], str]] = {  # what a notebook shows of a row, and how
     "shrink": "x {:g}".format,
     "rule": str,
+    "threshold": str,
     "label": str,
     "delta": "{:g}".format,
     **dict.fromkeys(("bound", "limit", "mean", "q25", "median", "q75", "q90"), "{:,.0f}".format),
+    **dict.fromkeys(("errors", "capped"), str),
     **dict.fromkeys(("right", "certified"), "{:.0%}".format),
     "lead": "{:.3g}".format,
 }
@@ -141,7 +143,7 @@ def as_html(plan: Row, picture: Any) -> str:
     ]
     parts = [
         element("p", plan["sentence"], "lead"),
-        table([HEADS.get(key, key) for key in wanted], cells, left=3),
+        table([HEADS.get(key, key) for key in wanted], cells, left=list(wanted).index("delta")),
         *([] if picture is None else [inline(picture, "Rounds against delta")]),
         element("p", COLUMNS, "small"),
         *(element("p", f"{name} is {one}.", "small") for name, one in plan["validity"].items()),

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from .axes import BEST, GRID, NEEDED, OTHER, RIVAL
+from .figures import drawing
 
 ROLES = {BEST: "best", RIVAL: "rival", OTHER: "other", NEEDED: "needed", GRID: "grid"}
 
@@ -18,10 +19,8 @@ def inline(made: Any, label: str) -> str:
     Colours are looked up in the page (--best, --rival, ...), with the usual ones where it has none;
     black is the colour of the text around it.
     """
-    import matplotlib
-
     out = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "combgame", "svg.fonttype": "none"}):
+    with drawing():
         made.savefig(out, format="svg", transparent=True, metadata={"Date": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
