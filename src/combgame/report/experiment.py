@@ -116,7 +116,10 @@ def evidence(axis: Any, points: Rows) -> None:
     axis.plot(rounds[-1:], have[-1:], "o", color=BEST, markersize=5)
     for edge, mark, off in ((high, "^", 1.0), (low, "v", -1.0)):
         beyond = [
-            one["rounds"] for one in points if one["evidence"] * off > edge * off + 1e-9 * abs(edge)
+            one["rounds"]
+            for one in points
+            if one["evidence"] > -math.inf  # which says that nothing is known yet
+            and one["evidence"] * off > edge * off + 1e-9 * abs(edge)
         ]
         if beyond:
             beyond = beyond[:: max(len(beyond) // 50, 1)]
