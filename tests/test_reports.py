@@ -205,6 +205,8 @@ def test_what_the_data_contradict_stands_on_every_picture(study):
     from combgame.study.plots import warning
 
     assert warning(status) == "It lies." and warning(study.status.to_dict()) == ""
+    status["noise"] = {"verdict": "too large", "code": "x", "text": "Less."}
+    assert warning(status) == "Less."
     status["noise"] = {"verdict": "fits", "sentence": {"text": "All is well."}}
     assert warning(status) == ""
     data = {

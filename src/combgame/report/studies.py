@@ -121,7 +121,7 @@ def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
         for place, one in enumerate(lead.get("sentences") or [said(lead)]):
             yield "Margin" if place == 0 else " ", said(one)
     elif margin is not None:
-        value = f"{margin['value']:.4g}" + ("" if unit == "value" else f" ({unit})")
+        value = f"{margin['value']:.4g}" + ("" if unit == "value" else f" {unit}")
         over = (
             "{} instead of {}".format(*margin["instead"])
             if margin["exchange"] and all(margin["instead"])

@@ -11,7 +11,7 @@ from ..rewards import Bernoulli
 from ..theory.complexity import Complexity, complexity
 
 POINTS = 150  # of the evidence: each is judged anew
-FINE = (None, "fits", "not enough data")  # what the check of the noise may say
+FINE = (None, "fits", "not enough data", "not stated")  # what the check of the noise may say
 ALONE = "95% interval of the arm alone"
 ALWAYS = "interval that holds at all times"
 
@@ -80,8 +80,8 @@ def warning(status: dict[str, Any]) -> str:
     noise = status.get("noise") or {}
     if noise.get("verdict") in FINE:
         return ""
-    said = noise.get("sentence") or {}
-    return str(said.get("text", "") if isinstance(said, dict) else said)
+    said = noise.get("text") or noise.get("sentence") or ""
+    return str(said["text"] if isinstance(said, dict) else said)
 
 
 def solved(problem: Problem, arms: list[dict[str, Any]]) -> Complexity | None:
