@@ -260,15 +260,14 @@ def _ratio(row: dict[str, Any]) -> str:
 
 def table(simulations: Sequence[Simulation]) -> str:
     """The report of some simulations as text, with the bound of the instance underneath."""
-    head, body, notes = tabled(simulations)
-    return "\n".join([aligned(head, body, left=2), *notes])
+    return "\n".join(tabled(simulations)[2])
 
 
 def as_html(simulations: Sequence[Simulation]) -> str:
     """The same for a notebook, with a picture."""
     from ..report import html, rounds, svg
 
-    head, body, notes = tabled(simulations)
+    head, body, (_, *notes) = tabled(simulations)
     rows = [row for simulation in simulations for row in simulation.report()]
     drawn = svg.inline(rounds.picture(rows), "Rounds needed")
     said = [html.element("p", note, "small") for note in notes]
@@ -276,7 +275,7 @@ def as_html(simulations: Sequence[Simulation]) -> str:
 
 
 def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]], list[str]]:
-    """The head of that table, its lines, and the sentences underneath."""
+    """The head of that table, its cells, and all of it as text: the table, the sentences."""
     rows = [row for simulation in simulations for row in simulation.report()]
     head = [
         "rule",
@@ -305,7 +304,7 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         ]
         for row in rows
     ]
-    lines = []
+    lines = [aligned(head, body, left=2)]
     c = simulations[0].complexity
     if c.gap > 1e-3:
         lines.append(

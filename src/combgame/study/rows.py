@@ -15,7 +15,6 @@ from .round import Record
 from .settings import Setting
 
 LEVELS = ("round", "arm", "event")
-TELLING = ("told", "observed", "retracted")  # after which other values count
 SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one arm on its own
 
 
@@ -116,6 +115,9 @@ def history(
                 }
             )
     return points
+
+
+TELLING = ("told", "observed", "retracted")  # after which other values count
 
 
 def _some(events: list[Event], most: int | None) -> set[int] | None:
