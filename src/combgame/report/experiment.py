@@ -135,12 +135,12 @@ def evidence(axis: Any, points: Rows) -> None:
 
 
 def scale(points: Rows) -> tuple[float, float]:
-    """From the least evidence to the most that was needed, or to where the evidence is now: what
-    was taken back does not flatten the rest.
+    """From the least evidence to what is usually needed, or to where the evidence is now: what was
+    taken back does not flatten the rest.
     """
     have = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
     needed = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
-    high = max([1.0, *needed, *have[-1:]])
+    high = max([1.0, *needed[-1:], *sorted(needed)[len(needed) // 2 :][:1], *have[-1:]])
     low = min([0.0, *(x for x in have if x >= -high), *have[-1:]])
     return low, high
 
