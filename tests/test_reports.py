@@ -323,7 +323,7 @@ def test_what_a_status_has_besides_is_shown():
     lead = {"value": 0.1, "sentences": [{"text": "b is worse by 0.1."}, {"text": "80%."}]}
     noise = {"verdict": "too small", "sentence": {"text": "0.1 does not fit."}}
     made = dict(studies._margin({"status": {"lead": lead}, "margin": None}, "value"))
-    assert made == {"Margin": "b is worse by 0.1.", " ": "80%."}
+    assert made == {"Margin": "B is worse by 0.1.", " ": "80%."}
     assert studies.said(noise) == "0.1 does not fit."
     assert studies.said({"low": 0.5, "at_most": [1, 2.0], "none": None}) == (
         "low: 0.5; at most: 1 to 2"

@@ -127,7 +127,7 @@ def evidence(axis: Any, points: Rows) -> None:
                 beyond, [edge] * len(beyond), mark, color=BEST, markersize=6, label="off the scale"
             )
     pad = 0.06 * (high - low)
-    axis.set_ylim(low - pad * (low < 0.0), high + pad)
+    axis.set_ylim(low - 0.4 * pad, high + pad)
     whole_numbers(axis.xaxis)
     plain_numbers(axis.yaxis)
     axis.set_xlabel("rounds measured")

@@ -119,7 +119,8 @@ def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
     lead, margin = data["status"].get("lead"), data["margin"]
     if lead:
         for place, one in enumerate(lead.get("sentences") or [said(lead)]):
-            yield "Margin" if place == 0 else " ", said(one)
+            text = said(one)
+            yield "Margin" if place == 0 else " ", text[:1].upper() + text[1:]
     elif margin is not None:
         value = f"{margin['value']:.4g}" + ("" if unit == "value" else f" {unit}")
         over = (
