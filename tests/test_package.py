@@ -16,7 +16,7 @@ import combgame
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "combgame"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]  # test_readme runs the first
 
 
 def python(code):
@@ -67,10 +67,11 @@ def test_importing_loads_no_package_but_numpy():
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_in_the_documentation_runs(page, capsys, monkeypatch):
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def test_the_code_in_the_documentation_runs(page, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # for what it writes
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.S | re.M)
-    if page.name in ("README.md", "new-part.md", "planning.md", "problems.md", "study.md"):
+    if page.name in ("new-part.md", "planning.md", "problems.md", "study.md"):
         assert blocks
     module = ModuleType("page")  # whose classes can be found again
     monkeypatch.setitem(sys.modules, "page", module)
@@ -80,8 +81,8 @@ def test_the_code_in_the_documentation_runs(page, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     ("page", "begin", "end"),
-    [("README.md", "rule  ", "Evidence("), ("docs/study.md", "", None)],
-    ids=["README", "study"],
+    [("docs/study.md", "", None)],
+    ids=["study"],
 )
 def test_a_page_prints_what_it_says(page, begin, end, capsys):
     """The first text block of a page is what its first code block prints, or a part of that."""
@@ -144,7 +145,7 @@ def test_the_demo_ends_with_one_plain_sentence(capsys):
         "confidence 95%",
         "closest rival was",
         "plates of 3",
-        "uniform sampling needs",
+        "equal replication needs",
     ):
         assert words in last
     found = json.loads(CliRunner().invoke(app, ["demo", "--json", "--seed", "3"]).output)

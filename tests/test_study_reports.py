@@ -91,3 +91,12 @@ def test_pictures_that_cannot_be_drawn(study):
         cg.Study(PROBLEM).plot()
     with refused("file-unwritable", cg.StoreError, path="/nowhere/at/all.json"):
         study.export("/nowhere/at/all.json")
+
+
+def test_a_study_of_paths_can_be_looked_at_before_every_link_has_a_value():
+    study = cg.Study(cg.Problem(cg.grid_network(4), rewards=cg.Gaussian(0.1)))
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        todo = study.ask()
+        study.tell(todo, {arm: rng.normal(0.1 * arm, 0.1) for arm in todo.arms})
+        assert study.status.leader_name and len(study.history()) == todo.id

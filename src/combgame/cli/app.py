@@ -2,8 +2,8 @@
 
 import json
 import sys
-import time
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from ..errors import CombGameError
 from ..version import __version__
 from .campaign import app as campaign
 from .init import init
-from .options import finite
+from .options import Picture, finite, say
 from .paper import app as paper
 from .plan import plan
 from .simulate import compare, simulate
@@ -46,65 +46,68 @@ def root(
 
 @app.command()
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another run.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Another seed, another run.", show_default="7")
+    ] = None,
+    picture: Picture = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, without the live bar.")
     ] = False,
 ) -> None:
     """Find the best of ten variants, three on a plate, and watch the evidence grow."""
+    from .demo import CODE, DELTA, SEED, draw, needed, sentence, the_study
+
+    study, looks = the_study(SEED if seed is None else seed)
+    if as_json:
+        end = list(looks)[-1]
+        data = {
+            "answer": end.leader_name,
+            "rival": end.rivals[0].name,
+            "confidence": 1 - DELTA,
+            "rounds": end.rounds,
+            "evidence": end.evidence,
+            "threshold": end.threshold,
+            "uniform_rounds": needed("uniform"),
+        }
+        typer.echo(json.dumps(data))
+    else:
+        end = _live(looks, CODE)
+        typer.echo("\n" + sentence(end, needed("uniform")))
+    if picture is not None:
+        say("wrote " + " and ".join(map(str, draw(study, picture))) + ".")
+
+
+def _live(looks: Iterable[Any], code: str) -> Any:
+    """The last of some looks at a study, all of which are shown while it goes on."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
+    from rich.syntax import Syntax
 
-    from .demo import DELTA, sentence, the_problem, uniform_rounds, watch
-
-    if as_json:
-        end = list(watch(seed))[-1]
-        uniform = uniform_rounds()
-        typer.echo(
-            json.dumps(
-                {
-                    "answer": end.leader,
-                    "rival": end.rival,
-                    "confidence": 1 - DELTA,
-                    "rounds": end.rounds,
-                    "evidence": end.evidence,
-                    "threshold": end.threshold,
-                    "uniform_rounds": uniform,
-                }
-            )
-        )
-        return
     console = Console()
-    problem = the_problem()
     console.print(
         "[bold]Ten variants, three fit on a plate, every reading is noisy. Which variant is "
         "best?[/bold]\n"
-        f"{problem.actions} as actions, {problem.answers} as answers, {problem.rewards}; rule "
-        f"frank-wolfe, delta = {DELTA}.\n"
     )
+    console.print(Syntax(code, "python", background_color="default"), "")
     columns = (
-        TextColumn("plate {task.fields[t]:>6,}"),
-        BarColumn(bar_width=32),
-        TextColumn("evidence {task.fields[e]:6.2f} of {task.fields[b]:.2f}"),
+        TextColumn("plate {task.fields[t]:>4,}"),
+        BarColumn(bar_width=24),
+        TextColumn("evidence {task.fields[e]:5.2f} of {task.fields[b]:.2f}"),
         TextColumn("leads: [bold green]{task.fields[lead]}[/]  closest: {task.fields[rival]}"),
     )
     with Progress(*columns, console=console, refresh_per_second=20) as progress:
         bar = progress.add_task("", total=1.0, t=0, e=0.0, b=0.0, lead="", rival="")
-        for end in watch(seed):
-            done = min(end.evidence / end.threshold, 1.0)
+        for end in looks:
             progress.update(
                 bar,
-                completed=done,
+                completed=min(max(end.evidence / end.threshold, 0.0), 1.0),
                 t=end.rounds,
                 e=end.evidence,
                 b=end.threshold,
-                lead=end.leader,
-                rival=end.rival,
+                lead=end.leader_name,
+                rival=end.rivals[0].name,
             )
-            time.sleep(0.01)  # slow enough to be watched
-    with console.status("Uniform sampling, 100 runs (the first time, this compiles the round) ..."):
-        uniform = uniform_rounds()
-    console.print("\n" + sentence(end, uniform))
+    return end
 
 
 def said(error: CombGameError, as_json: bool) -> str:

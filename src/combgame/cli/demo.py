@@ -1,78 +1,92 @@
 """The demonstration: a screen of ten variants, three on a plate, watched while it makes up its
-mind.
+mind. Everything by default, as in a first study of one's own.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..game.records import arms_of
-from ..game.round import CAPPED
 from ..problem import Problem
+from ..report import experiment, rounds
+from ..report.arms import shown
+from ..report.figures import figure, save
 from ..rewards import Gaussian
-from ..simulate.bench import make_bench
 from ..simulate.compare import simulate
 from ..structures import Arms, Subsets
+from ..study.plots import drawn
+from ..study.status import Status
+from ..study.study import Study
 
 NAMES = ("wild type", "A12G", "K7R", "L3P", "T9S", "D5N", "F8Y", "S2C", "Q4E", "R6K")
 MEANS = np.array([0.34, 0.52, 0.40, 0.495, 0.36, 0.485, 0.30, 0.38, 0.28, 0.33])
-SIGMA, DELTA, RULE = 0.1, 0.05, "frank-wolfe"
-CAP = 100_000
-
-
-class Moment(NamedTuple):
-    """How far a run has come."""
-
-    rounds: int
-    evidence: float
-    threshold: float
-    leader: str
-    rival: str
-    done: bool
+SIGMA, DELTA, RUNS = 0.1, 0.05, 100
+SEED = 7  # of the first few, the one that needs most nearly as many plates as the average study
+CODE = """\
+plates, asked, noise = cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(0.1)
+study = cg.Study(cg.Problem(plates, asked, noise, names), delta=0.05)
+while not study.done:
+    plate = study.ask()                  # which three to measure next
+    study.tell(plate, measure(plate))    # what came out
+print(study.decision)"""
+OTHERS = {  # who else could have been asked, and with which threshold
+    "equal replication": ("uniform", "mixture"),
+    "2021 paper: AdaHedge": ("adahedge", "proved"),
+    "2021 paper: LLOO": ("lloo", "proved"),
+}
 
 
 def the_problem() -> Problem:
     return Problem(actions=Subsets(10, 3), answers=Arms(10), rewards=Gaussian(SIGMA), names=NAMES)
 
 
-def watch(seed: int, step: int = 10) -> Iterator[Moment]:
-    """A run, every few rounds (interpreted: there is nothing to compile)."""
-    problem = the_problem()
-    bench = make_bench(problem, MEANS, RULE, DELTA, "mixture", seed, CAP, "python")
-    mine, threshold = bench.numbers(0), bench.stopping.threshold
-    run, last = bench.run(0, mine), 0
-    while True:
-        last += step
-        done = run.advance(last) != CAPPED or last >= CAP
-        t, view = int(run.seen.clock[0]), run.view
-        evidence = run.game.judge.versus(run.game, run.seen, view.best, view.rival)
-        leader, rival = (
-            problem.label(arms_of(mine.theirs(chosen)))
-            for chosen in (run.view.best, run.view.rival)
-        )
-        yield Moment(
-            t, min(float(view.evidence[0]), evidence), threshold.level(t, 0), leader, rival, done
-        )
-        if done:
-            return
+def the_study(seed: int) -> tuple[Study, Iterator[Status]]:
+    """A study, and where it stands every few rounds, until it has stopped."""
+    study = Study(the_problem(), delta=DELTA, name="demo", seed=seed)
+    return study, _watched(study, np.random.default_rng(seed))
 
 
-def uniform_rounds(runs: int = 100) -> float:
-    """What uniform sampling needs on average for the same question (compiled)."""
-    return float(
-        simulate(
-            the_problem(), MEANS, rule="uniform", delta=DELTA, runs=runs, seed=1, progress=False
-        ).rounds.mean()
-    )
+def _watched(study: Study, rng: np.random.Generator, step: int = 10) -> Iterator[Status]:
+    while not study.done:
+        for _ in range(step):
+            plate = study.ask()
+            study.tell(plate, {arm: rng.normal(MEANS[arm], SIGMA) for arm in plate.arms})
+            if study.done:
+                break
+        yield study.status
 
 
-def sentence(end: Moment, uniform: float) -> str:
+def needed(rule: str, threshold: str = "mixture") -> float:
+    """The plates that a rule needs on average for the same question (compiled)."""
+    runs = simulate(the_problem(), MEANS, rule=rule, threshold=threshold, delta=DELTA, runs=RUNS)
+    return float(runs.rounds.mean())
+
+
+def sentence(end: Status, equal: float) -> str:
     """The result, plainly."""
     return (
-        f"The best variant is {end.leader}, with confidence {1 - DELTA:.0%} (proved for Gaussian "
-        f"noise of {SIGMA:g}); "
-        f"the closest rival was {end.rival}; it took {end.rounds:,} plates of 3, where uniform "
-        "sampling needs "
-        f"{uniform:,.0f} on average."
+        f"The best variant is {end.leader_name}, with confidence {1 - DELTA:.0%} (proved for "
+        f"normal noise of {SIGMA:g}); the closest rival was {end.rivals[0].name}; it took "
+        f"{end.rounds:,} plates of 3, where equal replication needs {equal:,.0f} on average."
     )
+
+
+def picture(study: Study) -> Any:
+    """The estimates of a study beside the plates that others need: the picture of the README."""
+    with study.moment(history=True) as now:
+        data = drawn(now, "estimates", "activity")
+    made, (left, right) = figure(1, 2, 5.6, 3.9)
+    experiment.estimates(left, shown(data["arms"]), data["unit"], data["interval"])
+    left.set_title(f"One such study, after {study.status.rounds:,} plates", fontsize=11)
+    rows = [{"label": "combgame", "mean": needed("frank-wolfe"), "ours": True}]
+    rows += [{"label": label, "mean": needed(*how)} for label, how in OTHERS.items()]
+    rounds.bars(right, rows, "plates")
+    right.set_xlabel(f"plates (mean of {RUNS} simulated studies)")
+    right.set_title("Plates of three until the best is certain to 95%", fontsize=11)
+    left.legend(fontsize=8, frameon=False, loc="lower right")
+    return made
+
+
+def draw(study: Study, path: Path) -> list[Path]:
+    return save(picture(study), path)

@@ -5,14 +5,15 @@ from collections.abc import Mapping
 
 from ..sentences import PYTHON, looks
 
-STUDY = "ask copy create export extend fail observe plot replay retract status stop tell"
+STUDY = "ask copy create export extend fail observe plot replay report retract status stop tell"
 COMMANDS = {
     **{verb: verb for verb in ("compare", "plan", "simulate", "warm")},
     **{verb: f"study {verb}" for verb in STUDY.split()},
 }
 SAME = (  # options that Python calls alike
     "arm client cluster deadline decimal delta epsilon goal head if_exists jobs kind lease level "
-    "max_rounds min_pulls name out reason relabel rule runs seed sep shrink storage store threshold"
+    "max_rounds min_pulls name out reason relabel rule runs seed sep shrink storage store threshold "
+    "unit"
 )
 OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in SAME.split()},

@@ -1,14 +1,15 @@
-"""What is being compiled: one line on a terminal while it takes longer than a moment, and a log of
-it at level INFO anywhere.
+"""What is being compiled: one line on a terminal or in a notebook while it takes longer than a
+moment, and a log of it at level INFO anywhere.
 """
 
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from ..report.progress import waiting
 
 MOMENT = 0.7  # seconds
 LOG = logging.getLogger("combgame.compile")
@@ -30,33 +31,17 @@ COUNT = [0]  # functions that this process has compiled
 def telling(function: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[None]:
     """Around what may take a while."""
     what, began, before = words(function, args), time.perf_counter(), COUNT[0]
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    shown, over, lock = [False], [False], threading.Lock()
-
-    def show() -> None:
-        with lock:
-            if over[0]:
-                return
-            shown[0] = True
-            LOG.info("compiling %s, once: about 10 s", what)
-            if terminal:
-                sys.stderr.write(f"\r\x1b[2Kcompiling {what}, once: about 10 s")
-                sys.stderr.flush()
-
-    later = threading.Timer(MOMENT, show)
+    said = f"compiling {what}, once: about 10 s"
+    later = threading.Timer(MOMENT, LOG.info, [said])
     later.daemon = True
     later.start()
     try:
-        yield
+        with waiting(said, f"compiled {what}", after=MOMENT):
+            yield
     finally:
         later.cancel()
-        with lock:
-            over[0] = True
-        if shown[0] and terminal:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
     MADE.append(Made(what, time.perf_counter() - began, COUNT[0] - before))
-    if shown[0]:
+    if later.finished.is_set() and MADE[-1].seconds >= MOMENT:
         LOG.info("compiled %s in %.1f s", what, MADE[-1].seconds)
 
 

@@ -1,103 +1,176 @@
-"""Pictures of a study, from its rows: evidence over the rounds, estimates with intervals, pulls
-against the optimal allocation.
+"""Pictures of a study, from its rows: estimates by name, the evidence over the rounds, values per
+arm against the optimal ones. Each is drawn on an axis, so that several may share a figure.
 """
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from .arms import Shown, short, shown
+from .axes import BEST, NEEDED, OTHER, RIVAL, plain_numbers, whole_numbers
 from .figures import figure
 
-BLUE, RED = "#1f77b4", "#d62728"
 Rows = Sequence[dict[str, Any]]
+KINDS = ("overview", "estimates", "evidence", "pulls")
+WIDTH = 6.4  # inches
+POINTS = 1500  # of a curve; more cannot be seen
 
 
-def evidence(points: Rows, title: str) -> Any:
-    """Evidence and threshold over the rounds."""
-    made, axis = figure()
-    rounds = [one["rounds"] for one in points]
-    axis.plot(
-        rounds, [one["evidence"] for one in points], color=BLUE, linewidth=1.4, label="evidence"
-    )
-    axis.plot(
-        rounds,
-        [one["threshold"] for one in points],
-        color=RED,
-        linestyle="--",
-        linewidth=1.2,
-        label="threshold",
-    )
-    axis.set_ylim(*_range(points))
-    axis.set_xlabel("rounds told")
-    axis.set_ylabel("evidence for the leader")
-    axis.set_title(title, fontsize=10)
-    axis.legend(fontsize=8, frameon=False)
+def picture(data: dict[str, Any], kind: str = "overview") -> Any:
+    """A matplotlib figure of one of the KINDS.
+
+    data: the `arms` (rows), the `points` of the evidence, `unit`, `interval`, `title`, `warning`,
+    and whether to put the least first (`least_first`).
+    """
+    arms = shown(data["arms"], least_first=data["least_first"])
+    panels = ("estimates", "evidence") if kind == "overview" else (kind,)
+    lines = len(arms.arms) + bool(arms.rest) + bool(arms.silent)
+    tall = 3.6 if kind == "evidence" else max(1.6 + 0.24 * lines, 3.6 * (kind == "overview"))
+    made, axes = figure(1, len(panels), WIDTH if len(panels) == 1 else 5.6, tall)
+    for axis, panel in zip(axes if len(panels) > 1 else [axes], panels, strict=True):
+        if panel == "estimates":
+            estimates(axis, arms, data["unit"], data["interval"])
+        elif panel == "pulls":
+            pulls(axis, arms)
+        else:
+            evidence(axis, data["points"])
+    keys: dict[str, Any] = {}
+    for axis in made.axes:
+        keys |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
+    made.legend(keys.values(), keys, fontsize=8, frameon=False, loc="outside lower center", ncols=5)
+    room = 62 * len(panels)  # letters
+    made.suptitle(textwrap.fill(short(data["title"], 160), room), fontsize=11, parse_math=False)
+    if data["warning"]:
+        made.axes[0].set_title(
+            textwrap.fill(data["warning"], room),
+            fontsize=9,
+            color=NEEDED,
+            loc="left",
+            parse_math=False,
+        )
     return made
 
 
-def _range(points: Rows) -> tuple[float, float]:
-    """From the least evidence to the threshold, or to where the evidence is now: what was retracted
-    does not flatten the rest.
-    """
-    evidence = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
-    thresholds = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
-    low, high = min([0.0, *evidence]), max([1.0, *thresholds, *evidence[-1:]])
-    low = max(low, min([-high, *evidence[-1:]]))
-    return low - 0.05 * (high - low), high + 0.1 * (high - low)
-
-
-def estimates(arms: Rows, title: str) -> Any:
-    """The mean of every arm with its interval."""
-    made, axis = _over_arms(arms, title)
-    for leads, colour, label in ((True, RED, "leading answer"), (False, BLUE, "other arms")):
-        theirs = [(k, one) for k, one in enumerate(arms) if one["leads"] == leads and one["n"]]
-        means = [one["mean"] for _, one in theirs]
-        ends = [
-            [one["mean"] - one["low"] for _, one in theirs],
-            [one["high"] - one["mean"] for _, one in theirs],
-        ]
+def estimates(axis: Any, arms: Shown, unit: str, interval: str) -> None:
+    """The mean of every arm with its interval, the best at the top; interval: what it is."""
+    lines: list[tuple[str, str]] = []
+    for place, one in enumerate(arms.arms):
+        colour, weight = _looks(one)
+        low, high = (one["mean"] if one[end] is None else one[end] for end in ("low", "high"))
+        ends = [[max(one["mean"] - low, 0.0)], [max(high - one["mean"], 0.0)]]
         axis.errorbar(
-            [k for k, _ in theirs],
-            means,
-            ends,
+            [one["mean"]],
+            [place],
+            xerr=ends,
             fmt="o",
             color=colour,
-            markersize=4,
+            markersize=5.5 if one["leads"] else 4,
             capsize=2,
-            label=label,
         )
-    axis.set_ylabel("estimate, 95% interval of the arm alone")
-    axis.legend(fontsize=8, frameon=False)
-    return made
+        lines.append((short(one["arm"]), weight))
+    if arms.rest:
+        means = [one["mean"] for one in arms.rest]
+        axis.plot([min(means), max(means)], [len(lines)] * 2, color=OTHER, linewidth=5, alpha=0.35)
+        n = len(arms.rest)
+        lines.append((f"{n:,} more arm{'s' * (n != 1)} (means)", "normal"))
+    _names(axis, lines, arms)
+    plain_numbers(axis.xaxis)
+    axis.set_xlabel(f"{unit} (estimate, {interval})", parse_math=False)
+    _keys(axis, arms.arms)
 
 
-def pulls(arms: Rows, optimal: Sequence[float] | None, title: str) -> Any:
-    """How many values every arm has; optimal: how many they would be, if that is known."""
-    made, axis = _over_arms(arms, title)
-    places = range(len(arms))
-    axis.bar(places, [one["n"] for one in arms], color=BLUE, alpha=0.7, label="values told")
-    if optimal is not None:
-        axis.plot(
-            places,
-            optimal,
-            "_",
-            color=RED,
-            markersize=14,
-            label="as many, optimally for the estimates",
-        )
-    axis.set_ylabel("values")
-    made.legend(fontsize=8, frameon=False, loc="outside lower center", ncols=2)  # off the bars
-    return made
+def pulls(axis: Any, arms: Shown) -> None:
+    """How many values every arm has, and how many would have been best, where rows say so."""
+    lines: list[tuple[str, str]] = []
+    for place, one in enumerate(arms.arms):
+        colour, weight = _looks(one)
+        axis.barh([place], [one["n"]], color=colour, height=0.6, alpha=0.8)
+        if one.get("optimal") is not None:
+            axis.plot([one["optimal"]], [place], "|", color=NEEDED, markersize=12, mew=2)
+        lines.append((short(one["arm"]), weight))
+    if arms.rest:
+        n, each = len(arms.rest), [one["n"] for one in arms.rest]
+        axis.barh([len(lines)], [sum(each) / n], color=OTHER, height=0.6, alpha=0.35)
+        lines.append((f"{n:,} more arm{'s' * (n != 1)} (each)", "normal"))
+    _names(axis, lines, arms)
+    whole_numbers(axis.xaxis)
+    axis.set_xlim(left=0.0)
+    axis.set_xlabel("values measured")
+    _keys(axis, arms.arms)
+    if any(one.get("optimal") is not None for one in arms.arms):
+        axis.plot([], [], "|", color=NEEDED, markersize=12, mew=2, label="best use of as many")
 
 
-def _over_arms(arms: Rows, title: str) -> tuple[Any, Any]:
-    made, axis = figure()
-    wide = len(arms) <= 40  # more arms than that have no room for their names
-    axis.set_xticks(
-        range(len(arms)) if wide else [],
-        [one["arm"] for one in arms] if wide else [],
-        rotation=45,
-        ha="right",
-    )
-    axis.set_title(title, fontsize=10)
-    return made, axis
+def evidence(axis: Any, points: Rows) -> None:
+    """Evidence, and how much is needed, over the rounds. What is off the scale (a mistake that was
+    taken back) stands at the edge, marked.
+    """
+    low, high = scale(points)
+    kept = [*points[:: max(len(points) // POINTS, 1)], points[-1]]
+    rounds = [one["rounds"] for one in kept]
+    have = [min(max(one["evidence"], low), high) for one in kept]
+    needed = [min(max(one["threshold"], low), high) for one in kept]
+    axis.plot(rounds, have, color=BEST, linewidth=1.8, label="evidence")
+    axis.plot(rounds, needed, color=NEEDED, linestyle="--", linewidth=1.4, label="needed")
+    axis.plot(rounds[-1:], have[-1:], "o", color=BEST, markersize=5)
+    for edge, mark, off in ((high, "^", 1.0), (low, "v", -1.0)):
+        beyond = [
+            one["rounds"]
+            for one in points
+            if one["evidence"] > -math.inf  # which says that nothing is known yet
+            and one["evidence"] * off > edge * off + 1e-9 * abs(edge)
+        ]
+        if beyond:
+            beyond = beyond[:: max(len(beyond) // 50, 1)]
+            axis.plot(
+                beyond, [edge] * len(beyond), mark, color=BEST, markersize=6, label="off the scale"
+            )
+    pad = 0.06 * (high - low)
+    axis.set_ylim(low - 0.4 * pad, high + pad)
+    whole_numbers(axis.xaxis)
+    plain_numbers(axis.yaxis)
+    axis.set_xlabel("rounds measured")
+    axis.set_ylabel("evidence for the leader")
+
+
+def scale(points: Rows) -> tuple[float, float]:
+    """From the least evidence to what is usually needed, or to where the evidence is now: what was
+    taken back does not flatten the rest.
+    """
+    have = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
+    needed = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
+    high = max([1.0, *needed[-1:], *sorted(needed)[len(needed) // 2 :][:1], *have[-1:]])
+    low = min([0.0, *(x for x in have if x >= -high), *have[-1:]])
+    return low, high
+
+
+def _looks(one: dict[str, Any]) -> tuple[str, str]:
+    """Colour, and weight of the name."""
+    if one["leads"]:
+        return BEST, "bold"
+    return (RIVAL if one.get("rival") else OTHER), "normal"
+
+
+def _names(axis: Any, lines: list[tuple[str, str]], arms: Shown) -> None:
+    """The names beside the axis, the first at the top."""
+    if arms.silent:
+        n = len(arms.silent)
+        named = short(arms.silent[0]["arm"], 16) if n == 1 else f"{n:,} arms"
+        lines.append((f"{named}: no value", "normal"))
+    axis.set_yticks(range(len(lines)), [text for text, _ in lines], parse_math=False)
+    for label, (_, weight) in zip(axis.get_yticklabels(), lines, strict=True):
+        label.set_fontweight(weight)
+    axis.set_ylim(len(lines) - 0.4, -0.6)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(False, axis="y")
+
+
+KEYS = (("leads", BEST, "leading"), ("rival", RIVAL, "closest rival"))
+
+
+def _keys(axis: Any, arms: Rows) -> None:
+    """What the colours mean, for the legend."""
+    for key, colour, label in KEYS:
+        if any(one.get(key) for one in arms):
+            axis.plot([], [], "o", color=colour, markersize=5, label=label)

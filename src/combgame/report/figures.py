@@ -2,7 +2,9 @@
 one line per rule.
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -161,14 +163,27 @@ def plot(report: Sequence[dict[str, Any]], title: str) -> Any:
     return made
 
 
-def save(made: Any, path: str | Path) -> list[Path]:
-    """PNG and SVG beside each other; the same data give the same bytes."""
+@contextmanager
+def drawing() -> Iterator[None]:
+    """While a figure becomes a file: SVG with texts as texts, the same bytes for the same data, and
+    no word about letters that matplotlib's own font lacks (SVG has them all the same).
+    """
     import matplotlib
 
+    with (
+        matplotlib.rc_context({"svg.hashsalt": "combgame", "svg.fonttype": "none"}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)
+        yield
+
+
+def save(made: Any, path: str | Path) -> list[Path]:
+    """PNG and SVG beside each other; the same data give the same bytes."""
     base, written = Path(path), []
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
-        with matplotlib.rc_context({"svg.hashsalt": "combgame", "svg.fonttype": "none"}):
+        with drawing():
             for tail, extra in (
                 (".png", {"dpi": 130, "metadata": {"Software": None}}),
                 (".svg", {"metadata": {"Date": None}}),

@@ -1,10 +1,12 @@
 """A plan as people see it: its table, one concluding sentence, and rounds against delta."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..sentences import Sentence
-from .figures import figure, style
+from .figures import figure, log_scale, style
+from .html import element, fragment, table
+from .svg import inline
 from .tables import aligned
 
 Row = dict[str, Any]
@@ -26,6 +28,19 @@ SPENT = (
     "The optimal proportions spend the limit's {limit:,.0f} rounds ({threshold}, delta = "
     "{delta:g}) so:"
 )
+
+HEADS = {"shrink": "gaps", "label": ""}
+IN_PAGES: dict[str, Callable[[Any], str]] = {  # what a notebook shows of a row, and how
+    "shrink": "x {:g}".format,
+    "rule": str,
+    "threshold": str,
+    "label": str,
+    "delta": "{:g}".format,
+    **dict.fromkeys(("bound", "limit", "mean", "q25", "median", "q75", "q90"), "{:,.0f}".format),
+    **dict.fromkeys(("errors", "capped"), str),
+    **dict.fromkeys(("right", "certified"), "{:.0%}".format),
+    "lead": "{:.3g}".format,
+}
 
 
 def expectation(rows: Sequence[Row], max_rounds: int) -> Sentence:
@@ -118,6 +133,24 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
     return "\n".join([*lines, "", plan["sentence"]])
 
 
+def as_html(plan: Row, picture: Any) -> str:
+    """The plan for a notebook. plan: as `Plan.to_dict` gives it; picture: a figure, or None."""
+    rows = plan["rows"]
+    wanted = {key: said for key, said in IN_PAGES.items() if rows[0].get(key) is not None}
+    cells = [
+        ["-" if row[key] is None else said(row[key]) for key, said in wanted.items()]
+        for row in rows
+    ]
+    parts = [
+        element("p", plan["sentence"], "lead"),
+        table([HEADS.get(key, key) for key in wanted], cells, left=list(wanted).index("delta")),
+        *([] if picture is None else [inline(picture, "Rounds against delta")]),
+        element("p", COLUMNS, "small"),
+        *(element("p", f"{name} is {one}.", "small") for name, one in plan["validity"].items()),
+    ]
+    return fragment(parts)
+
+
 def _of(rows: Sequence[Row], limit: Row) -> list[Row]:
     """Those of a threshold and a delta."""
     return [
@@ -207,7 +240,10 @@ def plot(rows: Sequence[Row], limits: Sequence[Row], proved: Collection[str]) ->
             label="bound $\\ln(1/2.4\\delta)/D_\\nu$",
         )
     axis.set_xscale("log")
-    axis.set_yscale("log")
+    log_scale(axis)
+    deltas = sorted({row["delta"] for row in rows})
+    axis.set_xticks(deltas, [f"{delta:g}" for delta in deltas])
+    axis.set_xticks([], minor=True)
     axis.invert_xaxis()  # more certainty to the right
     axis.set_xlabel("delta")
     axis.set_ylabel("rounds: mean, quartiles")

@@ -7,11 +7,11 @@ from typing import Any
 from ..errors import must_be, unknown, whole
 from ..presets import make_rule
 from ..problem import Problem
-from ..report.progress import bar
+from ..report.progress import counted
 from ..rules import RuleBase
 from ..rules.base import describe
 from .bench import in_order, make_bench
-from .result import Simulation, table
+from .result import Simulation, as_html, table
 
 
 def simulate(
@@ -42,8 +42,8 @@ def simulate(
     which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the
     best by no more counts as correct ("mixture" only). relabel=True: in every run the arms are
     relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
-    arms for itself, that changes no distribution. A progress bar appears on a terminal after two
-    seconds (progress=False: never).
+    arms for itself, that changes no distribution. What takes more than two
+    seconds says so on a terminal and in a notebook (progress=False: never; True: anywhere).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -67,7 +67,7 @@ def simulate(
     )
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
-    outcomes = list(bar(in_order(bench.one, runs, jobs), runs, label, progress))
+    outcomes = list(counted(in_order(bench.one, runs, jobs), runs, label, progress))
     return bench.gather(label, outcomes)
 
 
@@ -108,6 +108,9 @@ class Comparison:
 
     def __str__(self) -> str:
         return table(self.simulations)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.simulations)
 
 
 def compare(

@@ -12,7 +12,7 @@ from ..errors import SEED, must_be, whole
 from ..game.records import Floats, vector
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
-from ..report.progress import bar
+from ..report.progress import counted, waiting
 from ..rewards.gaussian import Gaussian
 from ..rules import RuleBase
 from ..rules.base import describe
@@ -81,7 +81,8 @@ def plan(
             else truth
         )
         benches: dict[tuple[str, str], Bench] = {}
-        solved = _complexity(problem, scaled, stoppings[0].epsilon)
+        with waiting("working out the limits", "worked out the limits", progress):
+            solved = _complexity(problem, scaled, stoppings[0].epsilon)
         for threshold in asked:
             for name, rule in chosen.items():
                 bench = make_bench(
@@ -98,10 +99,10 @@ def plan(
                 benches[name, bench.stopping.name] = bench
         prepared.append((share, scaled, solved, benches))
     work = [(name, bench) for *_, benches in prepared for (name, _), bench in benches.items()]
-    made = bar(
+    made = counted(
         (outcome for _, bench in work for outcome in in_order(bench.one, runs, jobs)),
         runs * len(work),
-        "plan",
+        "the plan",
         progress,
     )
     simulated = iter(
@@ -117,7 +118,7 @@ def plan(
         )
         for share, scaled, solved, benches in prepared
     ]
-    list(made)  # lets the bar end
+    list(made)  # lets the line end
     return Plan(problem, tuple(deltas), tuple(stoppings), tuple(cases))
 
 

@@ -166,6 +166,10 @@ class Plan:
     def __str__(self) -> str:
         return plans.text(self.to_dict(), self._limits())
 
+    def _repr_html_(self) -> str:
+        picture = self.plot() if len(self.deltas) > 1 else None
+        return plans.as_html(self.to_dict(), picture)
+
     def __repr__(self) -> str:
         return f"<plan for {self.problem.label(self.cases[0].answer)}: {self.sentence}>"
 

@@ -203,6 +203,9 @@ class Simulation:
     def __str__(self) -> str:
         return table([self])
 
+    def _repr_html_(self) -> str:
+        return as_html([self])
+
     def __repr__(self) -> str:
         means = ", ".join(f"{self.at(delta).rounds.mean():,.0f}" for delta in self.delta)
         return (
@@ -258,6 +261,22 @@ def _ratio(row: dict[str, Any]) -> str:
 
 def table(simulations: Sequence[Simulation]) -> str:
     """The report of some simulations as text, with the bound of the instance underneath."""
+    return "\n".join(tabled(simulations)[2])
+
+
+def as_html(simulations: Sequence[Simulation]) -> str:
+    """The same for a notebook, with a picture."""
+    from ..report import html, rounds, svg
+
+    head, body, (_, *notes) = tabled(simulations)
+    rows = [row for simulation in simulations for row in simulation.report()]
+    drawn = svg.inline(rounds.picture(rows), "Rounds needed")
+    said = [html.element("p", note, "small") for note in notes]
+    return html.fragment([html.table(head, body, left=2), drawn, *said])
+
+
+def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]], list[str]]:
+    """The head of that table, its cells, and all of it as text: the table, the sentences."""
     rows = [row for simulation in simulations for row in simulation.report()]
     head = [
         "rule",
@@ -314,4 +333,4 @@ def table(simulations: Sequence[Simulation]) -> str:
         if said:
             lines.append(f"delta = {row['delta']:g}: {'; '.join(said)}.")
     lines += sorted({f"{s.threshold} is {s.validity}." for s in simulations})
-    return "\n".join(lines)
+    return head, body, lines

@@ -140,7 +140,8 @@ class SetsJudgePart(NamedTuple):
     ) -> float:
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         value = self.versus(game, seen, best, rival)
-        value = self.rivals.scan(self.weigher, best, -math.inf, value, rival)
+        if value > -math.inf:  # an arm without a value: there is no less
+            value = self.rivals.scan(self.weigher, best, -math.inf, value, rival)
         against(
             self.rewards, self.mean, self.weight, best, self.arms, self.sign, rival, alternative
         )

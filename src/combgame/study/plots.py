@@ -2,19 +2,31 @@
 
 from typing import Any
 
-from ..errors import StudyError, unknown
+from ..errors import CombGameError, StudyError, unknown
 from ..problem import Problem
 from ..report import experiment
-from ..theory.complexity import complexity
+from ..report.arms import short
+from ..report.words import count
+from ..rewards import Bernoulli
+from ..theory.complexity import Complexity, complexity
 
-KINDS = ("evidence", "estimates", "pulls")
+POINTS = 150  # of the evidence: each is judged anew
+FINE = (None, "fits", "not enough data", "not stated")  # what the check of the noise may say
+ALONE = "95% interval of the arm alone"
+ALWAYS = "interval that holds at all times"
 
 
-def plot(moment: Any, kind: str) -> Any:
+def plot(moment: Any, kind: str, unit: str | None = None) -> Any:
     """Of a study at one moment, with its events."""
-    if kind not in KINDS:
-        raise unknown("kind", kind, KINDS)
-    arms, title = moment.rows("arm"), f"{moment.name}: {moment.state}"
+    if kind not in experiment.KINDS:
+        raise unknown("kind", kind, experiment.KINDS)
+    return experiment.picture(drawn(moment, kind, unit), kind)
+
+
+def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[str, Any]:
+    """What a picture needs, as plain data; kind: only what that one needs."""
+    problem, status = moment.problem, moment.status.to_dict()
+    arms = arms_of(moment, status)
     if not any(one["n"] for one in arms):
         raise StudyError(
             "no-values",
@@ -22,21 +34,78 @@ def plot(moment: Any, kind: str) -> Any:
             remedy="tell something first",
             name=moment.name,
         )
-    if kind == "evidence":
-        return experiment.evidence(moment.history(), title)
-    if kind == "estimates":
-        return experiment.estimates(arms, title)
-    return experiment.pulls(arms, optimal(moment.problem, arms), title)
+    if kind == "pulls":
+        spread(arms, solved(problem, arms))
+    return {
+        "arms": arms,
+        "points": [] if kind in ("estimates", "pulls") else moment.history(most=POINTS),
+        "unit": unit or unit_of(problem),
+        "interval": ALWAYS if status.get("estimates") else ALONE,
+        "title": title(status, moment.decision),
+        "warning": warning(status),
+        "least_first": getattr(problem, "goal", "maximise") == "minimise",
+    }
 
 
-def optimal(problem: Problem, arms: list[dict[str, Any]]) -> Any:
-    """As many values, spread over the arms as is optimal for the estimates; None while an arm has
-    none.
+def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the arms, with the closest rival's marked."""
+    arms: list[dict[str, Any]] = moment.rows("arm")
+    leader = set(status["leader"])
+    rival = set(status["rivals"][0]["answer"]) - leader if status["rivals"] else set()
+    for number, one in enumerate(arms):
+        one["rival"] = number in rival and bool(one["n"])
+    return arms
+
+
+def unit_of(problem: Problem) -> str:
+    """What stands on an axis of values."""
+    usual = "share of successes" if isinstance(problem.rewards, Bernoulli) else "value"
+    return getattr(problem, "unit", None) or usual
+
+
+def title(status: dict[str, Any], decision: Any) -> str:
+    """Where the study stands, in a line."""
+    leader, name = short(status["leader_name"], 50), status["name"]
+    if decision is not None and decision.certified:
+        sure = f"{100 * decision.confidence:g}%" if decision.proved else "by a heuristic threshold"
+        be = "is" if len(status["leader"]) == 1 else "are"
+        return f"{name}: {leader} {be} best, certified ({sure})"
+    end = "" if decision is None else ", stopped"
+    leads = "leads" if len(status["leader"]) == 1 else "lead"
+    return f"{name}: {leader} {leads} after {count(status['rounds'], 'round')}{end}, not certified"
+
+
+def warning(status: dict[str, Any]) -> str:
+    """That the data contradict the stated noise, where they do; nothing otherwise."""
+    noise = status.get("noise") or {}
+    if noise.get("verdict") in FINE:
+        return ""
+    said = noise.get("text") or noise.get("sentence") or ""
+    return str(said["text"] if isinstance(said, dict) else said)
+
+
+def solved(problem: Problem, arms: list[dict[str, Any]]) -> Complexity | None:
+    """What would be best if the estimates were the truth; None where that is not known: while an
+    arm has no value, or two answers are equally good.
     """
     if not all(one["n"] for one in arms):
         return None
-    means = [
+    try:
+        return complexity(problem, estimated(problem, arms), tolerance=1e-2, steps=200)
+    except CombGameError:
+        return None
+
+
+def estimated(problem: Problem, arms: list[dict[str, Any]]) -> list[float]:
+    """The estimates, moved to where means can be."""
+    return [
         float(min(max(one["mean"], problem.low[k]), problem.high[k])) for k, one in enumerate(arms)
     ]
-    best = complexity(problem, means, tolerance=1e-2, steps=200).allocation
-    return best * sum(one["n"] for one in arms) / best.sum()
+
+
+def spread(arms: list[dict[str, Any]], best: Complexity | None) -> None:
+    """To every row: of as many values, how many this arm has in the best proportions."""
+    total = sum(one["n"] for one in arms)
+    for number, one in enumerate(arms):
+        share = None if best is None else best.allocation[number] / best.allocation.sum()
+        one["optimal"] = None if share is None else float(total * share)

@@ -8,7 +8,9 @@ from typing import Any
 from ..errors import InputError, StudyError, needs_extra, unknown
 from ..problem import Problem
 from ..report.files import PRIVATE, form_of, save
+from ..report.progress import waiting
 from ..report.tables import as_csv
+from ..rules import Stopping
 from ..sentences import PYTHON, Call, Surface
 from ..storage.copying import path_of
 from ..storage.events import Event, check_head, head_of
@@ -65,6 +67,11 @@ class Moment:
         return self._advisor.state(self._at)
 
     @property
+    def stopping(self) -> Stopping:
+        """What judges it now."""
+        return self._advisor.stopping
+
+    @property
     def pending(self) -> list[Round]:
         """The rounds that are out, or failed and to be asked again."""
         return [as_round(self.problem, one) for one in self._advisor.ledger.open.values()]
@@ -90,11 +97,11 @@ class Moment:
             raise unknown("level", level, LEVELS)
         return rows(self._advisor, [] if level == "arm" else self.events, level)
 
-    def history(self) -> list[dict[str, Any]]:
+    def history(self, most: int | None = None) -> list[dict[str, Any]]:
         """The evidence and the threshold after everything that was told, and the delta at which it
-        was judged.
+        was judged; of so many moments at most, the last among them.
         """
-        return history(self._advisor.setting, self._advisor.engine, self.events)
+        return history(self._advisor.setting, self._advisor.engine, self.events, most)
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """All of it, as plain data."""
@@ -127,6 +134,23 @@ class Moment:
             text = json.dumps(self.to_dict(surface), indent=1)
         if path is not None:
             save(path, text, mode=mode)
+        return text
+
+    def report(
+        self,
+        path: Any = None,
+        plan: Any = None,
+        unit: str | None = None,
+        surface: Surface = PYTHON,
+    ) -> str:
+        """A page to hand on, as `Study.report` says."""
+        from ..report.studies import report
+        from .reports import gathered
+
+        with waiting("writing the report", "wrote the report"):
+            text = report(gathered(self, unit, plan, surface))
+        if path is not None:
+            save(path, text)
         return text
 
 
@@ -228,14 +252,40 @@ class Queries:
         """
         return history(self._setting, self._session.engine, self.events())
 
-    def plot(self, kind: str = "evidence") -> Any:
-        """A matplotlib figure: "evidence" and threshold over the rounds, "estimates" with
-        intervals, "pulls" against the optimal ones.
+    def plot(self, kind: str = "overview", unit: str | None = None) -> Any:
+        """A matplotlib figure: "estimates" by name with intervals, the "evidence" over the rounds,
+        both ("overview"), or "pulls": values per arm against the best use of as many.
+
+        unit: what the values are, for the axes, such as "mg/l".
         """
         from .plots import plot
 
+        drawing = waiting("drawing the study", "drew the study")
+        with self.moment(history=True) as this, drawing:
+            return plot(this, kind, unit)
+
+    def report(self, path: Any = None, plan: Any = None, unit: str | None = None) -> str:
+        """A page to hand on: decision, margin, pictures, assumptions, noise, every round and who
+        measured it. The HTML, which is also written to `path`; it stands alone and can be printed.
+
+        plan: what `combgame.plan` gave before the study, to compare. unit: what the values are,
+        such as "mg/l".
+
+        >>> import combgame as cg
+        >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new <1>"])
+        >>> "new &lt;1&gt;: no value" in cg.Study(problem).report()
+        False
+        """
         with self.moment(history=True) as this:
-            return plot(this, kind)
+            return this.report(path, plan, unit)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ..report.studies import short
+        from .reports import brief
+
+        with self.moment(history=True) as this:
+            return short(brief(this))
 
     def replay(self, head: str | None = None) -> Replay:
         """Decide everything again, from the events alone, and say where that differs from what was

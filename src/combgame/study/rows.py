@@ -93,12 +93,17 @@ def _arms(advisor: Advisor) -> list[dict[str, Any]]:
     return rows
 
 
-def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str, Any]]:
-    """The evidence after everything that was told; nothing is chosen again for that."""
-    advisor, points = Advisor(setting, engine, whole=True), []
+def history(
+    setting: Setting, engine: str, events: list[Event], most: int | None = None
+) -> list[dict[str, Any]]:
+    """The evidence after everything that was told; nothing is chosen again for that. most: at so
+    many moments, evenly, with the last one.
+    """
+    advisor, points, wanted = Advisor(setting, engine, whole=True), [], _some(events, most)
     for event in events:
         effect = advisor.apply(event, chosen=True)
-        if effect in (Effect.VALUES, Effect.CHANGE) and not event.data.get("more"):
+        judged = wanted is None or event.seq in wanted
+        if effect in (Effect.VALUES, Effect.CHANGE) and not event.data.get("more") and judged:
             facts = advisor.facts("running")
             kept = {
                 key: facts[key] for key in ("rounds", "values", "evidence", "threshold", "delta")
@@ -112,3 +117,14 @@ def history(setting: Setting, engine: str, events: list[Event]) -> list[dict[str
                 }
             )
     return points
+
+
+TELLING = ("told", "observed", "retracted")  # after which other values count
+
+
+def _some(events: list[Event], most: int | None) -> set[int] | None:
+    """The numbers of some of the events that told something, the last one among them; None: all."""
+    telling = [one.seq for one in events if one.kind in TELLING and not one.data.get("more")]
+    if most is None or len(telling) <= most:
+        return None
+    return {telling[len(telling) * (k + 1) // most - 1] for k in range(most)}

@@ -17,6 +17,7 @@ from ..errors import CombGameError, TieError, must_be, whole
 from ..game.callback import own_errors
 from ..game.records import Floats, Ints, arms_of
 from ..problem import Problem
+from ..report.progress import waiting
 from ..rewards import License
 from ..rewards.base import claimed
 from ..sentences import Option
@@ -53,13 +54,15 @@ def complexity(
     mine = problem.numbered(best)
     if mine is not None:  # in an order of the values, so that the given numbers change nothing
         order = best
-    solved = _solved(
-        mine or problem,
-        mu[order],
-        tolerance,
-        steps,
-        lambda arms: problem.label(sorted(order[list(arms)].tolist())),
-    )
+    what = f"the best proportions of {problem.d:,} arms"
+    with waiting(f"working out {what}", f"worked out {what}"):
+        solved = _solved(
+            mine or problem,
+            mu[order],
+            tolerance,
+            steps,
+            lambda arms: problem.label(sorted(order[list(arms)].tolist())),
+        )
     allocation = np.empty_like(mu)
     allocation[order] = solved.allocation
     return solved._replace(

@@ -1,5 +1,5 @@
 """combgame study create | ask | tell | observe | fail | retract | extend | stop | status | export |
-plot | replay | copy | list.
+plot | report | replay | copy | list.
 """
 
 from collections.abc import Callable
@@ -29,6 +29,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     views.status,
     views.export,
     views.plot,
+    views.report,
     views.replay,
     storage.copy,
 )

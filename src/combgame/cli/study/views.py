@@ -1,8 +1,8 @@
-"""combgame study status | export | plot | replay: what only looks."""
+"""combgame study status | export | plot | report | replay: what only looks."""
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -69,23 +69,83 @@ def export(
             echo(now.export(None, level, form, SHELL).rstrip("\n"))
 
 
+Unit = Annotated[str | None, typer.Option(help="What the values are, for the axes: mg/l, say.")]
+Show = Annotated[bool, typer.Option("--open", help="And show it, in a browser or a viewer.")]
+
+
 def plot(
     storage: Where,
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The name of the pictures, with or without .png or .svg."),
-    ],
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The name of the pictures, with or without .png or .svg. [the study's name and "
+            "the kind]",
+        ),
+    ] = None,
     name: Name = None,
-    kind: Annotated[str, typer.Option(help="evidence, estimates or pulls.")] = "evidence",
+    kind: Annotated[str, typer.Option(help="overview, estimates, evidence or pulls.")] = "overview",
+    unit: Unit = None,
+    show: Show = False,
     as_json: AsJson = False,
 ) -> None:
-    """A picture of the study, as PNG and SVG."""
+    """A picture of the study, as PNG and SVG, here or where --out says."""
     from ...report.figures import save
 
     with opened(storage, name) as study:
+        out = out or Path(file_name(study.name, kind))
         base = out.with_suffix("") if out.suffix.lower() in (".png", ".svg") else out
-        written = [str(path) for path in save(study.plot(kind), base)]
+        written = [str(path) for path in save(study.plot(kind, unit), base)]
         put(written, f"wrote {' and '.join(written)}.", as_json)
+        if show:
+            typer.launch(written[0])
+
+
+def report(
+    storage: Where,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The file. [the study's name, -report.html]"),
+    ] = None,
+    name: Name = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            help="A problem file with the means that were supposed ([truth]): what happened is "
+            "compared with them."
+        ),
+    ] = None,
+    unit: Unit = None,
+    show: Show = False,
+    as_json: AsJson = False,
+) -> None:
+    """A page to hand on: the decision, pictures, assumptions, every round and who measured it. One
+    file, which can be printed.
+    """
+    with opened(storage, name) as study, study.moment(history=True) as now:
+        out = out or Path(file_name(study.name, "report") + ".html")
+        planned = None if plan is None else _planned(plan, now.status.settings["delta"])
+        now.report(out, planned, unit, SHELL)
+        put({"out": str(out)}, f"wrote {out}.", as_json)
+        if show:
+            typer.launch(str(out))
+
+
+def _planned(file: Path, delta: float) -> Any:
+    from ...simulate.plan import plan
+    from ..options import supposed
+
+    return plan(*supposed(file), delta=delta, rules=None)
+
+
+def file_name(study: str, kind: str) -> str:
+    """
+    >>> file_name("plate 7/b", "report"), file_name("///", "evidence")
+    ('plate-7-b-report', 'study-evidence')
+    """
+    kept = "".join(c if c.isalnum() or c in "._" else "-" for c in study).strip("-.")
+    return f"{kept or 'study'}-{kind}"
 
 
 def replay(

@@ -1,0 +1,290 @@
+"""Pages of a study: the report to hand on, and the short one of a notebook. From plain data, as
+`study/reports.py` gathers it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from .arms import MOST, shown
+from .experiment import picture
+from .html import element, facts, fragment, listed, page, section, table
+from .svg import inline
+from .words import count, figure
+
+Data = dict[str, Any]
+STATES = {
+    "running": "still running",
+    "certified": "certified",
+    "budget": "stopped: the budget is spent",
+    "deadline": "stopped: the deadline has passed",
+    "by hand": "stopped by hand",
+}
+LONG = 2000  # rounds; of more, the first and the last are listed
+ROWS = 200  # arms in the table of estimates
+SPARE = (
+    "Best use: if the estimates were known to be the truth. Where a round has room that no "
+    "comparison needs, it goes to any arm."
+)
+LABELS = {
+    "estimates": "Estimates of the arms, the best at the top",
+    "evidence": "Evidence for the leader, and what is needed, over the rounds",
+    "pulls": "Values per arm, and the best use of as many",
+}
+
+
+def report(data: Data) -> str:
+    """The report as a page that stands alone."""
+    status = data["status"]
+    parts = [
+        element("h1", data["name"]),
+        _state(status) + " " + element("span", f"as of {data['made']}", "small"),
+        *_lead(data),
+        *section("The decision", [facts(_decision(data))]),
+        *section("Pictures", _pictures(data)),
+        *section("Estimates", _estimates(data)),
+        *section("What it rests on", _assumptions(data)),
+        *section("Noise check", _noise(data)),
+        *section("Plan and what happened", _plan(data)),
+        *section("Who measured", _people(data)),
+        *section("Every round", _rounds(data)),
+        *section("What else happened", _others(data)),
+        *section("How to check it", _check(data)),
+    ]
+    return page(f"{data['name']}: report", parts)
+
+
+def short(data: Data) -> str:
+    """What a notebook shows: where it stands, the picture, what to do."""
+    status = data["status"]
+    parts = [element("strong", f"study {data['name']}") + " " + _state(status), *_lead(data)]
+    if data["drawn"] is not None:
+        drawn = {**data["drawn"], "title": "", "warning": ""}
+        parts.append(inline(picture(drawn, "estimates"), data["drawn"]["title"]))
+    spent = f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}"
+    parts.append(
+        element("p", f"{spent}, {count(len(status['pending']), 'round')} pending.", "small")
+    )
+    return fragment(parts)
+
+
+def _state(status: Data) -> str:
+    state = status["state"]
+    return element("span", STATES.get(state, state), f"state {state.split()[0]}")
+
+
+def _lead(data: Data) -> list[str]:
+    """The first sentences, and what must not be overlooked."""
+    status, decision = data["status"], data["decision"]
+    said = [] if decision is None else [decision["sentence"]["text"]]
+    if decision is None and status["values"]:
+        said.append(
+            f"{status['leader_name']} {'leads' if len(status['leader']) == 1 else 'lead'}; that is "
+            "not certified yet."
+        )
+    if decision is None or not decision["certified"]:
+        said.append(status["next"]["text"])
+    warned = [] if data["drawn"] is None else [data["drawn"]["warning"]]
+    warned += [one["text"] for one in status["doubts"]]
+    return [
+        *(element("p", text, "lead") for text in said),
+        *(element("p", text, "warn") for text in warned if text),
+    ]
+
+
+def _decision(data: Data) -> Iterator[tuple[str, Any]]:
+    status, decision, unit = data["status"], data["decision"], data["unit"]
+    certified = decision is not None and decision["certified"]
+    yield "Best answer" if certified else "Leading", status["leader_name"]
+    if certified:
+        sure = f"{100 * decision['confidence']:g}%"
+        yield "Confidence", sure + (" (proved)" if decision["proved"] else " (heuristic)")
+    else:
+        yield "Confidence", f"not certified; {100 * (1 - status['settings']['delta']):g}% is asked"
+    yield from _margin(data, unit)
+    yield "Evidence", f"{figure(status['evidence'])} of {figure(status['threshold'])} needed"
+    if status["settings"].get("epsilon"):
+        yield "Accepted", f"any answer within {status['settings']['epsilon']:g} of the best"
+    yield "Spent", f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}"
+    if status["forecast"] is not None:
+        low, high = status["forecast"]
+        yield "Still to come", f"about {low:,} to {high:,} rounds (a forecast)"
+    about = data["problem"]
+    yield "Asked for", about["asked"]
+    yield "Measured together", about["together"]
+    yield "Values", about["values"]
+
+
+def _margin(data: Data, unit: str) -> Iterator[tuple[str, Any]]:
+    """The lead in the unit: with its interval where the status has one."""
+    lead, margin = data["status"].get("lead"), data["margin"]
+    if lead:
+        for place, one in enumerate(lead.get("sentences") or [said(lead)]):
+            text = said(one)
+            yield "Margin" if place == 0 else " ", text[:1].upper() + text[1:]
+    elif margin is not None:
+        value = f"{margin['value']:.4g}" + ("" if unit == "value" else f" {unit}")
+        over = (
+            "{} instead of {}".format(*margin["instead"])
+            if margin["exchange"] and all(margin["instead"])
+            else f"over {margin['rival']}"
+        )
+        yield "Margin", f"{value}: {over} (estimates)"
+
+
+def said(thing: Any) -> str:
+    """Something that a status has, as people read it: its sentence, or its fields."""
+    if isinstance(thing, dict):
+        if "text" in thing:
+            return str(thing["text"])
+        if isinstance(thing.get("sentence"), dict | str):
+            return said(thing["sentence"])
+        pairs = ((key.replace("_", " "), said(one)) for key, one in thing.items())
+        return "; ".join(f"{key}: {one}" for key, one in pairs if one)
+    if isinstance(thing, float):
+        return figure(thing)
+    if isinstance(thing, list | tuple):
+        return " to ".join(map(said, thing)) if len(thing) == 2 else ", ".join(map(said, thing))
+    return "" if thing is None else str(thing)
+
+
+def _pictures(data: Data) -> Iterator[str]:
+    if data["drawn"] is None:
+        yield element("p", "There are no values yet.")
+        return
+    for kind, label in LABELS.items():
+        yield inline(picture({**data["drawn"], "title": label, "warning": ""}, kind), label)
+    if any(one["optimal"] is not None for one in data["drawn"]["arms"]):
+        yield element("p", SPARE, "small")
+
+
+def _estimates(data: Data) -> Iterator[str]:
+    if data["drawn"] is None:
+        return
+    drawn = data["drawn"]
+    some = shown(drawn["arms"], ROWS, drawn["least_first"])
+    rows = [
+        [one["arm"], one["n"], *(figure(one[key]) for key in ("mean", "low", "high"))]
+        for one in some.arms
+    ]
+    kinds = ["best" if one["leads"] else "rival" if one.get("rival") else "" for one in some.arms]
+    yield table(["arm", "values", data["unit"], "from", "to"], rows, kinds=kinds)
+    notes = [f"From, to: {drawn['interval']}."]
+    if some.rest:
+        means = [one["mean"] for one in some.rest]
+        notes.append(
+            f"{count(len(means), 'more arm')} with means from {figure(min(means))} to "
+            f"{figure(max(means))}."
+        )
+    if some.silent:
+        names = ", ".join(str(one["arm"]) for one in some.silent[:MOST])
+        notes.append(f"No value: {names}{', ...' if len(some.silent) > MOST else ''}.")
+    yield element("p", " ".join(notes), "small")
+
+
+def _assumptions(data: Data) -> Iterator[str]:
+    decision, settings = data["decision"], data["status"]["settings"]
+    if decision is not None:
+        yield listed(one["text"] for one in decision["assumptions"])
+    yield facts((key.replace("_", " "), one) for key, one in settings.items() if one)
+
+
+def _noise(data: Data) -> Iterator[str]:
+    noise, doubts = data["status"].get("noise"), data["status"]["doubts"]
+    yield element("p", f"Stated: {data['problem']['values']}.")
+    if noise:
+        yield element("p", said(noise))
+    if doubts:
+        yield listed(one["text"] for one in doubts)
+    else:
+        yield element("p", "No value stands out from the others of its arm (a heuristic).")
+
+
+def _plan(data: Data) -> Iterator[str]:
+    status, plan, then = data["status"], data["plan"], data["hindsight"]
+    used = count(status["rounds"], "round")
+    if plan is not None:
+        row = plan["row"]
+        yield element("p", f"Planned: {plan['sentence']}")
+        expected = (
+            f"{row['mean']:,.0f} rounds (half of the runs: {row['q25']:,.0f} to {row['q75']:,.0f})"
+            if row["rule"] is not None
+            else "some " + figure(row["limit"]) + " rounds"
+        )
+        yield facts(
+            [
+                ("Rounds", f"planned {expected}; used {used}"),
+                ("Best answer", f"supposed {row['answer']}; leading {status['leader_name']}"),
+            ]
+        )
+        if data["drawn"] is not None:
+            some = shown(data["drawn"]["arms"], MOST, data["drawn"]["least_first"])
+            rows = [
+                [one["arm"], figure(plan["arms"].get(one["arm"])), figure(one["mean"])]
+                for one in some.arms
+            ]
+            yield table(["arm", "supposed", "estimate"], rows)
+    elif status["values"]:
+        yield element("p", f"No plan was given with this report. It has used {used}.")
+    if then is not None:
+        yield element(
+            "p",
+            "If the estimates are the truth, measuring the arms in the best proportions, without "
+            f"luck either way, ends after about {then:,.0f} rounds; real experiments need fewer or "
+            "more.",
+        )
+
+
+def _people(data: Data) -> Iterator[str]:
+    if data["people"]:
+        rows = [[who, f"{asked:,}", f"{values:,}"] for who, asked, values in data["people"]]
+        yield table(["who asked", "rounds", "values"], rows)
+
+
+def _rounds(data: Data) -> Iterator[str]:
+    rounds = data["rounds"]
+    if not rounds:
+        return
+    left = len(rounds) - LONG
+    listed_ones = rounds if left <= 0 else rounds[: LONG // 2] + rounds[-LONG // 2 :]
+    rows = [
+        [one["round"], one["when"], one["who"] or "-", _values(one["values"], one["outside"])]
+        for one in listed_ones
+    ]
+    if left > 0:
+        rows.insert(LONG // 2, ["...", "", "", f"{left:,} rounds left out: an export has them"])
+    yield table(["round", "when (UTC)", "who", "values"], rows, left=4)
+
+
+def _values(values: list[Any], outside: bool) -> str:
+    """
+    >>> _values([("wt", 0.5, 1, "told"), ("A1", None, 0, "missing"), ("B", 0.25, 4, "told")], False)
+    'wt 0.5; A1 (missing); B 0.25 (mean of 4)'
+    """
+    parts = []
+    for arm, mean, n, state in values:
+        if mean is None:
+            parts.append(f"{arm} ({state})")
+        else:
+            parts.append(f"{arm} {figure(mean)}" + (f" (mean of {n:,})" if n > 1 else ""))
+    return "; ".join(parts) + (" (measured outside the study)" if outside else "")
+
+
+def _others(data: Data) -> Iterator[str]:
+    if data["others"]:
+        rows = [
+            [one["when"], one["what"], one["round"] or "", one["who"] or "-", one["reason"] or ""]
+            for one in data["others"]
+        ]
+        yield table(["when", "what", "round", "who", "why"], rows, left=5)
+
+
+def _check(data: Data) -> Iterator[str]:
+    head = data["status"]["head"]
+    if head:
+        yield element(
+            "p",
+            f"The last event is {head}. study.replay({head!r}), or combgame study replay --head "
+            f"{head}, decides every round again from the record and says whether it still goes "
+            "through this event.",
+        )
+    yield element("p", f"Made by combgame {data['version']} on {data['made']}.", "small")

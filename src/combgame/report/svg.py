@@ -1,0 +1,51 @@
+"""A figure as SVG inside a page: in the page's own colours, light or dark, and without a trace
+outside itself.
+"""
+
+import io
+import re
+from html import escape
+from typing import Any
+
+from .axes import BEST, GRID, NEEDED, OTHER, RIVAL
+from .figures import drawing
+
+ROLES = {BEST: "best", RIVAL: "rival", OTHER: "other", NEEDED: "needed", GRID: "grid"}
+
+
+def inline(made: Any, label: str) -> str:
+    """An <svg> element. label: what it shows, for those who cannot see it.
+
+    Colours are looked up in the page (--best, --rival, ...), with the usual ones where it has none;
+    black is the colour of the text around it.
+    """
+    out = io.StringIO()
+    with drawing():
+        made.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    # a rule for * would hold for the whole page
+    text = re.sub(r"<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", text)
+    text = re.sub(r'<g id="[^"]*">', "<g>", text)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    text = re.sub(r' style="[^"]*"', lambda one: _themed(one.group()), text)
+    text = text.replace("<text ", '<text fill="currentColor" ')
+    view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
+    width = float(view.group(1)) if view else 460.0
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'role="img" viewBox="0 0 {width:g} {float(view.group(2)) if view else 300.0:g}" '
+        f'style="width: 100%; max-width: {1.333 * width:.0f}px; height: auto; '
+        'stroke-linejoin: round; stroke-linecap: butt">'
+        f"<title>{escape(label)}</title>"
+    )
+    return re.sub(r"\n\s*", "\n", head + text[text.index(">") + 1 :]).strip()
+
+
+def _themed(style: str) -> str:
+    """A style attribute in the page's colours and letters."""
+    for colour, role in ROLES.items():
+        style = style.replace(f": {colour}", f": var(--{role}, {colour})")
+    style = style.replace(": #000000", ": currentColor")
+    return re.sub(r"font-family: [^;\"]*", "font-family: inherit", style)
