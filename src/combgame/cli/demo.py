@@ -14,6 +14,7 @@ from ..rewards import Gaussian
 from ..simulate.bench import make_bench
 from ..simulate.compare import simulate
 from ..structures import Arms, Subsets
+from ..theory.shown import shown
 
 NAMES = ("wild type", "A12G", "K7R", "L3P", "T9S", "D5N", "F8Y", "S2C", "Q4E", "R6K")
 MEANS = np.array([0.34, 0.52, 0.40, 0.495, 0.36, 0.485, 0.30, 0.38, 0.28, 0.33])
@@ -47,13 +48,13 @@ def watch(seed: int, step: int = 10) -> Iterator[Moment]:
         done = run.advance(last) != CAPPED or last >= CAP
         t, view = int(run.seen.clock[0]), run.view
         evidence = run.game.judge.versus(run.game, run.seen, view.best, view.rival)
+        evidence = min(float(view.evidence[0]), evidence)
+        now = shown(run.game, run.seen, view.best, view.rival, evidence, threshold.level(t, 0))
         leader, rival = (
             problem.label(arms_of(mine.theirs(chosen)))
             for chosen in (run.view.best, run.view.rival)
         )
-        yield Moment(
-            t, min(float(view.evidence[0]), evidence), threshold.level(t, 0), leader, rival, done
-        )
+        yield Moment(t, now.have, now.needed, leader, rival, done)
         if done:
             return
 

@@ -16,6 +16,7 @@ from ..theory.complexity import complexity
 from ..theory.limit import limit
 from .advisor import Advisor
 from .doubts import Doubt
+from .margin import Estimate, Margin
 from .retractions import level
 
 # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
@@ -24,17 +25,22 @@ CLEAR = 2.5  # the leader's lead in standard errors, below which a forecast woul
 
 
 class Rival(NamedTuple):
-    """An answer that could still be the best, and the evidence against it."""
+    """An answer that could still be the best, the evidence against it, what is needed, and by how
+    much it is behind, in the unit of measurement.
+    """
 
     answer: tuple[int, ...]
     name: str
     evidence: float
+    threshold: float
+    lead: float
 
 
 @dataclass(frozen=True)
 class Status:
     """Print it to read it. `forecast`: rounds still to come, at least and at most; None while there
-    is too little data to say.
+    is too little data to say. `evidence`, the likelihood ratio against the nearest rival, and
+    `threshold`, all that is asked of it, are on the scale of `cg.evidence`.
     """
 
     name: str
@@ -63,6 +69,8 @@ class Status:
     head: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
+    lead: Margin | None = None  # over the nearest rival; None while there is none
+    estimates: tuple[Estimate, ...] = ()  # one per arm
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -71,6 +79,8 @@ class Status:
             "rivals": [one._asdict() for one in self.rivals],
             "next": self.next.to_data(surface),
             "doubts": [one.to_dict(surface) for one in self.doubts],
+            "lead": None if self.lead is None else self.lead.to_dict(surface),
+            "estimates": [one._asdict() for one in self.estimates],
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -88,7 +98,12 @@ class Status:
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of "
             f"{self.threshold:.2f})",
             *(
-                f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f})"
+                f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
+                for k, one in enumerate(self.lead.standing() if self.lead else ())
+            ),
+            *(
+                f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f} of "
+                f"{one.threshold:.2f}; {one.lead:.3g} behind)"
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
@@ -185,7 +200,16 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
                 if (trial != best).any() and arms_of(trial) not in evidence:
                     evidence[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
     order = sorted(evidence.items(), key=lambda pair: pair[1])[:most]
-    return tuple(Rival(answer, problem.label(answer), value) for answer, value in order)
+    mean, leader = seen.mean, arms_of(best)
+    return tuple(
+        Rival(
+            answer,
+            problem.label(answer),
+            *advisor.shown(value, answer),
+            float(mean[list(leader)].sum() - mean[list(answer)].sum()),
+        )
+        for answer, value in order
+    )
 
 
 def forecast(advisor: Advisor) -> tuple[int, int] | None:
@@ -226,18 +250,24 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
 
 def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> Status:
     """The status of a study at a moment."""
-    problem, facts = advisor.setting.problem, advisor.facts(state)
+    problem = advisor.setting.problem
+    facts = advisor.ended or advisor.facts(state)
     known = advisor.ledger.open
     out = tuple(number for number, one in known.items() if not one.waiting)
     overdue = tuple(number for number in out if known[number].expired(now))
     waiting = tuple(number for number, one in known.items() if one.waiting)
     left = forecast(advisor) if state == "running" else None
-    if state != "running":
-        facts = advisor.ended or facts
+    if state == "running":
+        lead, shown = advisor.margin(), tuple(advisor.estimates())
+    else:
+        lead = Margin.of(facts["margin"])
+        shown = tuple(Estimate(*one) for one in facts["estimates"])
     leader = tuple(facts["answer"])
     close = rivals(advisor) if facts["values"] else ()
     if advisor.late and close:  # what is known now is not what it stopped with
-        close = (Rival(tuple(facts["rival"]), problem.label(facts["rival"]), facts["evidence"]),)
+        old = tuple(facts["rival"])
+        behind = 0.0 if lead is None else lead.value
+        close = (Rival(old, problem.label(old), facts["evidence"], facts["threshold"], behind),)
     return Status(
         name,
         state,
@@ -261,6 +291,8 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         facts["corrections"],
         facts["delta"],
         head,
+        lead,
+        shown,
     )
 
 
