@@ -36,14 +36,13 @@ def evidence(points: Rows, title: str) -> Any:
 
 
 def _range(points: Rows) -> tuple[float, float]:
-    """From the least evidence to the threshold, or to where the evidence is now: what was retracted
-    does not flatten the rest.
+    """From 0 to the threshold, or to where the evidence is now: what was retracted does not flatten
+    the rest.
     """
     evidence = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
     thresholds = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
-    low, high = min([0.0, *evidence]), max([1.0, *thresholds, *evidence[-1:]])
-    low = max(low, min([-high, *evidence[-1:]]))
-    return low - 0.05 * (high - low), high + 0.1 * (high - low)
+    high = max([1.0, *thresholds[-1:], *evidence[-1:]])
+    return 0.0, 1.1 * high
 
 
 def estimates(arms: Rows, title: str) -> Any:
@@ -66,7 +65,7 @@ def estimates(arms: Rows, title: str) -> Any:
             capsize=2,
             label=label,
         )
-    axis.set_ylabel("estimate, 95% interval of the arm alone")
+    axis.set_ylabel("estimate, interval that holds at all times")
     axis.legend(fontsize=8, frameon=False)
     return made
 

@@ -7,7 +7,7 @@ has the same rule in the same state.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -328,7 +328,7 @@ class Advisor:
         if why != "running":
             lead = self.margin(why == "certified")
             ended = {
-                "margin": None if lead is None else asdict(lead),
+                "margin": None if lead is None else lead.plain(),
                 "estimates": [list(one) for one in self.estimates()],
             }
         return {

@@ -122,9 +122,13 @@ class Margin:
             "sentences": [one.to_data(surface) for one in self.standing()],
         }
 
+    def plain(self) -> dict[str, Any]:
+        """Its fields as JSON would carry them."""
+        return {k: list(x) if isinstance(x, tuple) else x for k, x in asdict(self).items()}
+
     @classmethod
     def of(cls, data: dict[str, Any] | None) -> "Margin | None":
-        """From `asdict`, also if JSON has carried that."""
+        """From `plain`."""
         if data is None:
             return None
         plain: dict[str, Any] = {
