@@ -1,27 +1,20 @@
 """Where a study stands, and what to do next."""
 
-import math
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CombGameError
 from ..game.callback import own_errors
 from ..game.records import arms_of
 from ..report.words import count
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
-from ..theory.complexity import complexity
-from ..theory.limit import limit
 from .advisor import Advisor
 from .doubts import Doubt
+from .forecast import MANY, forecast
 from .margin import Estimate, Margin
 from .retractions import level
-
-# arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
-MANY = 300
-CLEAR = 2.5  # the leader's lead in standard errors, below which a forecast would be a guess
 
 
 class Rival(NamedTuple):
@@ -183,8 +176,8 @@ def listed(settings: dict[str, Any]) -> str:
 
 
 def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
-    """The closest rivals. Another answer lacks an arm of the leader or has one more, so forcing
-    each arm in turn meets them.
+    """The closest rivals; of more than `MANY` arms, only one. Another answer lacks an arm of the
+    leader or has one more, so forcing each arm in turn meets them.
     """
     problem, side = advisor.setting.problem, advisor.told
     seen, best, game, trial = advisor.ledger.seen, side.view.best, side.game, np.zeros(problem.d)
@@ -212,42 +205,6 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
     )
 
 
-def forecast(advisor: Advisor) -> tuple[int, int] | None:
-    """Rounds still to come: where a run stops that plays optimally for the estimates, if the lead
-    is 1.3 standard errors more or less.
-
-    The likelihood ratio is the square of the lead in standard errors, halved; and rounds go with 1
-    / lead^2.
-    """
-    setting, seen, side = advisor.setting, advisor.ledger.seen, advisor.told
-    with own_errors():
-        ratio = side.game.answers.nearest(
-            side.game.rewards,
-            seen.mean,
-            seen.counts,
-            side.view.best,
-            np.zeros(setting.problem.d),
-            np.zeros(setting.problem.d),
-        )
-    lead = math.sqrt(2.0 * max(ratio, 0.0))
-    if not CLEAR <= lead < math.inf:
-        return None
-    end = (
-        float(seen.clock[0])
-        * (side.game.judge.level(int(seen.clock[0]), 0) + ratio - advisor.named())
-        / ratio
-    )
-    if setting.problem.d <= MANY and setting.problem.rewards.known:
-        try:
-            bound = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
-        except CombGameError:
-            return None
-        end = limit(advisor.stopping, setting.problem, seen.feasible, bound)
-    ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
-    low = max(int(ends[0]), 1)
-    return low, max(math.ceil(ends[1]), low + 1)
-
-
 def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> Status:
     """The status of a study at a moment."""
     problem = advisor.setting.problem
@@ -256,7 +213,6 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
     out = tuple(number for number, one in known.items() if not one.waiting)
     overdue = tuple(number for number in out if known[number].expired(now))
     waiting = tuple(number for number, one in known.items() if one.waiting)
-    left = forecast(advisor) if state == "running" else None
     if state == "running":
         lead, shown = advisor.margin(), tuple(advisor.estimates())
     else:
@@ -264,6 +220,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         shown = tuple(Estimate(*one) for one in facts["estimates"])
     leader = tuple(facts["answer"])
     close = rivals(advisor) if facts["values"] else ()
+    left = forecast(advisor, close) if state == "running" else None
     if advisor.late and close:  # what is known now is not what it stopped with
         old = tuple(facts["rival"])
         behind = 0.0 if lead is None else lead.value
