@@ -63,6 +63,8 @@ class Status:
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
     lead: Margin | None = None  # over the nearest rival; None while there is none
+    # what a tolerance would save, where the nearest rival is close
+    enough: Sentence | None = None
     estimates: tuple[Estimate, ...] = ()  # one per arm
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
@@ -73,6 +75,7 @@ class Status:
             "next": self.next.to_data(surface),
             "doubts": [one.to_dict(surface) for one in self.doubts],
             "lead": None if self.lead is None else self.lead.to_dict(surface),
+            "enough": None if self.enough is None else self.enough.to_data(surface),
             "estimates": [one._asdict() for one in self.estimates],
         }
 
@@ -81,7 +84,7 @@ class Status:
         left = (
             "too early to say"
             if self.forecast is None
-            else f"about {self.forecast[0]:,} to {self.forecast[1]:,}"
+            else f"about {self.forecast[0]:,} to {self.forecast[1]:,} (heuristic; 4 in 5 cases)"
         )
         lines = [f"study {self.name}: {self.state}", f"  settings     {listed(self.settings)}"]
         if self.retractions:
@@ -115,6 +118,8 @@ class Status:
             lines.append(f"  last event   {self.head}")
         if self.state == "running":
             lines.append(f"  rounds left  {left}")
+        if self.enough is not None:
+            lines.append(f"  good enough  {self.enough.spelt(surface)}")
         lines += [
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
@@ -220,7 +225,14 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         shown = tuple(Estimate(*one) for one in facts["estimates"])
     leader = tuple(facts["answer"])
     close = rivals(advisor) if facts["values"] else ()
-    left = forecast(advisor, close) if state == "running" else None
+    left, enough = None, None
+    if state == "running":
+        within = None if lead is None else lead.within
+        epsilon = advisor.setting.epsilon
+        half = epsilon if within is None else float(f"{0.5 * within:.2g}")
+        left, sooner = forecast(advisor, close, [epsilon, half])
+        if within is not None and half > epsilon:
+            enough = good_enough(within, half, sooner, left, facts["rounds"])
     if advisor.late and close:  # what is known now is not what it stopped with
         old = tuple(facts["rival"])
         behind = 0.0 if lead is None else lead.value
@@ -249,7 +261,44 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         facts["delta"],
         head,
         lead,
+        enough,
         shown,
+    )
+
+
+def good_enough(
+    within: float,
+    half: float,
+    sooner: tuple[int, int] | None,
+    left: tuple[int, int] | None,
+    rounds: int,
+) -> Sentence | None:
+    """What `epsilon` would save; None where the end is near: fewer rounds than half of those so
+    far. sooner: the forecast for an epsilon of `half`; left: as it is.
+
+    >>> print(good_enough(0.05, 0.025, (10, 40), (90, 400), 60))
+    stop now if 0.05 more or less does not matter; 0.025 (epsilon) takes some 10 to 40 rounds, the \
+best answer some 90 to 400.
+    """
+    if left is not None and left[1] <= 0.5 * rounds:
+        return None
+    text = "stop now if {within:g} more or less does not matter"
+    if sooner is not None:
+        text += "; {half:g} ({epsilon}) takes some {low:,} to {high:,} rounds"
+        if left is not None:
+            text += ", the best answer some {least:,} to {most:,}"
+    low, high = sooner or (0, 0)
+    least, most = left or (0, 0)
+    return Sentence(
+        "good-enough",
+        text,
+        within=within,
+        half=half,
+        epsilon=Option("epsilon"),
+        low=low,
+        high=high,
+        least=least,
+        most=most,
     )
 
 
