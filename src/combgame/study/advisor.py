@@ -364,11 +364,12 @@ def least_passing(passes: Callable[[float], bool], scale: float) -> float | None
     (0.124, 7000.0)
     """
     low, high = 0.0, scale if scale > 0.0 else 1.0
+    least, most = 1e-6 * high, 1e6 * high
     while not passes(high):
         low, high = high, 4.0 * high
-        if high > 1e6 * scale:
+        if high > most:
             return None
-    while high - low > 1e-3 * high:
+    while high - low > 1e-3 * high and high > least:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if passes(middle) else (middle, high)
     digit = 10.0 ** (math.floor(math.log10(high)) - 2)
