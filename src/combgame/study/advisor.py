@@ -263,12 +263,12 @@ class Advisor:
         """The lead of the leading answer over the nearest rival, and how much it can lack."""
         side, (_, rival) = self.told, self.weakest()
         problem, seen, best = self.setting.problem, side.seen, side.view.best
-        made = margin(
-            problem, side.game, seen, best, vector(rival, best.size), self.delta, certified
-        )
+        surely = certified and self.stopping.validity.proved
+        least = -self.setting.epsilon if surely else -math.inf
+        made = margin(problem, side.game, seen, best, vector(rival, best.size), self.delta, least)
         if made is None:
             return None
-        return replace(made, within=self.setting.epsilon if certified else self.lacks())
+        return replace(made, within=self.setting.epsilon if surely else self.lacks())
 
     def estimates(self) -> list[Estimate]:
         """All arms, with intervals that hold at all times."""

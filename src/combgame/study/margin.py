@@ -163,17 +163,17 @@ def margin(
     best: Floats,
     rival: Floats,
     delta: float,
-    certified: bool = False,
+    least: float = -math.inf,
 ) -> Margin | None:
-    """The lead of `best` over `rival`; None if there is none. certified: `best` is the best answer
-    with the stopping rule's own confidence, so its lead is not negative.
+    """The lead of `best` over `rival`; None if there is none. least: what a certificate says that
+    it is at least.
     """
     differ = best != rival
     if not differ.any() or not rival.any() or (seen.counts[differ] == 0.0).any():
         return None
     ends = intervals(problem, seen, game.rewards, delta)
     value, low, high = lead(problem, seen, game.rewards, best, rival, delta, ends)
-    low = max(low, 0.0) if certified else low
+    low = max(low, least)
     return Margin(
         arms_of(rival),
         problem.label(arms_of(rival)),
