@@ -16,6 +16,8 @@ from combgame.study.doubts import ALARM, doubts, nothing_far, reach
 from .said import says
 from .studies import COINS, NAMES, PROBLEM, measure
 
+FORTY = cg.Problem(cg.Subsets(40, 8), cg.Subsets(40, 3), cg.Gaussian(known=False))
+
 
 def fed(values):
     """What a study holds of lists of values, one per arm; round k is the k-th value of an arm."""
@@ -33,20 +35,22 @@ def naive(values, sigma):
     for arm, xs in enumerate(values):
         for k, x in enumerate(xs):
             rest = xs[:k] + xs[k + 1 :]
-            if len(rest) > (0 if sigma else 1):
-                own = sigma**2 if sigma else np.var(rest, ddof=1)
+            if rest:
+                own = sigma**2 if sigma else np.var(rest, ddof=1) if len(rest) > 1 else 0.0
                 scores[arm, k] = abs(x - np.mean(rest)), own, len(rest)
-                spreads[arm] = min(spreads.get(arm, math.inf), own)
-    usual, found = sorted(spreads.values())[(len(spreads) - 1) // 2] if spreads else 0.0, {}
+                if len(rest) > 1:
+                    spreads[arm] = min(spreads.get(arm, math.inf), own)
+    usual, made = sorted(spreads.values())[(len(spreads) - 1) // 2] if spreads else 0.0, {}
+    wide = [(len(xs) - 1, np.var(xs) * len(xs)) for xs in values if len(xs) > 1]
+    median = sorted(square / stats.chi2.median(m) for m, square in wide)[(len(wide) - 1) // 2 :]
     for (arm, k), (off, own, m) in scores.items():
-        errors = off / math.sqrt(max(own, 0.0 if sigma else usual) * (1 + 1 / m))
-        bar = (
-            math.sqrt(2 * math.log(2 * total / ALARM))
-            if sigma
-            else stats.t.isf(0.5 * ALARM / total, m - 1)
-        )
-        found[arm, k + 1] = errors, bar
-    return found
+        bar, freedom = math.sqrt(2 * math.log(2 * total / ALARM)), m - 1.0
+        if not sigma:
+            own = max(own, usual) if m > 1 else median[0]
+            freedom = freedom if m > 1 else 0.4 * sum(one for one, _ in wide)
+            bar = stats.t.isf(0.5 * ALARM / total, freedom)
+        made[arm, k + 1] = off / math.sqrt(own * (1 + 1 / m)), bar
+    return made
 
 
 @pytest.mark.parametrize("sigma", [1.0, None])
@@ -157,18 +161,28 @@ def test_of_two_values_that_do_not_fit_either_may_be_wrong():
     ) == numbers and "only other value" in str(study.status.doubts[0])
 
 
-def test_where_sigma_is_not_known_two_values_do_not_show_a_mistake():
-    study = cg.Study(
-        cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=1e-9, min_pulls=2
-    )
+def test_two_values_show_a_gross_mistake_where_sigma_is_not_known_too():
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=1e-9)
     study.observe({0: [1.0, 1.1], 1: [1.0, 1.1], 2: [1.1, 1e6]})
-    assert study.status.doubts == ()
-    study.observe({0: 1.2, 1: 1.2, 2: 1.2})
     assert [one.value for one in study.status.doubts] == [1e6]
+    rng, study = np.random.default_rng(0), cg.Study(FORTY, delta=1e-9)
+    study.observe({a: rng.uniform(0.5, 2.5) + rng.normal(0, 0.15, 2) for a in range(1, 40)})
+    study.observe({0: [1142.0, 1.139]})
+    assert [one.value for one in study.status.doubts] == [1142.0]
+
+
+def test_a_first_plate_in_percent_is_noticed():
+    rng, study = np.random.default_rng(3), cg.Study(FORTY, delta=1e-9)
+    for _ in range(2):
+        for todo in study.ask(5):
+            by = 100.0 if todo.id == 1 else 1.0
+            study.tell(todo, {a: by * (1.0 + 0.02 * a + rng.normal(0, 0.15)) for a in todo.arms})
+    assert {one.round for one in study.status.doubts} == {1} and len(study.status.doubts) == 5
 
 
 def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"]))
+    problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"])
+    study = cg.Study(problem, min_pulls=0)
     for todo, x in zip(study.ask(3), (1.0, 1000.0, 1.1), strict=True):
         study.tell(todo, {todo.arms[0]: x})
     assert study.decision.certified and study.decision.doubts == ()
@@ -184,7 +198,8 @@ def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
 
 
 def test_a_single_value_may_be_data_from_outside():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["a", "b"]))
+    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["a", "b"])
+    study = cg.Study(problem, min_pulls=0)
     study.observe({"a": [1.0, 1.1]})
     study.observe({"b": 1000.0})
     assert says(study.decision.assumptions, "single-values", n=1)

@@ -78,7 +78,7 @@ class Problem(Description):
             raise must_be(
                 "answers", answers, "a structure, such as Arms(10), or None", of="Problem"
             )
-        if goal not in GOALS:
+        if not isinstance(goal, str) or goal not in GOALS:
             raise must_be("goal", goal, "'maximise' or 'minimise'", of="Problem")
         actions, answers, names = by_name(actions, answers, names)
         d = actions.d

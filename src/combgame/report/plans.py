@@ -13,8 +13,12 @@ Row = dict[str, Any]
 SHOWN = 10  # arms and actions in the printed plan
 COLUMNS = (
     "bound: no rule needs fewer rounds on average (-: not known for bounded rewards, or with "
-    "epsilon); limit: where the optimal proportions stop without noise (runs may need fewer or "
-    "more); gaps: how the supposed ones are scaled."
+    "epsilon); limit: where the optimal proportions stop without noise (no bound: real runs stop "
+    "when noise helps, often before); gaps: how the supposed ones are scaled."
+)
+AT_THE_END = (
+    "right: the answer at the end, or the leader where the budget ended first, is the best; "
+    "certified: it was proved before that; lead: what one sees then, in the middle of the runs."
 )
 BETWEEN = (
     "1/D_nu, the characteristic time, lies between {low:,.1f} and {high:,.1f}; limits are for the "
@@ -52,7 +56,7 @@ def expectation(rows: Sequence[Row], max_rounds: int) -> Sentence:
     bounds = [row for row in rows if row["bound"] is not None and row["bound"] >= 1.0]
     text = "Expect {rounds:list}"
     if rows[0]["rule"] is None:
-        text += ", fewer or more: so many take the optimal proportions without noise"
+        text += ", half or twice as many: without noise the optimal proportions take so many"
     if bounds:
         text += "; no rule can do it in fewer than {bounds:list}"
     return Sentence(
@@ -69,9 +73,11 @@ def _rounds(row: Row, max_rounds: int, where: Sentence) -> Sentence:
         return Sentence("rounds-of-limit", "some {limit:,.0f} {where}", where=where, **row)
     if row["capped"]:
         text = (
-            "more than {mean:,.0f} {where} ({capped} of {runs} runs were stopped at max_rounds = "
-            "{max_rounds:,})"
+            "{max_rounds:,} {where} to be enough in {certified:.0%} of {runs} runs; the answer "
+            "that leads at the end is the best in {right:.0%} of them"
         )
+        if row["lead"] is not None:
+            text += ", by {lead:.3g} as it looks then ({lead_q25:.3g} to {lead_q75:.3g} in half)"
         return Sentence("rounds-cut", text, where=where, max_rounds=max_rounds, **row)
     text = "about {mean:,.0f} {where} (half of the runs need between {q25:,.0f} and {q75:,.0f})"
     return Sentence("rounds-of-runs", text, where=where, **row)
@@ -108,10 +114,14 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
     simulated = rows[0]["rule"] is not None
     head = ["gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"]
     more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
-    lines = [aligned(head + more, [_cells(row) for row in rows], left=3 if simulated else 2)]
+    cut = any(row.get("capped") for row in rows)
+    more += ["right", "certified", "lead"] if cut else []
+    lines = [aligned(head + more, [_cells(row, cut) for row in rows], left=3 if simulated else 2)]
     if plan["gap"] > 1e-3:
         lines.append(BETWEEN.format(low=plan["time"] / (1.0 + plan["gap"]), high=plan["time"]))
     lines.append(COLUMNS)
+    if cut:
+        lines.append(AT_THE_END)
     lines += [f"{name} is {validity}." for name, validity in plan["validity"].items()]
     lines += [
         ANOTHER.format(shrink=shrink, answer=answer, first=plan["answer"])
@@ -166,7 +176,8 @@ def _shown(head: list[str], cells: list[list[str]], rest: str) -> str:
     return aligned(head, cells[:SHOWN]) + (f"\n... and {left} more {rest}" if left > 0 else "")
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, cut: bool) -> list[str]:
+    """cut: some runs were stopped by the budget, so what they had then is shown."""
     cells = [
         f"x {row['shrink']:g}",
         f"{row['threshold']} ({row['label']})",
@@ -184,6 +195,15 @@ def _cells(row: Row) -> list[str]:
         *(f"{row[q]:,.0f}" for q in ("q25", "median", "q75", "q90")),
         str(row["errors"]),
         str(row["capped"]),
+        *(
+            [
+                f"{row['right']:.0%}",
+                f"{row['certified']:.0%}",
+                "-" if row["lead"] is None else f"{row['lead']:.3g}",
+            ]
+            if cut
+            else []
+        ),
     ]
 
 

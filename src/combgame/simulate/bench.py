@@ -102,6 +102,8 @@ class Bench:
             tell(run.rule) if tell else {},
             seconds,
             self.labels(number),
+            mine.theirs(run.view.best),
+            run.lead(),
         )
 
     def labels(self, number: int) -> Ints | None:
@@ -122,6 +124,8 @@ class Bench:
             stops,
             winners,
             labels=labels,
+            leaders=np.array([outcome.leader for outcome in outcomes]),
+            leads=np.array([outcome.lead for outcome in outcomes]),
         )
 
 

@@ -28,6 +28,22 @@ class Case(NamedTuple):
     simulations: tuple[Simulation, ...]  # rules x thresholds; none if nothing was simulated
 
 
+def at_the_end(runs: Simulation) -> dict[str, float | None]:
+    """What one has when the budget ends, or before: the share of runs whose leader is right, the
+    share that is certified, and the lead that one sees, with its quartiles.
+    """
+    leads = np.full(1, np.nan) if runs.leads is None else runs.leads
+    seen = leads[np.isfinite(leads)]
+    low, middle, high = np.percentile(seen, [25, 50, 75]) if seen.size else (None, None, None)
+    return {
+        "right": float(runs.leads_right.mean()),
+        "certified": float(1.0 - runs.capped.mean()),
+        "lead_q25": None if low is None else float(low),
+        "lead": None if middle is None else float(middle),
+        "lead_q75": None if high is None else float(high),
+    }
+
+
 @dataclass(frozen=True)
 class Plan:
     """Rounds to expect. Print it for the table and one concluding sentence."""
@@ -49,6 +65,7 @@ class Plan:
                 one = sim.at(delta)
                 figures = summary(one.stops[:, 0], one.correct, sim.max_rounds)
                 figures["q90"] = float(np.percentile(one.rounds, 90))
+                figures |= at_the_end(one)
                 yield {**self._row(case, sim.stopping, k, delta), "rule": sim.rule, **figures}
             if not case.simulations:
                 yield from (

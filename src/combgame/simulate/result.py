@@ -42,6 +42,8 @@ class Simulation:
         # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
         None
     )
+    leaders: Floats | None = None  # float64[runs, d]: the leading answers after the last round
+    leads: Floats | None = None  # float64[runs]: their estimated leads over the nearest rivals then
 
     @property
     def threshold(self) -> str:
@@ -112,15 +114,40 @@ class Simulation:
     @cached_property
     def _right(self) -> Bools:
         """bool[runs, deltas]."""
+        stopped_right: Bools = (self.stops >= 0) & self._good(self.winners)
+        return stopped_right
+
+    def _good(self, answers: Floats) -> Bools:
+        """Whether answers (float64[..., d]) are right, as good, or within epsilon."""
         truth = np.zeros(self.problem.d)
         truth[list(self.best)] = 1.0
         gains = self.problem.inside(self.means)
-        short = gains @ truth - self.winners @ gains  # another answer may be as good
-        right = (self.winners == truth).all(axis=2) | (
+        short = gains @ truth - answers @ gains  # another answer may be as good
+        good: Bools = (answers == truth).all(axis=-1) | (
             short <= self.stopping.epsilon + 1e-12 * np.abs(self.means).max()
         )
-        stopped_right: Bools = (self.stops >= 0) & right
-        return stopped_right
+        return good
+
+    @property
+    def leads_right(self) -> Bools:
+        """bool[runs]: whether the answer with which a run stopped, or which led when it was capped,
+        is correct: what somebody would have had who acted on it.
+        """
+        capped = self.capped
+        if self.leaders is None:
+            raise InputError(
+                "leaders-missing",
+                "the leaders of these runs were not kept",
+                remedy="simulate them anew",
+            )
+        right: Bools = np.where(capped, self._good(self.leaders), self.correct)
+        return right
+
+    @property
+    def leader_rate(self) -> float:
+        """The share of right leaders among the capped runs; NaN if none was capped."""
+        capped = self.capped
+        return float(self.leads_right[capped].mean()) if capped.any() else math.nan
 
     @property
     def error_rate(self) -> float:
@@ -185,6 +212,8 @@ class Simulation:
             root, time = self.limit(k), self.complexity.time
             row = summary(self.stops[:, k], self._right[:, k], self.max_rounds)
             bound = lower_bound(self.problem, self.complexity, delta)
+            known = self.leaders is not None and row["capped"] > 0
+            right = self.at(delta).leader_rate if known else None
             rows.append(
                 {
                     "rule": self.rule,
@@ -192,6 +221,7 @@ class Simulation:
                     "validity": self.validity.label,
                     "delta": delta,
                     **row,
+                    "leaders_right": right,
                     "time": time,
                     "bound": bound,
                     "limit": root,
@@ -306,6 +336,12 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         for row in rows
     ]
     lines = [aligned(head, body, left=2)]
+    lines += [
+        f"{row['rule']} at delta = {row['delta']:g}: the right answer led in "
+        f"{row['leaders_right']:.0%} of the {row['capped']} runs that were capped."
+        for row in rows
+        if row["leaders_right"] is not None
+    ]
     c = simulations[0].complexity
     if c.gap > 1e-3:
         lines.append(

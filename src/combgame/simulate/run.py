@@ -1,5 +1,6 @@
 """One run."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -89,6 +90,13 @@ class Run:
             choose_engine(engine, (self.game, self.rule)) if series is None else series.play(self)
         )
 
+    def lead(self) -> float:
+        """The estimated lead of the leading answer over the nearest rival; NaN if there is none."""
+        best, rival = self.view.best, self.view.rival
+        if not rival.any() or (self.seen.counts[best != rival] == 0.0).any():
+            return math.nan
+        return float((best - rival) @ self.seen.mean)
+
     @property
     def compiled(self) -> bool:
         return self._play is not play
@@ -131,3 +139,5 @@ class Outcome(NamedTuple):
     labels: Ints | None = (
         None  # with relabel=True: the given arms in the order in which the run had them
     )
+    leader: Floats | None = None  # float64[d]: the leading answer after the last round
+    lead: float = math.nan  # its estimated lead over the nearest rival then

@@ -6,6 +6,8 @@ has the same rule in the same state.
 """
 
 import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ from ..problem import Problem
 from ..rules import Stopping
 from ..simulate.numbering import own_numbers
 from ..storage.events import Event
+from ..theory.shown import Shown, shown
 from .doubts import Doubt, doubts
 from .ledger import Effect, Ledger, Past, new_round
+from .margin import Estimate, Margin, estimates, margin
 from .retractions import spent
 from .settings import Setting
 
@@ -237,6 +241,53 @@ class Advisor:
                 low, high = (low, middle) if passes(middle) else (middle, high)
         return 1.0 - math.exp(high)
 
+    def lacks(self) -> float | None:
+        """No answer is better than the leader by more than this, with probability 1 - delta: the
+        least epsilon, rounded up to three digits, with which the study would stop now. None if
+        there is none, or no theorem, or too many arms to try.
+        """
+        setting, seen = self.setting, self.ledger.seen
+        proved = self.stopping.name == "mixture" and self.stopping.validity.proved
+        if not proved or self.problem.d >= COMPILED_FROM:
+            return None
+        clock = int(seen.clock[0])
+
+        def passes(epsilon: float) -> bool:
+            stopping = setting.stopping_at(self.delta, epsilon=epsilon)
+            side = Side(self.problem, stopping, copied(seen), self.engine)
+            for side.seen.clock[0] in (clock - 1, clock):
+                side.recommend()
+            return bool(side.view.evidence[0] > side.game.judge.level(clock, 0))
+
+        with own_errors(), own_bounds():
+            return least_passing(passes, float(np.ptp(seen.mean[self.needed])))
+
+    def margin(self, certified: bool = False) -> Margin | None:
+        """The lead of the leading answer over the nearest rival, and how much it can lack."""
+        side, (_, rival) = self.told, self.weakest()
+        problem, seen, best = self.problem, side.seen, side.view.best
+        surely = certified and self.stopping.validity.proved
+        least = -self.setting.epsilon if surely else -math.inf
+        made = margin(problem, side.game, seen, best, vector(rival, best.size), self.delta, least)
+        if made is None:
+            return None
+        return replace(made, within=self.setting.epsilon if surely else self.lacks())
+
+    def estimates(self) -> list[Estimate]:
+        """All arms, with intervals that hold at all times."""
+        side, given = self.told, self.setting.problem
+        made = estimates(self.problem, side.game, side.seen, side.view.best, self.delta)
+        if given is self.problem:
+            return made
+
+        def turned(x: float | None) -> float | None:
+            return None if x is None else float(given.inside(x))
+
+        return [
+            one._replace(mean=turned(one.mean), low=turned(one.high), high=turned(one.low))
+            for one in made
+        ]
+
     def doubts(self) -> tuple[Doubt, ...]:
         """Values that are hard to believe; nothing depends on them."""
         outside = {number for number, _, _ in self.ledger.outside}
@@ -266,6 +317,12 @@ class Advisor:
             value = side.game.judge.versus(side.game, side.seen, side.view.best, side.view.rival)
         return min(float(side.view.evidence[0]), value)
 
+    def shown(self, evidence: float, rival: Iterable[int]) -> Shown:
+        """The evidence against a rival on the scale that people see."""
+        side, t = self.told, int(self.ledger.seen.clock[0])
+        level, best = float(side.game.judge.level(t, 0)), side.view.best
+        return shown(side.game, side.seen, best, vector(rival, best.size), evidence, level)
+
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is
         data from outside.
@@ -279,13 +336,22 @@ class Advisor:
     def facts(self, why: str, event: Event | None = None) -> dict[str, Any]:
         """What is known now, as plain data."""
         side, t = self.told, int(self.ledger.seen.clock[0])
-        level, (evidence, rival) = float(side.game.judge.level(t, 0)), self.weakest()
+        evidence, rival = self.weakest()
+        have, needed = self.shown(evidence, rival)
+        ended: dict[str, Any] = {}
+        if why != "running":
+            lead = self.margin(why == "certified")
+            ended = {
+                "margin": None if lead is None else lead.plain(),
+                "estimates": [list(one) for one in self.estimates()],
+            }
         return {
+            **ended,
             "why": why,
             "answer": list(arms_of(side.view.best)),
             "rival": list(rival),
-            "evidence": evidence,
-            "threshold": level,
+            "evidence": have,
+            "threshold": needed,
             "rounds": self.ledger.told,
             "values": int(self.ledger.seen.counts.sum()),
             "clock": t,
@@ -302,3 +368,24 @@ class Advisor:
             if why == "running"
             else self.reached(),
         }
+
+
+def least_passing(passes: Callable[[float], bool], scale: float) -> float | None:
+    """The least number for which a condition holds that holds from some number on, rounded up to
+    three digits; None if there is none up to a million times `scale`.
+
+    >>> least_passing(lambda x: x > 0.123321, 1.0), least_passing(lambda x: x >= 7000, 1.0)
+    (0.124, 7000.0)
+    """
+    low, high = 0.0, scale if scale > 0.0 else 1.0
+    least, most = 1e-6 * high, 1e6 * high
+    while not passes(high):
+        low, high = high, 4.0 * high
+        if high > most:
+            return None
+    while high - low > 1e-3 * high and high > least:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    digit = 10.0 ** (math.floor(math.log10(high)) - 2)
+    up = math.ceil(high / digit) * digit
+    return float(f"{up:.3g}")

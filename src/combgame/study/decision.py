@@ -8,6 +8,7 @@ from ..sentences import PYTHON, Call, Option, Sentence, Surface
 from . import carrying
 from .advisor import Advisor
 from .doubts import Doubt
+from .margin import Estimate, Margin
 from .retractions import conditions, level
 
 
@@ -39,6 +40,8 @@ class Decision:
     head: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
+    lead: Margin | None = None  # over the nearest rival; None where there is none
+    estimates: tuple[Estimate, ...] = ()  # one per arm
 
     @property
     def certified(self) -> bool:
@@ -52,6 +55,8 @@ class Decision:
             "assumptions": [one.to_data(surface) for one in self.assumptions],
             "certified": self.certified,
             "doubts": [one.to_dict(surface) for one in self.doubts],
+            "lead": None if self.lead is None else self.lead.to_dict(surface),
+            "estimates": [one._asdict() for one in self.estimates],
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -96,11 +101,13 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         facts["corrections"],
         facts["delta"],
         head,
+        Margin.of(facts["margin"]),
+        tuple(Estimate(*one) for one in facts["estimates"]),
     )
 
 
 SPENT = "after {rounds:count round} and {values:count value}"
-NUMBERS = "evidence {evidence:.2f} against {rival}, threshold {threshold:.2f}"
+NUMBERS = "evidence {evidence:.2f} of {threshold:.2f} against {rival}"
 
 
 def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
@@ -116,6 +123,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "delta": setting.delta,
         "epsilon": setting.epsilon,
     }
+    lead = Margin.of(facts["margin"])
     numbers = " (" + NUMBERS
     if facts["retractions"]:
         numbers += "; {level}"
@@ -129,7 +137,11 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
             text += " with confidence {percent:g}%, "
         else:
             text += " by the heuristic threshold {name} at delta = {delta:g}, "
-        return Sentence("certified", text + SPENT + numbers, **known)
+        text += SPENT + numbers
+        if lead is not None:
+            text += "; {lead}"
+            known["lead"] = lead.sentence
+        return Sentence("certified", text, **known)
     text, remedy = "Not certified: ", ""
     if why == "budget":
         text += "{max_rounds} was reached "
@@ -139,14 +151,18 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         text += "it was stopped by hand ({reason}) "
     if why != "by hand":
         remedy = "Results that still come are counted and may yet certify it"
-    text += SPENT + "; {answer} leads, "
+    text += SPENT + "; {answer} leads"
+    if lead is not None:
+        text += ": {standing:by ; }"
+        known["standing"] = lead.standing()
     if sure > 0.0:
-        text += "the confidence reached is {percent:.3g}%"
+        text += ". The confidence reached is {percent:.3g}%"
+        if not proved:
+            text += " by the heuristic threshold {name}, which is not proved,"
+        text += " and {asked:g}% was asked for"
     else:
-        text += "the evidence is too weak for any confidence"
-    if not proved:
-        text += " by the heuristic threshold {name}, which is not proved,"
-    text += " and {asked:g}% was asked for" + numbers
+        text += ". {asked:g}% was asked for"
+    text += numbers
     return Sentence(
         "not-certified",
         text,

@@ -10,7 +10,13 @@ mistake, and for Gaussian values, some value is doubted at a given look with pro
                      N values
     sigma unknown    |x - mean| > the quantile of Student's t with the others' degrees of freedom,
                      in standard errors that are estimated from the others, or, if that is more,
-                     from the median arm
+                     from the median arm. An arm with two values has one other: then the variance
+                     is the median arm's alone, with 0.4 times all arms' degrees of freedom (the
+                     median of k arms is about as likely to be far too small as a variance with half
+                     of them)
+
+Of two values that do not fit either may be wrong; the one that is far from the other arms' means,
+where only one is, is named alone.
 """
 
 import math
@@ -81,6 +87,19 @@ def reach(far: Floats, arm: int, value: float, n: int, number: int) -> None:
         far[1, :, arm] = value, n, number
 
 
+def _believed(doubtful: Any, seen: Seen, value: Floats) -> Any:
+    """bool[2, d]: of an arm both of whose ends are doubtful, the end that is near the other arms'
+    means, if the other is ten times as far from them.
+    """
+    near, both = np.zeros_like(doubtful), doubtful.all(axis=0)
+    for a in np.flatnonzero(both):
+        rest = (seen.counts > 0.0) & (np.arange(both.size) != a)
+        if rest.any():
+            away = np.abs(value[:, a] - np.median(seen.sums[rest] / seen.counts[rest]))
+            near[:, a] = 10.0 * away < away.max()
+    return near
+
+
 def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tuple[Doubt, ...]:
     """The values that are hard to believe, the hardest first; of an arm only the harder of its
     ends.
@@ -96,7 +115,7 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
             errors = off / (problem.rewards.spread(problem.d) * np.sqrt(1.0 / n + 1.0 / others))
             bar = np.full(far[:, 0].shape, math.sqrt(2.0 * math.log(2.0 * max(total, 1.0) / ALARM)))
         else:
-            from scipy.special import stdtrit
+            from scipy.special import chdtri, stdtrit
 
             left = np.maximum(
                 seen.squares - off * off * others / (others + 1.0), 1e-12 * seen.squares
@@ -104,18 +123,22 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
             variance = np.where(others > 1.0, left / (others - 1.0), math.inf)
             low = np.sort(np.min(variance, axis=0))
             low = low[np.isfinite(low)]
-            errors = off / np.sqrt(
-                np.maximum(variance, low[(low.size - 1) // 2] if low.size else 0.0)
-                * (1.0 + 1.0 / others)
-            )
-            bar = np.where(
+            several = seen.counts > 1.0
+            degrees = seen.counts[several] - 1.0
+            each = np.sort(seen.squares[several] / chdtri(degrees, 0.5))
+            usual = each[(each.size - 1) // 2] if each.size else math.nan
+            variance = np.where(
                 others > 1.0,
-                -stdtrit(np.maximum(others - 1.0, 1.0), 0.5 * ALARM / max(total, 1.0)),
-                math.inf,
+                np.maximum(variance, low[(low.size - 1) // 2] if low.size else 0.0),
+                usual,
             )
+            errors = off / np.sqrt(variance * (1.0 + 1.0 / others))
+            freedom = np.where(others > 1.0, others - 1.0, 0.4 * degrees.sum())
+            bar = -stdtrit(np.maximum(freedom, 0.4), 0.5 * ALARM / max(total, 1.0))
     # NaN: an arm all of whose values are equal
     errors = np.where((others > 0.0) & (errors == errors), errors, 0.0)
     doubtful = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
+    doubtful &= ~_believed(doubtful, seen, value)
     order = sorted(
         zip(*np.nonzero(doubtful), strict=True), key=lambda at: (-errors[at], number[at])
     )

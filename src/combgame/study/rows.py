@@ -15,7 +15,6 @@ from .round import Record
 from .settings import Setting
 
 LEVELS = ("round", "arm", "event")
-SURE = 1.92  # half the square of 1.96: the likelihood interval of 95% of one arm on its own
 
 
 def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, Any]]:
@@ -68,29 +67,21 @@ def _row(problem: Problem, record: Record, arm: int) -> dict[str, Any]:
 
 
 def _arms(advisor: Advisor) -> list[dict[str, Any]]:
-    """One row per arm: how often, how much, between what; `leads`: whether it is in the leading
-    answer.
+    """One row per arm: how often, how much, between what, at all times with probability 1 - delta;
+    `leads`: whether it is in the leading answer.
     """
-    problem, seen, rewards = advisor.setting.problem, advisor.ledger.seen, advisor.told.game.rewards
-    rows = []
-    for a in range(problem.d):
-        n, mean = float(seen.counts[a]), float(seen.mean[a])
-        ends: list[float | None] = [None, None]
-        if n:
-            sides = rewards.lower(mean, SURE / n, a), rewards.upper(mean, SURE / n, a)
-            ends, mean = sorted(problem.inside(sides).tolist()), float(problem.inside(mean))
-        rows.append(
-            {
-                "arm": problem.label([a]),
-                "n": int(n),
-                "mean": mean if n else None,
-                "low": ends[0],
-                "high": ends[1],
-                "pending": int(advisor.ledger.pending[a]),
-                "leads": bool(advisor.told.view.best[a] > 0.5 and n),
-            }
-        )
-    return rows
+    return [
+        {
+            "arm": one.name,
+            "n": one.n,
+            "mean": one.mean,
+            "low": one.low,
+            "high": one.high,
+            "pending": int(advisor.ledger.pending[one.arm]),
+            "leads": one.leads,
+        }
+        for one in advisor.estimates()
+    ]
 
 
 def history(

@@ -54,14 +54,19 @@ class Setting:
     def stopping(self) -> Stopping:
         return self.stopping_at(self.delta)
 
-    def stopping_at(self, delta: float, problem: Problem | None = None) -> Stopping:
-        """The stopping rule for another delta, or for the problem under other numbers."""
+    def stopping_at(
+        self, delta: float, problem: Problem | None = None, epsilon: float | None = None
+    ) -> Stopping:
+        """The stopping rule for another delta or epsilon, or for the problem under other
+        numbers.
+        """
+        enough = self.epsilon if epsilon is None else epsilon
         return stopping_of(
             self.chosen,
             self.threshold,
             problem or self.problem.maximised,
             [delta],
-            epsilon=self.epsilon,
+            epsilon=enough,
         )
 
     def described(self) -> dict[str, Any]:

@@ -83,6 +83,7 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
         advisor.charge()
     for old, new in zip(beside(advisor), arrays, strict=True):
         old[...] = new
+    advisor.told.game.rewards.estimate(advisor.ledger.seen)  # variances, where they are not stated
     advisor.rng.bit_generator.state = facts["rng"]
     advisor.ended, advisor.late, advisor.differences = (
         facts["ended"],

@@ -1,40 +1,39 @@
 """Where a study stands, and what to do next."""
 
-import math
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CombGameError
 from ..game.callback import own_errors
 from ..game.records import arms_of
 from ..report.words import count
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
-from ..theory.complexity import complexity
-from ..theory.limit import limit
 from .advisor import Advisor
 from .doubts import Doubt
+from .forecast import MANY, forecast
+from .margin import Estimate, Margin
 from .retractions import level
-
-# arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
-MANY = 300
-CLEAR = 2.5  # the leader's lead in standard errors, below which a forecast would be a guess
 
 
 class Rival(NamedTuple):
-    """An answer that could still be the best, and the evidence against it."""
+    """An answer that could still be the best, the evidence against it, what is needed, and by how
+    much it is behind, in the unit of measurement.
+    """
 
     answer: tuple[int, ...]
     name: str
     evidence: float
+    threshold: float
+    lead: float
 
 
 @dataclass(frozen=True)
 class Status:
     """Print it to read it. `forecast`: rounds still to come, at least and at most; None while there
-    is too little data to say.
+    is too little data to say. `evidence`, the likelihood ratio against the nearest rival, and
+    `threshold`, all that is asked of it, are on the scale of `cg.evidence`.
     """
 
     name: str
@@ -63,6 +62,10 @@ class Status:
     head: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
+    lead: Margin | None = None  # over the nearest rival; None while there is none
+    # what a tolerance would save, where the nearest rival is close
+    enough: Sentence | None = None
+    estimates: tuple[Estimate, ...] = ()  # one per arm
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -71,6 +74,9 @@ class Status:
             "rivals": [one._asdict() for one in self.rivals],
             "next": self.next.to_data(surface),
             "doubts": [one.to_dict(surface) for one in self.doubts],
+            "lead": None if self.lead is None else self.lead.to_dict(surface),
+            "enough": None if self.enough is None else self.enough.to_data(surface),
+            "estimates": [one._asdict() for one in self.estimates],
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -78,7 +84,7 @@ class Status:
         left = (
             "too early to say"
             if self.forecast is None
-            else f"about {self.forecast[0]:,} to {self.forecast[1]:,}"
+            else f"about {self.forecast[0]:,} to {self.forecast[1]:,} (heuristic; 4 in 5 cases)"
         )
         lines = [f"study {self.name}: {self.state}", f"  settings     {listed(self.settings)}"]
         if self.retractions:
@@ -92,7 +98,12 @@ class Status:
             f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of "
             f"{self.threshold:.2f})",
             *(
-                f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f})"
+                f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
+                for k, one in enumerate(self.lead.standing() if self.lead else ())
+            ),
+            *(
+                f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f} of "
+                f"{one.threshold:.2f}; {one.lead:.3g} behind)"
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
@@ -111,6 +122,8 @@ class Status:
             lines.append(f"  last event   {self.head}")
         if self.state == "running":
             lines.append(f"  rounds left  {left}")
+        if self.enough is not None:
+            lines.append(f"  good enough  {self.enough.spelt(surface)}")
         lines += [
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
@@ -174,8 +187,8 @@ def listed(settings: dict[str, Any]) -> str:
 
 
 def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
-    """The closest rivals. Another answer lacks an arm of the leader or has one more, so forcing
-    each arm in turn meets them.
+    """The closest rivals; of more than `MANY` arms, only one. Another answer lacks an arm of the
+    leader or has one more, so forcing each arm in turn meets them.
     """
     problem, side = advisor.setting.problem, advisor.told
     seen, best, game, trial = advisor.ledger.seen, side.view.best, side.game, np.zeros(problem.d)
@@ -191,59 +204,45 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
                 if (trial != best).any() and arms_of(trial) not in evidence:
                     evidence[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
     order = sorted(evidence.items(), key=lambda pair: pair[1])[:most]
-    return tuple(Rival(answer, problem.label(answer), value) for answer, value in order)
-
-
-def forecast(advisor: Advisor) -> tuple[int, int] | None:
-    """Rounds still to come: where a run stops that plays optimally for the estimates, if the lead
-    is 1.3 standard errors more or less.
-
-    The likelihood ratio is the square of the lead in standard errors, halved; and rounds go with 1
-    / lead^2.
-    """
-    setting, seen, side = advisor.setting, advisor.ledger.seen, advisor.told
-    with own_errors():
-        ratio = side.game.answers.nearest(
-            side.game.rewards,
-            seen.mean,
-            seen.counts,
-            side.view.best,
-            np.zeros(setting.problem.d),
-            np.zeros(setting.problem.d),
+    mean, leader = seen.mean, arms_of(best)
+    return tuple(
+        Rival(
+            answer,
+            problem.label(answer),
+            *advisor.shown(value, answer),
+            float(mean[list(leader)].sum() - mean[list(answer)].sum()),
         )
-    lead = math.sqrt(2.0 * max(ratio, 0.0))
-    if not CLEAR <= lead < math.inf:
-        return None
-    end = (
-        float(seen.clock[0])
-        * (side.game.judge.level(int(seen.clock[0]), 0) + ratio - advisor.named())
-        / ratio
+        for answer, value in order
     )
-    if setting.problem.d <= MANY and setting.problem.rewards.known:
-        try:
-            bound = complexity(advisor.problem, seen.feasible, tolerance=1e-2, steps=100)
-        except CombGameError:
-            return None
-        end = limit(advisor.stopping, advisor.problem, seen.feasible, bound)
-    ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
-    low = max(int(ends[0]), 1)
-    return low, max(math.ceil(ends[1]), low + 1)
 
 
 def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> Status:
     """The status of a study at a moment."""
-    problem, facts = advisor.setting.problem, advisor.facts(state)
+    problem = advisor.setting.problem
+    facts = advisor.ended or advisor.facts(state)
     known = advisor.ledger.open
     out = tuple(number for number, one in known.items() if not one.waiting)
     overdue = tuple(number for number in out if known[number].expired(now))
     waiting = tuple(number for number, one in known.items() if one.waiting)
-    left = forecast(advisor) if state == "running" else None
-    if state != "running":
-        facts = advisor.ended or facts
+    if state == "running":
+        lead, shown = advisor.margin(), tuple(advisor.estimates())
+    else:
+        lead = Margin.of(facts["margin"])
+        shown = tuple(Estimate(*one) for one in facts["estimates"])
     leader = tuple(facts["answer"])
     close = rivals(advisor) if facts["values"] else ()
+    left, enough = None, None
+    if state == "running":
+        within = None if lead is None else lead.within
+        epsilon = advisor.setting.epsilon
+        half = epsilon if within is None else float(f"{0.5 * within:.2g}")
+        left, sooner = forecast(advisor, close, [epsilon, half])
+        if within is not None and half > epsilon:
+            enough = good_enough(within, half, sooner, left, facts["rounds"])
     if advisor.late and close:  # what is known now is not what it stopped with
-        close = (Rival(tuple(facts["rival"]), problem.label(facts["rival"]), facts["evidence"]),)
+        old = tuple(facts["rival"])
+        behind = 0.0 if lead is None else lead.value
+        close = (Rival(old, problem.label(old), facts["evidence"], facts["threshold"], behind),)
     return Status(
         name,
         state,
@@ -267,6 +266,45 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         facts["corrections"],
         facts["delta"],
         head,
+        lead,
+        enough,
+        shown,
+    )
+
+
+def good_enough(
+    within: float,
+    half: float,
+    sooner: tuple[int, int] | None,
+    left: tuple[int, int] | None,
+    rounds: int,
+) -> Sentence | None:
+    """What `epsilon` would save; None where the end is near: fewer rounds than half of those so
+    far. sooner: the forecast for an epsilon of `half`; left: as it is.
+
+    >>> print(good_enough(0.05, 0.025, (10, 40), (90, 400), 60))
+    stop now if 0.05 more or less does not matter; 0.025 (epsilon) takes some 10 to 40 rounds, the \
+best answer some 90 to 400.
+    """
+    if left is not None and left[1] <= 0.5 * rounds:
+        return None
+    text = "stop now if {within:g} more or less does not matter"
+    if sooner is not None:
+        text += "; {half:g} ({epsilon}) takes some {low:,} to {high:,} rounds"
+        if left is not None:
+            text += ", the best answer some {least:,} to {most:,}"
+    low, high = sooner or (0, 0)
+    least, most = left or (0, 0)
+    return Sentence(
+        "good-enough",
+        text,
+        within=within,
+        half=half,
+        epsilon=Option("epsilon"),
+        low=low,
+        high=high,
+        least=least,
+        most=most,
     )
 
 

@@ -35,11 +35,11 @@ class Study(Queries):
     storage: None keeps it in memory; "sqlite:///lab.db" and "postgresql+psycopg://..." keep it
     there, under its `name`. if_exists: what to do if there is one of that name: "error", "resume"
     (it must have been made with the same settings), "replace". epsilon: any answer within epsilon
-    of the best will do. min_pulls: every arm that matters gets so many values first. max_rounds,
-    deadline: give up after so many rounds, at that time (`extend` gives more). mode: who may read a
-    new file, its owner alone (0o600), or its group too (0o640, 0o660). client: who asks and
-    tells, unless a call says otherwise. on_asked, on_told, on_certified: called with a Round, a
-    Round's number and the Decision, after they are stored.
+    of the best will do. min_pulls: every arm that matters gets so many values first; with two, a
+    gross mistake in one of them shows. max_rounds, deadline: give up after so many rounds, at that
+    time (`extend` gives more). mode: who may read a new file, its owner alone (0o600), or its group
+    too (0o640, 0o660). client: who asks and tells, unless a call says otherwise. on_asked, on_told,
+    on_certified: called with a Round, a Round's number and the Decision, after they are stored.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
@@ -63,7 +63,7 @@ class Study(Queries):
         seed: int = 0,
         if_exists: str = "error",
         epsilon: float = 0.0,
-        min_pulls: int = 0,
+        min_pulls: int = 2,
         max_rounds: int | None = None,
         deadline: Any = None,
         client: str | None = None,

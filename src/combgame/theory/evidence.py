@@ -12,11 +12,12 @@ from ..game.callback import own_errors
 from ..game.records import Floats, arms_of
 from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
-from ..stopping.base import Validity
+from ..stopping.base import Stopping, Validity
 from ..stopping.names import make_stopping
 from ..tables import is_frame, totals
 from .complexity import order_of
-from .limit import judge
+from .limit import looked
+from .shown import Shown, shown
 
 
 class Evidence(NamedTuple):
@@ -127,10 +128,28 @@ def evidence(
         validity = stopping.validity
         level = stopping.threshold.level(rounds, 0)
         if stopping.watch is not None:  # the fees are part of what the value must exceed
-            less = judge(stopping, mine, mean, weight, scatter, best)
-            level += value - less if less < math.inf else 0.0
+            value, level = _weighed(stopping, mine, mean, weight, scatter, best, rival, level)
     answer, other = (tuple(sorted(order[list(arms_of(one))].tolist())) for one in (best, rival))
     return Evidence(answer, other, float(value), level, validity)
+
+
+def _weighed(
+    stopping: Stopping,
+    problem: Problem,
+    mean: Floats,
+    counts: Floats,
+    scatter: Floats,
+    best: Floats,
+    rival: Floats,
+    level: float,
+) -> Shown:
+    """Against the rival that is weakest after fees, which is written."""
+    game, seen, view = looked(stopping, problem, mean, counts, scatter, best)
+    less, other = float(view.evidence[0]), np.zeros(problem.d)
+    with own_errors():
+        least = game.judge.weakest(game, seen, best, other, np.zeros(problem.d))
+    rival[:] = other if least < less else view.rival
+    return shown(game, seen, best, rival, min(least, less), level)
 
 
 def _weight(problem: Problem, counts: Any, weights: Any, delta: float | None) -> Floats:

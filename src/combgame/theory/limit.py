@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..game.records import Floats, View, blank
+from ..game.protocols import Game
+from ..game.records import Floats, Seen, View, blank
 from ..problem import Problem
 from ..rules import Stopping
 from .complexity import Complexity
@@ -32,7 +33,7 @@ def root(passed: Callable[[float], bool]) -> float:
 ASIDE = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
-def judge(
+def looked(
     stopping: Stopping,
     problem: Problem,
     mean: Floats,
@@ -40,10 +41,10 @@ def judge(
     spread: Floats,
     best: Floats,
     steady: bool = False,
-) -> float:
-    """The evidence for an answer after `counts` values per arm with these means and standard
-    deviations. steady: the arms were played at these rates from the beginning; else nobody knows,
-    and values have no weights (`round.balance`).
+) -> tuple[Game, Seen, View]:
+    """A game whose judge has seen `counts` values per arm with these means and standard deviations,
+    and what it says of an answer. steady: the arms were played at these rates from the beginning;
+    else nobody knows, and values have no weights (`round.balance`).
     """
     seen, (rival, alternative, action) = blank(problem.d), np.zeros((3, problem.d))
     view = View(best, rival, alternative, np.zeros(1), action)
@@ -56,11 +57,26 @@ def judge(
     game = stopping.on(problem.game(), seen)
     game.rewards.estimate(seen)
     for seen.clock[0] in (1, 2):  # the second time the rival is known
-        value = game.judge.look(game, seen, view)
+        view.evidence[0] = game.judge.look(game, seen, view)
+    return game, seen, view
+
+
+def judge(
+    stopping: Stopping,
+    problem: Problem,
+    mean: Floats,
+    counts: Floats,
+    spread: Floats,
+    best: Floats,
+    steady: bool = False,
+) -> float:
+    """The evidence for an answer, as `looked` has it."""
+    game, seen, view = looked(stopping, problem, mean, counts, spread, best, steady)
+    value = float(view.evidence[0])
     if value == math.inf:
         return value
     # while nothing can stop, what a judge says may be more than the evidence
-    return min(value, game.judge.versus(game, seen, best, rival))
+    return min(value, game.judge.versus(game, seen, best, view.rival))
 
 
 def limit(

@@ -28,10 +28,10 @@ def create(
     min_pulls: Annotated[
         int,
         typer.Option(
-            help="Every arm that matters gets so many values first; with 2 and a known sigma, a "
-            "gross typing mistake shows."
+            help="Every arm that matters gets so many values first; with 2, a gross typing mistake "
+            "in one of them shows."
         ),
-    ] = 0,
+    ] = 2,
     max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
     deadline: Annotated[
         str | None,
