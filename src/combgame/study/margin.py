@@ -1,7 +1,7 @@
 """An answer at any moment: estimates with intervals, the lead over the nearest rival in the unit of
 measurement, and how much the leader can lack.
 
-What is proved (docs/thresholds.md, Theorem 7) and what is a heuristic stand beside each other, each
+What is proved (docs/thresholds.md, Theorem 9) and what is a heuristic stand beside each other, each
 under its own name.
 """
 

@@ -1,5 +1,5 @@
 """Intervals for the means, and for the lead of an answer over a rival, that hold at all times at
-once (Theorem 7 of docs/thresholds.md).
+once (Theorem 9 of docs/thresholds.md).
 
 Each of the d arms has a martingale that begins at 1, and so has each pair of answers (I, J): the
 product of its arms' in S = I xor J, mixed over scales. Half of delta is spread evenly over the
