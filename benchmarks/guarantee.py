@@ -82,7 +82,7 @@ class Adversary(RuleBase):
 
 
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
-    unit, unknown = cg.Gaussian(1.0), cg.Gaussian(1.0, known=False)
+    unit, unknown = cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)
     close, level, pair = (
         (0.3, 0.0, -2.0, -2.0, -2.0),
         (0.5, *[0.0] * 9),
@@ -122,7 +122,7 @@ def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
 
 
 def tied() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
-    unit, unknown = cg.Gaussian(1.0), cg.Gaussian(1.0, known=False)
+    unit, unknown = cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)
     two, ten = (1e-6, 0.0), (1e-6, *[0.0] * 9)
     return [
         ("tied", cg.Problem(cg.Arms(2), None, unit), two, ALL),
@@ -197,7 +197,7 @@ def hard() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
                 )
             )
     for share in (3e-13, 1e-9):
-        problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(share, known=False))
+        problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(supposed=share, shared=False))
         found.append(
             (
                 f"sigma {share:g} of the mean",
