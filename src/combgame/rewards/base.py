@@ -49,6 +49,11 @@ class RewardsBase(Description):
         """Whether the variances are."""
         return True
 
+    @property
+    def pooled(self) -> bool:
+        """Whether arms share a variance that is not known."""
+        return False
+
     def part(self, low: Floats, high: Floats) -> Rewards:
         """The verbs of `protocols.Rewards` for arms whose means are known to lie in [low, high]."""
         raise NotImplementedError

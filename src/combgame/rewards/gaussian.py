@@ -244,8 +244,8 @@ def no_longer_known() -> InputError:
         "known-is-gone",
         "Gaussian has no argument known",
         remedy="Gaussian() is for one sigma that nobody knows, the same for all arms; "
-        "Gaussian(shared=False) if each arm has its own. The value to suppose in plans and "
-        "simulations is supposed=...",
+        "Gaussian(shared=False) if each arm has its own. Plans and simulations take the "
+        "value that you suppose, supposed=0.1",
     )
 
 
@@ -287,6 +287,10 @@ class Gaussian(RewardsBase):
     def known(self) -> bool:
         """Whether sigma is stated."""
         return self.sigma is not None
+
+    @property
+    def pooled(self) -> bool:
+        return not self.known and self.shared is not False
 
     def licenses(self) -> frozenset[License]:
         if not self.known:

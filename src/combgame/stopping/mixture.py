@@ -21,6 +21,7 @@ from .fees import ConstantPart, charged, charging, log_union
 from .foresight import ForesightPart, blind, foresight
 from .pairs import LOG_TWO, PairJudgePart, Pairs, PairsPart
 from .sets import judging
+from .shared import shared
 from .students import students
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
@@ -154,6 +155,10 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
                 np.zeros(1),
             )
             ahead = foresight(variance, prior, cost, sided, _floor(threshold, deltas))
+        elif problem.rewards.pooled:
+            pairs = shared(seen, low, high, SCALES)
+            believed = game.rewards.believed  # type: ignore[attr-defined]
+            ahead = foresight(believed, prior, cost, sided, _floor(threshold, deltas))
         else:
             pairs = students(seen, game.rewards.believed, low, high)  # type: ignore[attr-defined]
             ahead = blind(d)
@@ -176,6 +181,12 @@ def _tossing(problem: Problem, deltas: Sequence[float]) -> Any:
     return watch
 
 
+POOLED = Sentence(
+    "mixture-shared-variance",
+    "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
+    "independent Gaussian values with one variance for all arms, or for all of a group, that "
+    "nobody need know",
+)
 PROVED = {
     License.BINARY: Sentence(
         "mixture-binary",
@@ -230,7 +241,8 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     constant = ConstantPart(
         np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
-    why = earned("the method of mixtures", {needs: PROVED[needs]}, rewards)
+    reason = POOLED if rewards.pooled else PROVED[needs]
+    why = earned("the method of mixtures", {needs: reason}, rewards)
     if epsilon and why.proved:
         why = also(
             why, "any answer within {epsilon:g} of the best counts as correct", epsilon=epsilon
