@@ -206,6 +206,16 @@ PROVED = {
 }
 
 
+def _counted(problem: Problem, epsilon: float) -> bool:
+    """Whether there is one unit in which the means of all arms can be counted: then less evidence
+    comes of a larger one.
+    """
+    if problem.rewards.known:
+        return True
+    free = not any(np.isfinite(end).any() for end in _box(problem, epsilon))
+    return free and problem.rewards.pooled and not problem.rewards.groups(problem.d).any()
+
+
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
     """The mixture threshold: proved for Gaussian rewards with known or unknown variance, for
     Bernoulli and for bounded rewards.
@@ -232,12 +242,14 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
                 rewards=type(rewards).__name__,
             )
         # a class that inherits its rivals may have other sets
-        own = rewards.known and "rivals" in vars(type(problem.answers))
+        own = _counted(problem, epsilon) and "rivals" in vars(type(problem.answers))
         rivals = problem.answers.rivals() if own else None
         if rivals is None:
             watch = _mixing(problem, deltas, epsilon)
         else:  # each rival has its share of delta
             watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
+            if not rewards.known:  # weighed means may lead where means do not (docs/thresholds.md)
+                union = -math.log1p(-0.5 * deltas[0])
     constant = ConstantPart(
         np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )

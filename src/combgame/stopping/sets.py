@@ -4,10 +4,11 @@ delta.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..game.marks import compilable
 from ..game.parts import copied
 from ..game.protocols import Game, Rewards, Rivals, Threshold
 from ..game.records import Floats, Ints, Seen, View
@@ -15,6 +16,7 @@ from ..game.rivals import against, differ
 from ..problem import Problem
 from ..rewards.gaussian import gaussian_part
 from .conjugate import conjugates
+from .variances import spreads_of
 from .weighing import WeigherPart
 
 # c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
@@ -22,6 +24,14 @@ STEADY = 3.0 * 10.0 ** np.arange(3.0, 8.0)
 PAUSE = 1.02  # times the rounds so far, before a search that gave up is tried again
 REFERENCES = 12  # of `WeigherPart.quote`
 SHARED = 100.0  # so many times less for what the arms share
+
+
+@compilable
+class Units(Protocol):
+    """In what means are counted, where one deviation, or a bound on it, is that of all arms."""
+
+    def unit(self, seen: Seen) -> float:
+        """1 where deviations are known."""
 
 
 class SetsJudgePart(NamedTuple):
@@ -32,6 +42,7 @@ class SetsJudgePart(NamedTuple):
     threshold: Threshold
     rewards: Rewards  # of variance 1
     weigher: WeigherPart
+    spreads: Units
     rivals: Rivals
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     floor: float  # the lowest threshold
@@ -47,6 +58,7 @@ class SetsJudgePart(NamedTuple):
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
         best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
+        self.weigher.unit[0] = self.spreads.unit(seen)
         self.weigher.face(seen, best, self.shift)
         same, waits = True, False
         for a in range(best.size):
@@ -130,7 +142,8 @@ def judging(
     """How a game gets this judge. scales: those of every arm's own mixture (`mixture.SCALES`)."""
     d, inf = problem.d, np.full(problem.d, np.inf)
     low, high = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
-    variance, width = problem.rewards.spread(d) ** 2, len(scales)
+    known, width = problem.rewards.known, len(scales)
+    variance = problem.rewards.spread(d) ** 2 if known else np.ones(d)
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         steady = STEADY * float(problem.actions.largest()) ** 2
@@ -154,13 +167,16 @@ def judging(
             np.zeros((6, max(width, steady.size))),
             np.zeros((REFERENCES, d)),
             np.zeros(REFERENCES),
+            np.ones(1),
         )
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
+        spreads: Any = spreads_of(problem, deltas, game)
         floor = min(threshold.level(0, which) for which in range(len(deltas)))
         part = SetsJudgePart(
             threshold,
             gaussian_part(np.ones(d), low, high),
             weigher,
+            spreads,
             copied(rivals),
             epsilon / problem.answers.largest(),
             floor,

@@ -15,35 +15,14 @@ import numpy as np
 from ..game.marks import jitable
 from ..game.records import Floats, Ints, Seen
 from ..rewards.base import swapped
-from ..rewards.gaussian import EPSILON, FINE
 from .pairs import CLOSE, LOG_TWO, exchanged, onward, scanned, tail
+from .pooled import excluded, ratios, spotted, spreading
 
-# rho - 1 of the mixture over the variance, and the chances, chosen before the data
-RATIOS = np.concatenate(([0.0], 0.001 * 2.0 ** np.arange(14)))
-CHANCES = np.concatenate(([0.6], np.full(14, 0.4 / 14)))
 FINEST = 5e-3  # how far below its minimum the mixture of a pair may be taken
 POINTS = 40  # variances at which it is computed for that, at most
-CELLS = 80  # the same for pairs of variances
+CELLS = 100  # the same for pairs of variances
+BEYOND = 60.0  # variances that are so unlikely, in nats, are of no interest for pairs of them
 SMALLEST, LARGEST = 1e-5, 4.0  # s times the degrees of freedom, and s: between them points are set
-
-
-@jitable
-def spreading(ratio: Floats, degrees: float, s: float) -> tuple[float, float]:
-    """ln sum_l w_l rho_l^(K/2) exp(-(rho_l - 1) K s/2), s = D/(K sigma^2), and its derivative by s;
-    convex and falling.
-
-    >>> ratio = ratios()
-    >>> [round(spreading(ratio, 50.0, s)[0], 2) for s in (2.0, 1.0, 0.5, 0.25)]
-    [-0.5, -0.3, 3.18, 15.6]
-    """
-    top, total, slope = -math.inf, 0.0, 0.0
-    for k in range(ratio.shape[1]):
-        top = max(top, ratio[2, k] + degrees * (ratio[1, k] - 0.5 * ratio[0, k] * s))
-    for k in range(ratio.shape[1]):
-        share = math.exp(ratio[2, k] + degrees * (ratio[1, k] - 0.5 * ratio[0, k] * s) - top)
-        total += share
-        slope -= share * 0.5 * degrees * ratio[0, k]
-    return top + math.log(total), slope / total
 
 
 @jitable
@@ -147,15 +126,7 @@ class SharedPart(NamedTuple):
 
     def gauge(self, seen: Seen, best: Floats, weight: Floats) -> None:
         """At the variances that were seen; there the mixture over the variance is at most 1."""
-        for g in range(self.state.shape[1]):
-            n, square = float(seen.noise[0, g]), float(seen.noise[1, g])
-            self.state[0, g], self.state[1, g] = math.inf, n
-            if n > 0.0 and square > 1e-290 and seen.start[0] == 0:
-                self.state[0, g] = (1.0 + 4.0 / FINE) * square / n
-        for a in range(weight.size):  # rounding must be of no account (`rewards.gaussian.resolved`)
-            g, digit = seen.group[a], FINE * EPSILON * abs(seen.mean[a])
-            if not self.state[0, g] >= seen.counts[a] * digit * digit:
-                self.state[0, g] = math.inf
+        spotted(seen, self.state)
         for a in range(weight.size):
             variance = self.state[0, seen.group[a]]
             weight[a] = seen.counts[a] / variance if variance < math.inf else seen.counts[a]
@@ -328,10 +299,16 @@ class SharedPart(NamedTuple):
         """The least over the variances of both arms, with normal distributions on all scales, and
         without bounds on the means: in cells, that with the least bound is divided.
         """
-        cell, used, x = self.cell, 1, 0.5 * lead
-        cell[0, 0] = cell[2, 0] = 0.0
-        cell[1, 0] = cell[3, 0] = LARGEST
-        best, x = self.fill(0, lead, n, m)
+        cell, used, x, most = self.cell, 1, 0.5 * lead, -math.inf
+        cell[0, 0], cell[2, 0] = (
+            excluded(self.ratio, n, BEYOND),
+            excluded(self.ratio, m, BEYOND),
+        )
+        last, end = 1.0 + 3.0 / math.sqrt(n), 1.0 + 3.0 / math.sqrt(m)  # beyond, it hardly falls
+        cell[1, 0], cell[3, 0] = last, end
+        for k in range(self.cost.size):  # what is left out is more than this
+            most = max(most, BEYOND + self.ratio[2, 0] + float(self.row[2, k]))
+        best, x = self.fill(0, lead, n, m, last, end)
         while True:
             low = 0
             for p in range(used):
@@ -339,19 +316,24 @@ class SharedPart(NamedTuple):
                     low = p
             least = float(self.bound[low])
             if used + 1 >= CELLS or least >= best - FINEST or least > enough:
-                return least, x
-            side = 0 if cell[1, low] - cell[0, low] >= cell[3, low] - cell[2, low] else 2
+                return min(least, most), x
+            side = 0
+            wide, tall = cell[1, low] - cell[0, low], cell[3, low] - cell[2, low]
+            if wide * wide * n < tall * tall * m:  # as the spread bends
+                side = 2
             middle = 0.5 * (cell[side, low] + cell[side + 1, low])
             for k in range(4):
                 cell[k, used] = cell[k, low]
             cell[side + 1, low] = cell[side, used] = middle
             for p in (low, used):
-                value, at = self.fill(p, lead, n, m)
+                value, at = self.fill(p, lead, n, m, last, end)
                 if value < best:
                     best, x = value, at
             used += 1
 
-    def fill(self, p: int, lead: float, n: float, m: float) -> tuple[float, float]:
+    def fill(
+        self, p: int, lead: float, n: float, m: float, last: float, end: float
+    ) -> tuple[float, float]:
         """The bound of a cell: from a value in its middle, which is returned with its x.
 
         As a function of A = s_i (lead - x)^2 and B = s_j x^2 the mixture is convex, so at least c +
@@ -382,17 +364,13 @@ class SharedPart(NamedTuple):
         for k in range(4):
             u, v = cell[k % 2, p], cell[2 + k // 2, p]
             f, g = one + fall * (u - s), two + drop * (v - t)
-            if u == LARGEST:  # and beyond
+            if u == last:  # and beyond
                 f = min(f, self.ratio[2, 0])
-            if v == LARGEST:
+            if v == end:
                 g = min(g, self.ratio[2, 0])
             both = lead * lead / (1.0 / (a * u) + 1.0 / (b * v)) if u > 0.0 and v > 0.0 else 0.0
             self.bound[p] = min(float(self.bound[p]), c + both + f + g)
         return value + one + two, x
-
-
-def ratios() -> Floats:
-    return np.array([RATIOS, 0.5 * np.log1p(RATIOS), np.log(CHANCES)])
 
 
 def shared(seen: Seen, low: Floats, high: Floats, scales: Floats) -> SharedPart:

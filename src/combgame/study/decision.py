@@ -7,6 +7,7 @@ from ..problem import Problem
 from ..sentences import PYTHON, Call, Option, Sentence, Surface
 from .advisor import Advisor
 from .doubts import Doubt
+from .noise import Noise
 from .retractions import conditions, level
 
 
@@ -38,6 +39,7 @@ class Decision:
     head: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
+    noise: Noise | None = None  # how the values vary, against the sigma that was stated
 
     @property
     def certified(self) -> bool:
@@ -51,6 +53,7 @@ class Decision:
             "assumptions": [one.to_data(surface) for one in self.assumptions],
             "certified": self.certified,
             "doubts": [one.to_dict(surface) for one in self.doubts],
+            "noise": None if self.noise is None else self.noise.to_dict(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -95,6 +98,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         facts["corrections"],
         facts["delta"],
         head,
+        advisor.noise(),
     )
 
 
@@ -115,7 +119,10 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "delta": setting.delta,
         "epsilon": setting.epsilon,
     }
-    numbers = " (" + NUMBERS
+    misfit, numbers = advisor.noise(), " (" + NUMBERS
+    wrong = misfit is not None and misfit.contradicted
+    if misfit is not None and wrong:
+        known["misfit"] = misfit.clause
     if facts["retractions"]:
         numbers += "; {level}"
         known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
@@ -124,11 +131,19 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         text = "{answer} is the best answer"
         if setting.epsilon:
             text += ", to within {epsilon:g},"
-        if proved:
+        if proved and wrong:
+            text += " with confidence {percent:g}% only if sigma were as stated, but {misfit}, "
+        elif proved:
             text += " with confidence {percent:g}%, "
         else:
             text += " by the heuristic threshold {name} at delta = {delta:g}, "
-        return Sentence("certified", text + SPENT + numbers, **known)
+        remedy = ""
+        if wrong:
+            remedy = (
+                "do not rely on it: {again} takes sigma from the data, and may have these values"
+            )
+            known["again"] = "a study with Gaussian()"
+        return Sentence("certified", text + SPENT + numbers, remedy=remedy, **known)
     text, remedy = "Not certified: ", ""
     if why == "budget":
         text += "{max_rounds} was reached "
@@ -139,7 +154,9 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     if why != "by hand":
         remedy = "Results that still come are counted and may yet certify it"
     text += SPENT + "; {answer} leads, "
-    if sure > 0.0:
+    if sure > 0.0 and wrong:
+        text += "the confidence would be {percent:.3g}% if sigma were as stated, but {misfit}"
+    elif sure > 0.0:
         text += "the confidence reached is {percent:.3g}%"
     else:
         text += "the evidence is too weak for any confidence"
@@ -207,6 +224,9 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
             reason=validity.reason,
         )
     ]
+    misfit = advisor.noise()
+    if misfit is not None and misfit.verdict in ("too small", "too large"):
+        made.append(misfit.sentence)
     if n := facts["pending"]:
         text = "{n:count value} {n:was|were} still out when it stopped: "
         made.append(Sentence("values-out", text + LATENESS, n=n))

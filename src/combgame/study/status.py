@@ -16,6 +16,7 @@ from ..theory.complexity import complexity
 from ..theory.limit import limit
 from .advisor import Advisor
 from .doubts import Doubt
+from .noise import Noise
 from .retractions import level
 
 # arms; above, only the closest rival is looked at, and the forecast follows the evidence so far
@@ -63,6 +64,7 @@ class Status:
     head: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
+    noise: Noise | None = None  # how the values vary, against the sigma that was stated
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -71,6 +73,7 @@ class Status:
             "rivals": [one._asdict() for one in self.rivals],
             "next": self.next.to_data(surface),
             "doubts": [one.to_dict(surface) for one in self.doubts],
+            "noise": None if self.noise is None else self.noise.to_dict(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -107,6 +110,8 @@ class Status:
             lines.append(f"  last event   {self.head}")
         if self.state == "running":
             lines.append(f"  rounds left  {left}")
+        if self.noise is not None and self.noise.verdict != "not enough data":
+            lines.append(f"  noise        {self.noise.sentence.said(surface)}")
         lines += [
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
@@ -261,6 +266,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         facts["corrections"],
         facts["delta"],
         head,
+        advisor.noise(),
     )
 
 
@@ -282,6 +288,9 @@ def advice(
             text += (
                 ", but {doubtful:count value} {doubtful:is|are} hard to believe: look there first"
             )
+        misfit = advisor.noise()
+        if misfit is not None and misfit.contradicted:
+            text += ", but the stated sigma does not fit the values"
         text += "; {says} why"
         if out:
             text += ". The " + these + " {n:is|are} not needed"
