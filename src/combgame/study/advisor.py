@@ -245,7 +245,7 @@ class Advisor:
         problem, ledger = self.setting.problem, self.ledger
         misfit, scale = self.noise(), 1.0
         if misfit is not None and misfit.contradicted:  # good data would be doubted
-            scale = typical(problem, ledger.seen)
+            scale = typical(problem, ledger.seen, ledger.far)
         doubtful = doubts(problem, ledger.seen, ledger.far, scale=scale)
         return tuple(one._replace(outside=one.round in outside) for one in doubtful)
 

@@ -99,7 +99,12 @@ class Noise(NamedTuple):
         return Sentence(
             "sigma-too-large",
             "The stated sigma is larger than it need be: the values vary {ratio:.2g} times as much "
-            "as stated, so this takes about {times:.2g} times the plays that would do",
+            "as stated"
+            + (
+                ", so this takes about {times:.2g} times the plays that would do"
+                if self.ratio
+                else ""
+            ),
             remedy="the next study may state less, or have {unknown}, which takes sigma from the "
             "data",
             times=self.ratio**-2 if self.ratio else math.inf,
@@ -151,19 +156,29 @@ def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | 
     less, more = log_misfit(low, (exact[0] + float(late[3].sum()), exact[1] + after))
     evidence = float(np.logaddexp(less, more)) - math.log(2.0)
     verdict = "fits" if degrees >= FEW else "not enough data"
-    if evidence > -math.log(ALARM):
+    if evidence > -math.log(ALARM) and (more > less or degrees >= FEW):
         verdict = "too small" if more > less else "too large"
     return Noise(verdict, stated, observed, ratio, round(degrees), evidence)
 
 
-def typical(problem: Problem, seen: Seen) -> float:
+def typical(problem: Problem, seen: Seen, far: Floats) -> float:
     """By how much the median arm varies, in what was stated, but at least 1: one value that is far
-    off, in one arm, does not change it.
+    off, in one arm, does not change it. With two arms or less, each without its farthest value
+    (far: see `doubts`).
     """
     several = seen.counts > 1.0
     if not problem.rewards.known or not several.any():
         return 1.0
-    degrees = seen.counts[several] - 1.0
-    sigma = problem.rewards.spread(problem.d)[several]
+    squares, degrees = seen.squares, seen.counts - 1.0
+    if several.sum() < 3:
+        with np.errstate(all="ignore"):
+            off = np.abs(far[:, 0] - seen.sums / seen.counts).max(axis=0)
+            squares = squares - off * off * seen.counts / degrees  # those of the others
+        degrees = degrees - 1.0
+        several = degrees > 0.0
+        if not several.any():
+            return 1.0
+    degrees, sigma = degrees[several], problem.rewards.spread(problem.d)[several]
     middle = degrees * (1.0 - 2.0 / (9.0 * degrees)) ** 3  # the median of chi^2, about
-    return max(math.sqrt(float(np.median(seen.squares[several] / sigma**2 / middle))), 1.0)
+    each = np.sort(np.maximum(squares[several], 0.0) / sigma**2 / middle)
+    return max(math.sqrt(float(each[(each.size - 1) // 2])), 1.0)
