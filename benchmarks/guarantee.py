@@ -4,7 +4,8 @@
 close: two answers almost tied, the others far off. level: every answer as good as the second best.
 pairs: the best pair, the other arms all alike. tied: the best is better by 1e-6 sigma only, so that
 a run that stops before its cap is wrong about half of the time. adversary: a rule that knows the
-means, and plays whatever is likeliest to make the wrong arm look better. The error rate must be at
+means, and plays whatever is likeliest to make the wrong arm look better; flatterer: one that also
+plays for an unknown sigma to look small. The error rate must be at
 most delta; beside it the exact 95 % interval. Runs that reach the cap have stopped with no answer.
 
 --hard: what broke 0.1.0. Best paths whose edges differ in precision by factors of 1e5 and 1e7 (0.09
@@ -81,8 +82,46 @@ class Adversary(RuleBase):
         )
 
 
+class FlattererPart(NamedTuple):
+    truth: Floats
+    best: int
+    score: Floats
+
+    def choose(self, game, seen, view, rng):
+        """The best arm until it looks bad, another until it looks good, and then whatever looks
+        most as it is: its next value is likely to be near its mean, and sigma to look small.
+        """
+        for a in range(self.truth.size):
+            self.score[a] = -abs(seen.mean[a] - self.truth[a])
+        other = 1 if self.best == 0 else 0
+        if seen.mean[self.best] > self.truth[self.best]:
+            self.score[self.best] = 1.0
+        elif seen.mean[other] < self.truth[other]:
+            self.score[other] = 1.0
+        game.actions.argmax(self.score, view.action)
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Flatterer(RuleBase):
+    """Plays for the wrong arm to win, and for sigma to look small."""
+
+    means: tuple[float, ...]
+
+    def setup(self, problem):
+        truth = np.array(self.means)
+        return FixedSetup(
+            FlattererPart(truth, int(truth.argmax()), np.zeros(truth.size)),
+            padded(start_sets("covering", problem.actions, None)),
+        )
+
+
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     unit, unknown = cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)
+    one = cg.Gaussian(supposed=1.0)
+    halves = cg.Gaussian(shared=[range(5), range(5, 10)], supposed=[1.0] * 5 + [2.0] * 5)
     close, level, pair = (
         (0.3, 0.0, -2.0, -2.0, -2.0),
         (0.5, *[0.0] * 9),
@@ -99,6 +138,10 @@ def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
         ),
         ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), unknown), close, ("mixture",)),
         ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unknown), level, ("mixture",)),
+        ("close", cg.Problem(cg.Subsets(5, 2), cg.Arms(5), one), close, ("mixture",)),
+        ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), one), level, ("mixture",)),
+        ("level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), halves), level, ("mixture",)),
+        ("pairs", cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), one), pair, ("mixture",)),
     ]
     for rewards in (cg.Bernoulli(), cg.Bounded(0, 1)):
         names = ("mixture", "sub-gaussian") if rewards == cg.Bernoulli() else ("mixture",)
@@ -123,11 +166,14 @@ def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
 
 def tied() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     unit, unknown = cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)
+    one = cg.Gaussian(supposed=1.0)
     two, ten = (1e-6, 0.0), (1e-6, *[0.0] * 9)
     return [
         ("tied", cg.Problem(cg.Arms(2), None, unit), two, ALL),
         ("tied level", cg.Problem(cg.Subsets(10, 3), cg.Arms(10), unit), ten, ("mixture",)),
         ("tied", cg.Problem(cg.Arms(2), None, unknown), two, ("mixture",)),
+        ("tied", cg.Problem(cg.Arms(2), None, one), two, ("mixture",)),
+        ("tied level", cg.Problem(cg.Arms(10), None, one), ten, ("mixture",)),
         ("tied", cg.Problem(cg.Arms(2), None, cg.Bernoulli()), (0.5 + 1e-6, 0.5), ("mixture",)),
     ]
 
@@ -159,7 +205,7 @@ def tied_sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...
     """Two paths, matchings or lists tied, but for 1e-6 on the arms of the first; others far off.
     (Where all are tied hardly a run stops, because every rival must be ruled out.)
     """
-    unit, cases = cg.Gaussian(1.0), []
+    cases = []
     chain = cg.Paths([(i // 2, i // 2 + 1) for i in range(6)], 0, 3)
     for name, structure in (
         ("grid 4", cg.grid_network(4)),
@@ -171,8 +217,9 @@ def tied_sets() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...
         means[list(second)] = 0.0
         means[list(first)] = 1e-6
         actions = structure if name != "two lists of 3" else cg.Arms(6)
-        problem = cg.Problem(actions, structure, unit)
-        cases.append((f"tied {name}", problem, tuple(means.tolist()), ("mixture",)))
+        for rewards in (cg.Gaussian(1.0), cg.Gaussian(supposed=1.0)):
+            problem = cg.Problem(actions, structure, rewards)
+            cases.append((f"tied {name}", problem, tuple(means.tolist()), ("mixture",)))
     return cases
 
 
@@ -278,7 +325,7 @@ def main() -> None:
         else cases()
     ):
         rules = (
-            ["frank-wolfe", Adversary(means)]
+            ["frank-wolfe", Adversary(means), *([Flatterer(means)] * problem.rewards.pooled)]
             if options.tied
             else ["uniform", Adversary(means)]
             if options.tied_sets
@@ -290,7 +337,10 @@ def main() -> None:
             (one for one in thresholds if one in (options.only or ALL)), rules
         ):
             for delta in (
-                [list(DELTAS)] if problem.rewards.known else [0.1]
+                [list(DELTAS)]
+                if problem.rewards.known
+                or (problem.rewards.pooled and problem.answers.exchange().swaps)
+                else [0.1]
             ):  # bounds on variances depend on delta
                 began = time.perf_counter()
                 sim = cg.simulate(
@@ -304,7 +354,7 @@ def main() -> None:
                     max_rounds=cap,
                     engine="compiled",
                     ties="run",
-                    relabel=not isinstance(rule, Adversary),
+                    relabel=isinstance(rule, str),
                 )
                 for row in sim.report():
                     cells.append(
@@ -312,7 +362,7 @@ def main() -> None:
                             name,
                             repr(problem.rewards),
                             threshold,
-                            rule if isinstance(rule, str) else "adversary",
+                            rule if isinstance(rule, str) else type(rule).__name__.lower(),
                             row["delta"],
                             f"{row['mean']:,.0f}",
                             row["errors"],
