@@ -18,7 +18,7 @@ import combgame as cg
 LOOKS = [int(x) for x in np.unique(np.round(np.geomspace(10, 480, 8)))]
 CASES = {
     "5 arms, sigma known": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian(1.0)), 1.0),
-    "5 arms, sigma not known": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian(known=False)), 1.0),
+    "5 arms, sigma not known": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian(shared=False)), 1.0),
     "best 3 of 12, 4 a play": (
         cg.Problem(cg.Subsets(12, 4), cg.Subsets(12, 3), cg.Gaussian(0.5)),
         0.5,

@@ -96,7 +96,9 @@ def main() -> None:
         rounds, errors = [], 0
         problem, means = instance.problem, instance.means
         unknown = cg.Problem(
-            problem.actions, problem.answers, cg.Gaussian(problem.rewards.sigma, known=False)
+            problem.actions,
+            problem.answers,
+            cg.Gaussian(supposed=problem.rewards.sigma, shared=False),
         )
         for question, name in [*((problem, name) for name in THRESHOLDS), (unknown, "mixture")]:
             sim = cg.simulate(

@@ -47,7 +47,7 @@ REWARDS = {
     ),
     "sigmas": (lambda d: cg.Gaussian(tuple(np.linspace(0.05, 0.2, d))), None, ("mixture",)),
     "boxed": (cg.Gaussian(0.1), (0.0, 0.8), ("stylised", "mixture")),
-    "unknown": (cg.Gaussian(0.1, known=False), None, ("mixture", "stylised")),
+    "unknown": (cg.Gaussian(supposed=0.1, shared=False), None, ("mixture", "stylised")),
     "bernoulli": (cg.Bernoulli(), None, ("stylised", "mixture", "proved")),
     "bounded": (cg.Bounded(0.0, 1.0), None, ("mixture", "proved")),
 }

@@ -14,7 +14,7 @@ NAMES = ("ann", "bob", "cid", "dee", "eve")
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1), names=NAMES)
 HARD = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0))
 COINS = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli())
-UNKNOWN = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, known=False))
+UNKNOWN = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(supposed=1.0, shared=False))
 SAME = [(HARD, "mixture"), (HARD, "proved"), (COINS, "mixture"), (UNKNOWN, "mixture")]
 RULES = [name for name in PRESETS if name != "gcb-pe"]
 TOML = """

@@ -10,7 +10,7 @@ from combgame.study.status import rivals
 from .studies import advisor_of
 
 KNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
-UNKNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False))
+UNKNOWN = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False))
 
 
 def told(problem, means, counts, seed=0):

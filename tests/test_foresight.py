@@ -114,7 +114,7 @@ def test_where_rivals_are_charged_alike_nothing_is_foreseen(threshold):
 
 
 def test_unknown_variances_are_not_foreseen():
-    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1, known=False))
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(supposed=0.1, shared=False))
     stopping = make_stopping("mixture", problem, [0.1])
     run = Run(problem, cg.FrankWolfe().setup(problem), stopping, MEANS, 1, 3, 0, "python")
     run.advance(100)

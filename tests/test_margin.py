@@ -19,7 +19,7 @@ from combgame.theory.shown import shown
 
 from .studies import COINS, HARD, PROBLEM, advisor_of, measure
 
-UNKNOWN = cg.Gaussian(known=False)
+UNKNOWN = cg.Gaussian(shared=False)
 
 
 def seen_of(values):
@@ -116,7 +116,7 @@ def test_a_lead_leaves_its_interval_only_with_the_martingale_of_its_arms(seed, s
     ("rewards", "draw"),
     [
         (cg.Gaussian(1.0), lambda rng, n: rng.normal(0.0, 1.0, n)),
-        (cg.Gaussian(known=False), lambda rng, n: rng.normal(0.0, 3.0, n)),
+        (cg.Gaussian(shared=False), lambda rng, n: rng.normal(0.0, 3.0, n)),
         (cg.Bernoulli(), lambda rng, n: (rng.random(n) < 0.2) * 1.0),
         (cg.Bounded(0, 1), lambda rng, n: rng.random(n)),
     ],

@@ -120,7 +120,7 @@ def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_ti
 
     At sigma/|mean| = 3e-13 the old bound was wrong in 31 of 200 at delta = 0.05.
     """
-    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(ratio, known=False))
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(supposed=ratio, shared=False))
     means = [1.0, 1.0 - max(1e-3 * ratio, 2.0**-53)]
     sim = cg.simulate(
         problem,
@@ -149,7 +149,7 @@ def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_ti
 
 
 def test_both_engines_add_alike():
-    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1e-7, known=False))
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=1e-7, shared=False))
     runs = []
     for engine in ("python", "compiled"):
         run = make_bench(

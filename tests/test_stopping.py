@@ -568,7 +568,7 @@ def test_the_rules_of_an_unknown_variance():
     problem = cg.Problem(
         cg.Subsets(4, 2),
         cg.Listed([(0,), (1,), (2,), (3,)], 4),
-        cg.Gaussian([0.1, 0.2, 0.3, 0.4], known=False),
+        cg.Gaussian(supposed=[0.1, 0.2, 0.3, 0.4], shared=False),
     )
     stopping = make_stopping("mixture", problem, [1e-9])
     run = Run(
@@ -610,7 +610,9 @@ def test_the_rules_of_an_unknown_variance():
 def test_the_engines_agree(case):
     means, options = [0.5, 0.35, 0.3, 0.2, 0.1], {"threshold": "mixture"}
     problem = {
-        "unknown": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.2, known=False)),
+        "unknown": cg.Problem(
+            cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(supposed=0.2, shared=False)
+        ),
         "bernoulli": cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli()),
         "trees": cg.Problem(STRUCTURES["trees"], None, cg.Gaussian(0.2)),
         "paths": cg.Problem(
@@ -654,7 +656,7 @@ def test_a_run_in_steps_is_the_run_in_one_go():
 
 
 def test_unknown_variances_also_with_the_stylised_threshold():
-    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, known=False))
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(supposed=0.1, shared=False))
     found = cg.simulate(
         problem,
         [0.5, 0.3, 0.2, 0.1],
@@ -706,14 +708,14 @@ def test_evidence_where_bounds_decide_and_where_numbers_end():
 
 
 def test_evidence_with_unknown_variances():
-    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(known=False))
+    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(shared=False))
     assert not cg.evidence(
         problem, [1.0, 0.0], [3, 3], delta=0.05, spreads=[0.1, 0.1], threshold="proved"
     ).certified
     assert cg.evidence(
         problem, [1.0, 0.0], [100, 100], delta=0.05, spreads=[0.1, 0.1], threshold="proved"
     ).certified
-    with refused("spreads-if-unknown", cg.InputError, rewards="Gaussian(known=False)"):
+    with refused("spreads-if-unknown", cg.InputError, rewards="Gaussian(shared=False)"):
         cg.evidence(problem, [1.0, 0.0], [3, 3])
     with refused("must-be", cg.InputError, name="spreads", value=[-1.0, 1.0]):
         cg.evidence(problem, [1.0, 0.0], [3, 3], spreads=[-1, 1])
@@ -748,21 +750,21 @@ def test_the_limit_is_where_a_run_with_exact_estimates_stops():
 
 
 def test_labels():
-    for rewards in (cg.Gaussian(0.1), cg.Gaussian(known=False), cg.Bernoulli(), cg.Bounded(0, 1)):
+    for rewards in (cg.Gaussian(0.1), cg.Gaussian(shared=False), cg.Bernoulli(), cg.Bounded(0, 1)):
         problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), rewards)
         assert make_stopping("mixture", problem, [0.1]).validity.proved
     coin = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli())
     assert not make_stopping("gaussian-counts", coin, [0.1]).validity.proved
     assert (
-        make_stopping("proved", cg.Problem(cg.Arms(3), None, cg.Gaussian(known=False)), [0.1]).name
+        make_stopping("proved", cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=False)), [0.1]).name
         == "mixture"
     )
 
 
 def test_bad_input_is_said_in_a_sentence():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
-    unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(known=False))
-    listed = cg.Problem(cg.Listed([(0,), (1, 2)], 3), None, cg.Gaussian(known=False))
+    unknown = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(shared=False))
+    listed = cg.Problem(cg.Listed([(0,), (1, 2)], 3), None, cg.Gaussian(shared=False))
     means = [0.5, 0.3, 0.2, 0.1]
     usual = {"rule": "lloo", "delta": 0.1}
     with refused("cannot-eliminate", cg.InputError, threshold="mixture"):
@@ -781,10 +783,18 @@ def test_bad_input_is_said_in_a_sentence():
         make_stopping("gaussian", unknown, [0.1])
     with refused("must-be", cg.InputError, name="delta", value=[0.1, 0.2]):
         make_stopping("mixture", listed, [0.1, 0.2])
-    with refused("sigma-missing", cg.InputError):
-        cg.Gaussian()
-    with refused("must-be", cg.InputError, of="Gaussian", name="known", value=1):
-        cg.Gaussian(0.1, known=1)
+    with refused("known-is-gone", cg.InputError):
+        cg.Gaussian(0.1, known=False)
+    with refused("sigma-is-known", cg.InputError, sigma=0.1):
+        cg.Gaussian(0.1, shared=False)
+    with refused("must-be", cg.InputError, of="Gaussian", name="shared", value=1):
+        cg.Gaussian(shared=1)
+    with refused("every-arm-in-a-group", cg.InputError, arm=2, last=2):
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=[[0, 1]]))
+    with refused("every-arm-in-a-group", cg.InputError, arm=3, last=2):
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=[[0, 1], [2, 3]]))
+    with refused("supposed-differs", cg.InputError, arm=2, first=0):
+        cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=[1, 1, 2]))
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="best") as caught:
         cg.simulate(problem, means, threshold="best", **usual)
     assert "sub-gaussian-counts, mixture" in caught.value.remedy
@@ -845,7 +855,7 @@ def test_with_several_deltas_none_stops_on_the_nearest_pair_alone():
 
 
 def test_the_bounds_on_variances_follow_delta():
-    unknown = cg.Problem(STRUCTURES["list"], None, cg.Gaussian(known=False))
+    unknown = cg.Problem(STRUCTURES["list"], None, cg.Gaussian(shared=False))
     for delta in (0.01, 0.3):
         stopping = make_stopping("mixture", unknown, [delta])
         assert stopping.on(unknown.game(), blank(5)).judge.fees.spreads.bar == pytest.approx(
@@ -862,14 +872,14 @@ def test_levels_are_those_of_the_theorems():
     )
     paths, unknown = (
         cg.Problem(STRUCTURES["paths"], None, unit),
-        cg.Problem(cg.Arms(10), None, cg.Gaussian(known=False)),
+        cg.Problem(cg.Arms(10), None, cg.Gaussian(shared=False)),
     )
     for problem, name, level in (
         (arms, "mixture", nine),
         (pairs, "mixture", math.log(8 / 0.1)),
         (paths, "mixture", math.log(1 / 0.1)),  # each rival has its own share of delta
         (unknown, "mixture", nine),
-        (cg.Problem(paths.answers, None, cg.Gaussian(known=False)), "mixture", math.log(2 / 0.09)),
+        (cg.Problem(paths.answers, None, cg.Gaussian(shared=False)), "mixture", math.log(2 / 0.09)),
         (cg.Problem(cg.Arms(10), None, cg.Bernoulli()), "mixture", nine),
         (arms, "gaussian-counts", 2 * c_gaussian(nine / 2)),
         (arms, "sub-gaussian-counts", 2 * t_function(nine / 2)),
@@ -935,7 +945,7 @@ def test_equal_values_have_no_spread():
 
 
 def test_errors_stay_below_delta_where_answers_are_almost_tied():
-    for rewards in (cg.Gaussian(1.0), cg.Gaussian(1.0, known=False)):
+    for rewards in (cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)):
         problem = cg.Problem(cg.Arms(3), None, rewards)
         found = cg.simulate(
             problem,

@@ -202,7 +202,7 @@ def test_no_pair_of_different_means_gives_less(seed):
 )
 def test_the_judge_takes_the_least_of_all_exchanges(kind, seed, epsilon):
     structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
-    d, problem = structure.d, cg.Problem(structure, None, cg.Gaussian(known=False))
+    d, problem = structure.d, cg.Problem(structure, None, cg.Gaussian(shared=False))
     counts, spread = np.floor(10.0 ** rng.uniform(0.5, 4, d)), 10.0 ** rng.uniform(-1, 1, d)
     mean = rng.normal(size=d) * 10 ** rng.uniform(-1, 1)
     squares = spread * (counts - 1)
@@ -254,7 +254,10 @@ def test_arms_without_a_spread_tell_nothing():
 
 def test_both_engines_give_the_same_evidence():
     """With several deltas at once; and a run in steps is the run in one go."""
-    problem, ends = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.3, known=False)), []
+    problem, ends = (
+        cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(supposed=0.3, shared=False)),
+        [],
+    )
     for engine, steps in (("python", [500]), ("python", range(100, 501, 50)), ("compiled", [500])):
         stopping = make_stopping("mixture", problem, [0.1, 1e-3])
         means = np.array([0.9, 0.6, 0.5, 0.4, 0.3, 0.1])
@@ -266,7 +269,7 @@ def test_both_engines_give_the_same_evidence():
 
 
 def test_a_study_whose_values_come_late_and_are_retracted():
-    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(known=False))
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=False))
     rng = np.random.default_rng(0)
     study = cg.Study(problem, delta=0.05, rule="uniform", seed=1)
     study.observe({a: rng.normal([3.0, 1.0, 9.0][a], 1, 30).tolist() for a in range(3)})
@@ -284,7 +287,7 @@ def test_errors_stay_below_delta_where_two_arms_are_tied():
     chance of 2e-3 if the rate is 0.2 itself.
     """
     found = cg.simulate(
-        cg.Problem(cg.Arms(2), None, cg.Gaussian((1.0, 0.1), known=False)),
+        cg.Problem(cg.Arms(2), None, cg.Gaussian(supposed=(1.0, 0.1), shared=False)),
         [1e-6, 0.0],
         rule="frank-wolfe",
         delta=0.2,

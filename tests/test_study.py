@@ -313,7 +313,7 @@ def test_what_could_not_be_stored_has_not_happened(name, monkeypatch):
 
 def test_the_spread_need_not_be_known():
     study, rng = (
-        cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=0.1),
+        cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False)), delta=0.1),
         np.random.default_rng(0),
     )
     while not study.done:
@@ -325,7 +325,7 @@ def test_the_spread_need_not_be_known():
         )
         assert study.status.next
     assert study.decision.answer == (2,)
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), max_rounds=9)
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False)), max_rounds=9)
     while not study.done:
         todo = study.ask()
         study.tell(todo, {a: 0.1 * a + 0.2 * rng.standard_normal() for a in todo.arms})

@@ -16,7 +16,7 @@ from combgame.study.doubts import ALARM, doubts, nothing_far, reach
 from .said import says
 from .studies import COINS, NAMES, PROBLEM, measure
 
-FORTY = cg.Problem(cg.Subsets(40, 8), cg.Subsets(40, 3), cg.Gaussian(known=False))
+FORTY = cg.Problem(cg.Subsets(40, 8), cg.Subsets(40, 3), cg.Gaussian(shared=False))
 
 
 def fed(values):
@@ -67,7 +67,7 @@ def test_doubts_are_those_of_all_values_against_all_others(sigma, data):
                 st.sampled_from([-40.0, 7.0, 1e3, 1e4])
             )
     problem = cg.Problem(
-        cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(known=False)
+        cg.Arms(len(values)), rewards=cg.Gaussian(1.0) if sigma else cg.Gaussian(shared=False)
     )
     seen, far = fed(values)
     mine, right = doubts(problem, seen, far), naive(values, sigma)
@@ -86,7 +86,7 @@ def test_doubts_are_those_of_all_values_against_all_others(sigma, data):
         assert (arm in {one.arm for one in mine}) or worst[0] <= 1.001 * worst[1]
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(1.0), cg.Gaussian(known=False)])
+@pytest.mark.parametrize("rewards", [cg.Gaussian(1.0), cg.Gaussian(shared=False)])
 def test_false_alarms_are_as_rare_as_is_said(rewards):
     problem, rng, alarms = cg.Problem(cg.Arms(20), rewards=rewards), np.random.default_rng(1), 0
     for _ in range(2000):
@@ -100,7 +100,7 @@ def test_false_alarms_are_as_rare_as_is_said(rewards):
     assert alarms <= 8  # 2 are expected at most; more than 8 of them have a chance below 1 in 3000
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(0.1), cg.Gaussian(known=False)])
+@pytest.mark.parametrize("rewards", [cg.Gaussian(0.1), cg.Gaussian(shared=False)])
 def test_a_mistyped_value_is_seen_and_changes_nothing(rewards):
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards, names=NAMES)
     study, rng = cg.Study(problem, delta=1e-9, max_rounds=40), np.random.default_rng(0)
@@ -162,7 +162,7 @@ def test_of_two_values_that_do_not_fit_either_may_be_wrong():
 
 
 def test_two_values_show_a_gross_mistake_where_sigma_is_not_known_too():
-    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(known=False)), delta=1e-9)
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(shared=False)), delta=1e-9)
     study.observe({0: [1.0, 1.1], 1: [1.0, 1.1], 2: [1.1, 1e6]})
     assert [one.value for one in study.status.doubts] == [1e6]
     rng, study = np.random.default_rng(0), cg.Study(FORTY, delta=1e-9)

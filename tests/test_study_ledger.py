@@ -38,7 +38,7 @@ class Told(Machine):
     @rule()
     def the_ledger_says_what_the_events_say(self):
         events, ledger = self.study.events(), advisor_of(self.study).ledger
-        whole = Ledger.of(6, events)
+        whole = Ledger.of(6, events, ledger.first)
         assert whole.counting(range(6)) == naive.counting(events)
         assert self.study.rows("round") == naive.rows(events, lambda a: HARD.label([a]), moment_of)
         for number, one in whole.records.items():
@@ -47,7 +47,7 @@ class Told(Machine):
                 state, told, again = naive.look_up(events, number)
                 assert (one.state, {a: x.entry for a, x in one.told.items()}) == (state, told)
                 assert one.outside or one.again == again
-        eager = Ledger(6, whole=True)
+        eager = Ledger(6, whole=True, first=ledger.first)
         for event in events:
             eager.apply(event)
         for other in (whole, eager):  # rounds that were forgotten leave nothing behind
@@ -56,7 +56,10 @@ class Told(Machine):
             ).all()
         for mine, its in zip(totals(ledger.seen), totals(eager.seen), strict=True):
             assert mine.tolist() == its.tolist()
-        assert (ledger.far == eager.far).all()
+        assert (ledger.far == eager.far).all() and (ledger.late == eager.late).all()
+        assert (ledger.seen.noise == eager.seen.noise).all()
+        assert (ledger.early == eager.early).all() and (ledger.had == eager.had).all()
+        assert ledger.seen.start[0] == eager.seen.start[0]
 
 
 def test_the_ledger_says_what_the_events_say():

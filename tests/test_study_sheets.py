@@ -212,7 +212,7 @@ def test_means_of_n_values_in_a_table(lab):
     ],
 )
 def test_what_a_table_can_say_of_shares_and_means(lab, rewards, table, code, advice):
-    known = ", known = false" if rewards == "gaussian" else ""
+    known = ", shared = false" if rewards == "gaussian" else ""
     Path("screen.toml").write_text(
         f'actions = {{kind = "arms", arms = 2}}\nrewards = {{kind = "{rewards}"{known}}}\n'
     )

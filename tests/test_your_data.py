@@ -38,7 +38,7 @@ def turned(problem):
 
 
 FAMILIES = [cg.Gaussian(0.5), cg.Gaussian([0.5, 1.0, 0.7, 0.6]), cg.Bernoulli(), cg.Bounded(0, 2)]
-FAMILIES += [cg.Gaussian(0.5, known=False)]
+FAMILIES += [cg.Gaussian(supposed=0.5, shared=False)]
 
 
 @pytest.mark.parametrize("rewards", FAMILIES, ids=str)
@@ -335,7 +335,7 @@ def test_data_frames(wide):
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(-9, 9)), min_size=6, max_size=30))
 def test_evidence_of_a_data_frame(pairs):
-    for rewards in (cg.Gaussian(0.5), cg.Gaussian(known=False)):
+    for rewards in (cg.Gaussian(0.5), cg.Gaussian(shared=False)):
         problem = cg.Problem(cg.Arms(["a", "b", "c"]), rewards=rewards)
         frame = pd.DataFrame([("abc"[a], x / 4) for a, x in pairs], columns=["arm", "value"])
         groups = {a: [x / 4 for b, x in pairs if b == a] for a in range(3)}
@@ -366,7 +366,7 @@ def test_frames_that_are_refused():
     coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
     with refused("not-0-or-1", arm="0"):
         cg.evidence(coins, frame)
-    unknown = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(known=False))
+    unknown = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(shared=False))
     with refused("means-hide-spread"):
         cg.evidence(unknown, frame.assign(n=3))
 

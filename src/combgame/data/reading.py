@@ -12,6 +12,7 @@ from ..errors import CombGameError, InputError
 from ..game.records import Floats
 from ..problem import GOALS, Problem
 from ..rewards import Bernoulli, Bounded, Gaussian
+from ..rewards.gaussian import no_longer_known
 from ..structures import (
     AlmostAllSets,
     Arms,
@@ -93,6 +94,19 @@ def _programme(
     return IntegerProgram((matrix, low, high) if matrix else [], arms, exact, seconds)
 
 
+def _shared(value: Any, at: Place) -> Any:
+    """Whether arms share a sigma, or which do: a list of groups, or a table of them."""
+    if isinstance(value, Mapping):
+        return {name: arms(group, at.at(name)) for name, group in value.items()}
+    return either(truth, several_sets)(value, at)
+
+
+def _gaussian(sigma: Any, shared: Any, supposed: Any, known: bool | None) -> Gaussian:
+    if known is not None:
+        raise no_longer_known()
+    return Gaussian(sigma, shared, supposed)
+
+
 STRUCTURES: dict[str, Kind] = {
     "arms": Kind(Arms, {"arms": positive}),
     "subsets": Kind(Subsets, {"arms": positive, "size": positive}),
@@ -132,9 +146,14 @@ STRUCTURES: dict[str, Kind] = {
 
 REWARDS: dict[str, Kind] = {
     "gaussian": Kind(
-        Gaussian,
-        {"sigma": by_name(either(number, numbers)), "known": truth},
-        {"sigma": None, "known": True},
+        _gaussian,
+        {
+            "sigma": by_name(either(number, numbers)),
+            "shared": _shared,
+            "supposed": by_name(either(number, numbers)),
+            "known": truth,
+        },
+        {"sigma": None, "shared": True, "supposed": None, "known": None},
     ),
     "bernoulli": Kind(Bernoulli, {}),
     "bounded": Kind(Bounded, {"low": number, "high": number}),

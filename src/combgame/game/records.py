@@ -27,13 +27,23 @@ class Seen(NamedTuple):
     # float64[4, d], of values x with weights v that were fixed before x was seen: sum v, sum v^2,
     # sum v (x - origin), and the origin, which is the first value
     weighed: Floats
+    group: Ints  # int64[d]: arms that vary alike have the same number
+    # float64[3, groups], how the values of a group vary (`round.scatter`): how many squares of
+    # deviations were added up, their sum, and how many there were when the play was chosen
+    noise: Floats
+    # int64[1]: 1 while what is played was fixed before any value was seen
+    start: Ints
 
 
-def blank(d: int) -> Seen:
+def blank(d: int, group: Ints | None = None) -> Seen:
     """Nothing seen yet of d arms."""
     counts, sums, mean, feasible, squares, rest, worth = np.zeros((7, d))
     clock, weighed = np.zeros(1, np.int64), np.zeros((4, d))
-    return Seen(counts, sums, mean, feasible, clock, squares, rest, worth, weighed)
+    alike = np.zeros(d, np.int64) if group is None else group.copy()
+    noise, start = np.zeros((3, int(alike.max(initial=0)) + 1)), np.ones(1, np.int64)
+    return Seen(
+        counts, sums, mean, feasible, clock, squares, rest, worth, weighed, alike, noise, start
+    )
 
 
 class View(NamedTuple):

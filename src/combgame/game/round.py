@@ -45,6 +45,35 @@ def settle(judge: Judge, t: int, view: View, stops: Ints, winners: Floats) -> bo
     return not waiting
 
 
+OFTEN = 12.0  # a later value tells of the spread if its arm has 1/OFTEN of what tells of it so far
+
+
+@jitable
+def scatter(seen: Seen, arm: int, mean: float, n: float) -> None:
+    """What the mean of n new values of an arm says of how its group varies; before it is added to
+    the arm's sum.
+
+    While what is played is fixed, its square is one of chi^2. Later on the past has had a say in
+    what is played, and the square is of the deviation itself, which is larger by 1 + n/N.
+    """
+    before, g = seen.counts[arm], seen.group[arm]
+    if before > 0.0:
+        off = mean - (seen.sums[arm] + seen.rest[arm]) / before
+        if seen.start[0] > 0:
+            seen.noise[0, g] += 1.0
+            seen.noise[1, g] += off * off * n * (before / (before + n))
+        elif OFTEN * before >= n * seen.noise[2, g]:
+            seen.noise[0, g] += 1.0
+            seen.noise[1, g] += off * off * n
+
+
+@jitable
+def gather(seen: Seen) -> None:
+    """Values of one play, or told together, come next: the order among them decides nothing."""
+    for g in range(seen.noise.shape[1]):
+        seen.noise[2, g] = seen.noise[0, g]
+
+
 @jitable
 def note(seen: Seen, arm: int, value: float) -> None:
     """One value of an arm."""
@@ -97,10 +126,12 @@ def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) 
     total = 0.0  # values, with those to come
     for a in range(action.size):
         total += seen.counts[a] + (1.0 if action[a] > 0.5 else 0.0)
+    gather(seen)
     for a in range(action.size):
         if action[a] > 0.5:
             value = game.rewards.draw(truth[a], a, rng)
             balance(seen, a, value, 1.0, total / (seen.counts[a] + 1.0))
+            scatter(seen, a, value, 1.0)
             note(seen, a, value)
     seen.clock[0] += 1
 
@@ -123,6 +154,8 @@ def play(
     """
     while True:  # line 2
         t = seen.clock[0]
+        if t >= start.shape[0]:
+            seen.start[0] = 0
         recommend(game, seen, view)
         if settle(game.judge, t, view, stops, winners):
             return STOPPED

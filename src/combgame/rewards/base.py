@@ -44,7 +44,15 @@ class License(StrEnum):
 class RewardsBase(Description):
     """Describes rewards; `part` makes what computes with them."""
 
-    known = True  # the variances; not a field, unless a family makes it one
+    @property
+    def known(self) -> bool:
+        """Whether the variances are."""
+        return True
+
+    @property
+    def pooled(self) -> bool:
+        """Whether arms share a variance that is not known."""
+        return False
 
     def part(self, low: Floats, high: Floats) -> Rewards:
         """The verbs of `protocols.Rewards` for arms whose means are known to lie in [low, high]."""
@@ -88,6 +96,10 @@ class RewardsBase(Description):
         it itself.
         """
         return None
+
+    def groups(self, d: int) -> Ints:
+        """A number per arm, from 0 on: arms with the same number vary alike."""
+        return np.zeros(d, np.int64)
 
     def spread(self, d: int) -> Floats:
         """Per arm, a sigma for which its values are sigma-sub-Gaussian, whatever the means; a

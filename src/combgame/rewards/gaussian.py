@@ -1,4 +1,4 @@
-"""Gaussian rewards with known standard deviations: d_KL(x, y) = (x - y)^2 / (2 sigma^2).
+"""Gaussian rewards: d_KL(x, y) = (x - y)^2 / (2 sigma^2).
 
 The paper's case (b); the closed forms are its Lemmas on the optimistic reward and on explicit
 solutions.
@@ -7,11 +7,12 @@ solutions.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, either, must_be
+from ..errors import InputError, must_be
 from ..game.marks import jitable
 from ..game.records import Floats, Ints, Random, Seen
 from ..sentences import LONGEST
@@ -42,26 +43,36 @@ class GaussianPart(NamedTuple):
     low: Floats  # M, per arm
     high: Floats
     free: bool  # M is all of R^d
+    group: Ints  # int64[d]: arms with the same unknown sigma have the same number
+    pool: Floats  # float64[2, groups] scratch
+    lean: float  # values as if by which an arm's own estimate is pulled to that of its group
     arms: Ints  # scratch
     sign: Floats
     spare: Floats
     value: Floats
 
     def estimate(self, seen: Seen) -> None:
-        """Unknown variances: each arm's own estimate, pulled to the pooled one as if by two
-        values.
+        """Unknown variances: the pooled estimate of a group of arms; or each arm's own, pulled to
+        that.
         """
         if self.known:
             return
-        total, degrees = 0.0, 0.0
+        total, degrees = self.pool[0], self.pool[1]
+        for g in range(total.size):
+            total[g] = degrees[g] = 0.0
         for a in range(self.sigma.size):
             if resolved(seen, a):
-                total += seen.squares[a]
-                degrees += seen.counts[a] - 1.0
-        pooled = total / degrees if total > 0.0 else 1.0
+                total[self.group[a]] += seen.squares[a]
+                degrees[self.group[a]] += seen.counts[a] - 1.0
         for a in range(self.sigma.size):
-            own, m = (seen.squares[a], seen.counts[a] - 1.0) if resolved(seen, a) else (0.0, 0.0)
-            self.believed[a] = (own + 2.0 * pooled) / (m + 2.0)
+            g = self.group[a]
+            pooled = total[g] / degrees[g] if total[g] > 0.0 else 1.0
+            if self.lean < math.inf:
+                own, m = 0.0, 0.0
+                if resolved(seen, a):
+                    own, m = seen.squares[a], seen.counts[a] - 1.0
+                pooled = (own + self.lean * pooled) / (m + self.lean)
+            self.believed[a] = pooled
             self.sigma[a] = math.sqrt(self.believed[a])
 
     def divergence(self, x: float, y: float, arm: int) -> float:
@@ -223,66 +234,76 @@ def by_name(sigma: Any) -> bool:
     )
 
 
+Groups = tuple[tuple[int, ...], ...]
+LEAN = 2.0  # values, of `GaussianPart.lean`, where each arm has its own sigma
+
+
+def _without_known(kind: Any) -> Any:
+    """`known` was an argument once."""
+    begin = kind.__init__
+
+    @wraps(begin)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        if "known" in options:
+            raise no_longer_known()
+        begin(self, *args, **options)
+
+    kind.__init__ = init
+    return kind
+
+
+def no_longer_known() -> InputError:
+    return InputError(
+        "known-is-gone",
+        "Gaussian has no argument known",
+        remedy="Gaussian() is for one sigma that nobody knows, the same for all arms; "
+        "Gaussian(shared=False) if each arm has its own. Plans and simulations take the "
+        "value that you suppose, supposed=0.1",
+    )
+
+
+@_without_known
 @dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(RewardsBase):
     """Gaussian rewards; `sigma` is one standard deviation, or one per arm, in order or by name.
 
-    known=False: the standard deviations are not known, and are estimated from the data. `sigma` is
-    then only what simulations draw with and plans suppose, and may be left out.
+    Without a sigma it is not known, and taken from the data. shared: True, one sigma for all arms;
+    False, each arm has its own; or groups of arms, [[0, 1], [2, 3]] or {"left": [0, 1], "right":
+    [2, 3]}, with one sigma each. supposed: the sigma (or one per arm) with which simulations draw
+    and plans reckon then; nothing else depends on it.
 
-    >>> Gaussian(0.1), Gaussian(known=False)
-    (Gaussian(sigma=0.1), Gaussian(known=False))
+    >>> Gaussian(0.1), Gaussian(), Gaussian(supposed=0.15), Gaussian(shared=False)
+    (Gaussian(sigma=0.1), Gaussian(), Gaussian(supposed=0.15), Gaussian(shared=False))
+    >>> Gaussian(shared={"left": [1, 0], "right": [2, 3]})
+    Gaussian(shared=((0, 1), (2, 3)))
     """
 
     sigma: float | Sequence[float] | Mapping[str, float] | None = None
-    known: bool = True
+    shared: bool | Sequence[Sequence[int]] | Mapping[str, Sequence[int]] = True
+    supposed: float | Sequence[float] | Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        either("known", self.known, of="Gaussian")
-        if self.sigma is None:
-            if self.known:
-                raise InputError(
-                    "sigma-missing",
-                    "Gaussian: sigma is missing",
-                    remedy="give the standard deviation, or known=False if it is not known",
-                )
-            return
-        if isinstance(self.sigma, Mapping):
-            object.__setattr__(self, "sigma", tuple(self.sigma.items()))
-        named = by_name(self.sigma)
-        pairs: Any = self.sigma if named else ()
-        try:
-            sigmas = np.atleast_1d(np.asarray([s for _, s in pairs] if named else self.sigma))
-        except Exception:  # whatever was given
-            sigmas = np.zeros(0)
-        if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
-            raise must_be(
-                "sigma",
-                self.sigma,
-                "a number or a flat list of numbers, one per arm",
-                of="Gaussian",
+        for name in ("sigma", "supposed"):
+            object.__setattr__(self, name, _deviations(name, getattr(self, name)))
+        object.__setattr__(self, "shared", _groups(self.shared))
+        if self.known and (self.shared is not True or self.supposed is not None):
+            raise InputError(
+                "sigma-is-known",
+                "Gaussian: shared and supposed are for a sigma that is not known, and here sigma "
+                "is {sigma}",
+                remedy="leave them out; or give supposed={sigma} instead of sigma",
+                sigma=self.sigma,
             )
-        if (
-            not np.all(np.isfinite(sigmas))
-            or np.any(sigmas <= 0)
-            or np.any(sigmas > 1e100)
-            or np.any(sigmas < 1e-100)
-        ):
-            raise must_be(
-                "sigma",
-                self.sigma,
-                "positive and finite (1e-100 to 1e100), one number or one per arm",
-                remedy="for noiseless values give a small sigma, such as 1e-6",
-                of="Gaussian",
-            )
-        if named:
-            object.__setattr__(self, "sigma", tuple((name, float(s)) for name, s in pairs))
-            return
-        alone = isinstance(self.sigma, int | float)
-        object.__setattr__(
-            self, "sigma", float(sigmas[0]) if alone else tuple(float(s) for s in sigmas)
-        )
+
+    @property
+    def known(self) -> bool:
+        """Whether sigma is stated."""
+        return self.sigma is not None
+
+    @property
+    def pooled(self) -> bool:
+        return not self.known and self.shared is not False
 
     def licenses(self) -> frozenset[License]:
         if not self.known:
@@ -292,57 +313,188 @@ class Gaussian(RewardsBase):
         )
 
     def check(self, d: int) -> None:
-        if isinstance(self.sigma, tuple) and len(self.sigma) != d:
-            raise InputError(
-                "one-sigma-per-arm",
-                "Gaussian: sigma has {sigmas:count value} but there {d:is|are} {d:count arm}",
-                remedy="give one per arm",
-                sigmas=len(self.sigma),
-                d=d,
-            )
+        for name in ("sigma", "supposed"):
+            given = getattr(self, name)
+            if isinstance(given, tuple) and len(given) != d:
+                raise InputError(
+                    "one-sigma-per-arm",
+                    "Gaussian: {name} has {sigmas:count value} but there {d:is|are} {d:count arm}",
+                    remedy="give one per arm",
+                    name=name,
+                    sigmas=len(given),
+                    d=d,
+                )
+        if isinstance(self.shared, tuple):
+            listed = sorted(a for group in self.shared for a in group)
+            odd = [a for a in range(d) if a not in set(listed)] or [a for a in listed if a >= d]
+            if odd:
+                raise InputError(
+                    "every-arm-in-a-group",
+                    "Gaussian: arm {arm} is "
+                    + ("in no group of shared" if odd[0] < d else "in a group, but there is none"),
+                    remedy="the groups must have every arm from 0 to {last} once",
+                    arm=odd[0],
+                    last=d - 1,
+                )
+        if isinstance(self.supposed, tuple) and self.shared is not False:
+            group = self.groups(d)
+            for a, supposed in enumerate(self.supposed):
+                first = int(np.flatnonzero(group == group[a])[0])
+                if supposed != self.supposed[first]:
+                    raise InputError(
+                        "supposed-differs",
+                        "Gaussian: supposed has {one} for arm {first} and {other} for arm {arm}, "
+                        "which share one sigma",
+                        remedy="suppose the same, or give shared=False",
+                        one=self.supposed[first],
+                        first=first,
+                        other=supposed,
+                        arm=a,
+                    )
+
+    def groups(self, d: int) -> Ints:
+        if self.known:  # the same stated sigma
+            return np.unique(self.spread(d), return_inverse=True)[1].reshape(d).astype(np.int64)
+        out = np.arange(d) if self.shared is False else np.zeros(d, np.int64)
+        for g, arms in enumerate(self.shared if isinstance(self.shared, tuple) else ()):
+            out[list(arms)] = g
+        return out
 
     def numbered(self, order: Ints) -> "Gaussian":
-        return (
-            replace(self, sigma=tuple(self.sigma[a] for a in order))
-            if isinstance(self.sigma, tuple)
-            else self
-        )
+        changed: dict[str, Any] = {}
+        for name in ("sigma", "supposed"):
+            given = getattr(self, name)
+            if isinstance(given, tuple):
+                changed[name] = tuple(given[a] for a in order)
+        if isinstance(self.shared, tuple):
+            place = {int(a): i for i, a in enumerate(order)}
+            changed["shared"] = tuple(tuple(place[a] for a in group) for group in self.shared)
+        return replace(self, **changed) if changed else self
 
     def mirrored(self) -> "tuple[Gaussian, float]":
         return self, 0.0
 
     def named(self, names: tuple[str, ...] | None) -> "Gaussian":
-        if not by_name(self.sigma):
-            return self
-        given = dict(self.sigma)  # type: ignore[arg-type]
-        if names is None or set(given) != set(names):
-            raise InputError(
-                "sigma-by-name",
-                "Gaussian: sigma names the arms {given:list}, and the problem {names:list}",
-                remedy="give each arm of the problem one sigma, by the same names",
-                given=list(given)[:LONGEST],
-                names=list(names or ["none of them"])[:LONGEST],
-            )
-        return replace(self, sigma=tuple(given[name] for name in names))
+        changed: dict[str, Any] = {}
+        for name in ("sigma", "supposed"):
+            if not by_name(getattr(self, name)):
+                continue
+            given = dict(getattr(self, name))
+            if names is None or set(given) != set(names):
+                raise InputError(
+                    "sigma-by-name",
+                    "Gaussian: {name} names the arms {given:list}, and the problem {names:list}",
+                    remedy="give each arm of the problem one sigma, by the same names",
+                    name=name,
+                    given=list(given)[:LONGEST],
+                    names=list(names or ["none of them"])[:LONGEST],
+                )
+            changed[name] = tuple(given[one] for one in names)
+        return replace(self, **changed) if changed else self
 
     def spread(self, d: int) -> Floats:
-        if by_name(self.sigma):
+        if by_name(self.sigma) or by_name(self.supposed):
             self.named(None)
-        if self.sigma is None:
+        given = self.supposed if self.sigma is None else self.sigma
+        if given is None:
             raise InputError(
                 "sigma-not-supposed",
-                "Gaussian(known=False) has no sigma, which this needs",
-                remedy="give the one that you suppose, Gaussian(sigma, known=False)",
+                "{rewards} does not say which sigma to suppose, and this needs one",
+                remedy="give the one that you suppose, such as Gaussian(supposed=0.1)",
+                rewards=str(self),
             )
-        return np.broadcast_to(np.asarray(self.sigma, dtype=float), (d,)).copy()
+        return np.broadcast_to(np.asarray(given, dtype=float), (d,)).copy()
 
     def part(self, low: Floats, high: Floats) -> GaussianPart:
-        sigma = np.ones(low.size) if self.sigma is None else self.spread(low.size)
-        return gaussian_part(sigma, low, high, self.known)
+        d = low.size
+        sigma = self.spread(d) if self.known or self.supposed is not None else np.ones(d)
+        if self.known:
+            return gaussian_part(sigma, low, high)
+        alone = self.shared is False
+        group = np.zeros(d, np.int64) if alone else self.groups(d)
+        return gaussian_part(sigma, low, high, False, group, LEAN if alone else math.inf)
 
 
-def gaussian_part(sigma: Floats, low: Floats, high: Floats, known: bool = True) -> GaussianPart:
+def _deviations(name: str, given: Any) -> Any:
+    """One standard deviation, or a tuple of them; None if there is none."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        given = tuple(given.items())
+    named = by_name(given)
+    try:
+        sigmas = np.atleast_1d(np.asarray([one for _, one in given] if named else given))
+    except Exception:  # whatever was given
+        sigmas = np.zeros(0)
+    if sigmas.dtype.kind not in "fiu" or sigmas.ndim != 1 or sigmas.size == 0:
+        what = "a number or a flat list of numbers, one per arm"
+        raise must_be(name, given, what, of="Gaussian")
+    within = np.isfinite(sigmas) & (sigmas >= 1e-100) & (sigmas <= 1e100)
+    if not within.all():
+        raise must_be(
+            name,
+            given,
+            "positive and finite (1e-100 to 1e100), one number or one per arm",
+            remedy="for noiseless values give a small sigma, such as 1e-6",
+            of="Gaussian",
+        )
+    if named:
+        return tuple((name, float(one)) for (name, _), one in zip(given, sigmas, strict=True))
+    alone = isinstance(given, int | float)
+    return float(sigmas[0]) if alone else tuple(float(s) for s in sigmas)
+
+
+def _groups(given: Any) -> bool | Groups:
+    """True, False, or groups of arms, each ascending, in the order in which they were given."""
+    if isinstance(given, bool):
+        return given
+    wrong = must_be(
+        "shared",
+        given,
+        "True (one sigma for all arms), False (one per arm), or groups of arms, each arm once, "
+        "such as [[0, 1], [2, 3]]",
+        of="Gaussian",
+    )
+    listed = list(given.values()) if isinstance(given, Mapping) else given
+    if isinstance(listed, str | bytes) or not isinstance(listed, Sequence | np.ndarray):
+        raise wrong
+    groups: list[tuple[int, ...]] = []
+    for group in listed:
+        if isinstance(group, str | bytes) or not isinstance(group, Sequence | np.ndarray):
+            raise wrong
+        if not len(group) or not all(_arm(a) for a in group):
+            raise wrong
+        groups.append(tuple(sorted(int(a) for a in group)))
+    every = [a for group in groups for a in group]
+    if not groups or len(set(every)) < len(every):
+        raise wrong
+    return tuple(groups)
+
+
+def _arm(a: Any) -> bool:
+    return isinstance(a, int | np.integer) and not isinstance(a, bool) and bool(a >= 0)
+
+
+def gaussian_part(
+    sigma: Floats,
+    low: Floats,
+    high: Floats,
+    known: bool = True,
+    group: Ints | None = None,
+    lean: float = LEAN,
+) -> GaussianPart:
     free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
+    alike = np.zeros(low.size, np.int64) if group is None else group
     return GaussianPart(
-        known, sigma, sigma**2, sigma.copy(), low.copy(), high.copy(), free, *scratch(low.size)
+        known,
+        sigma,
+        sigma**2,
+        sigma.copy(),
+        low.copy(),
+        high.copy(),
+        free,
+        alike,
+        np.zeros((2, int(alike.max()) + 1)),
+        lean,
+        *scratch(low.size),
     )

@@ -28,7 +28,7 @@ class Scene(NamedTuple):
 
 
 def scene(problem: Problem, stopping: Stopping, deltas: int) -> Scene:
-    d, seen = problem.d, blank(problem.d)
+    d, seen = problem.d, blank(problem.d, problem.rewards.groups(problem.d))
     return Scene(
         stopping.on(problem.game(), seen),
         seen,
@@ -63,6 +63,14 @@ class Series:
         return chosen
 
 
+def twice(start: Ints) -> Ints:
+    """A start that sees every arm twice, if it saw each: from one value each nobody could tell how
+    values vary.
+    """
+    often = np.bincount(start[start >= 0])
+    return np.concatenate((start, start)) if often[often > 0].min() < 2 else start
+
+
 class Run:
     """One run, which can be played on in steps. Run i of seed s is the same whatever the engine or
     the workers.
@@ -84,6 +92,8 @@ class Run:
         self.setup, self.means, self._engine = setup, means, engine
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
+        if problem.rewards.pooled:
+            self.start = twice(self.start)
         begin = scene(problem, stopping, deltas) if series is None else series.scene()
         self.game, self.seen, self.view, self.stops, self.winners = begin
         self._play: Callable[..., int] = (

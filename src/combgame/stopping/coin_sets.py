@@ -19,9 +19,10 @@ THEN = math.log1p(-EXACT)
 class CoinWeigherPart(NamedTuple):
     inner: WeigherPart  # of standard deviation 1/2
     rewards: Rewards  # with the Bernoulli divergence
-    unit: Floats  # 1: the nearest rival is sought at the counts
-    variance: Floats  # float64[d]: as estimated, for what is foreseen
-    mean: Floats  # those of `inner`
+    variance: Floats  # 1: the nearest rival is sought at the counts
+    estimate: Floats  # float64[d]: the variances, for what is foreseen
+    unit: Floats  # that of `inner`, like the next three
+    mean: Floats
     offer: Floats
     base: Floats
     done: Floats  # float64[2, d]: N and the ones for which `fee` is right
@@ -32,7 +33,7 @@ class CoinWeigherPart(NamedTuple):
         self.inner.face(seen, best, shift)
         for a in range(best.size):
             n, ones, x = seen.counts[a], seen.sums[a], seen.mean[a]
-            self.variance[a] = x * (1.0 - x) + 0.25 / (n + 1.0)
+            self.estimate[a] = x * (1.0 - x) + 0.25 / (n + 1.0)
             if n != self.done[0, a] or ones != self.done[1, a]:
                 self.done[0, a], self.done[1, a] = n, ones
                 self.fee[a] = beta_regret(n, ones)
@@ -63,6 +64,7 @@ def coin_weigher(inner: WeigherPart, rewards: Rewards) -> CoinWeigherPart:
         rewards,
         np.ones(d),
         np.full(d, 0.25),
+        inner.unit,
         inner.mean,
         inner.offer,
         inner.base,

@@ -21,6 +21,7 @@ from .fees import ConstantPart, charged, charging, log_union
 from .foresight import ForesightPart, blind, foresight
 from .pairs import PairJudgePart, Pairs, PairsPart
 from .sets import judging
+from .shared import shared
 from .students import students
 from .variances import VARIANCE_SHARE, Spreads, spreads_of
 
@@ -171,6 +172,12 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
                 np.zeros(1),
             )
             ahead = foresight(variance, prior, cost, sided, joint, _floor(threshold, deltas))
+        elif problem.rewards.pooled:
+            pairs = shared(seen, low, high, SCALES)
+            believed = game.rewards.believed  # type: ignore[attr-defined]
+            prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
+            sided, joint = SCALES[:, 2:4].T.copy(), np.zeros(len(SCALES))
+            ahead = foresight(believed, prior, cost, sided, joint, _floor(threshold, deltas))
         else:
             pairs = students(seen, game.rewards.believed, low, high)  # type: ignore[attr-defined]
             ahead = blind(d)
@@ -193,6 +200,12 @@ def _tossing(problem: Problem, deltas: Sequence[float]) -> Any:
     return watch
 
 
+POOLED = Sentence(
+    "mixture-shared-variance",
+    "the method of mixtures over the arms in which answers differ (docs/thresholds.md): "
+    "independent Gaussian values with one variance for all arms, or for all of a group, that "
+    "nobody need know",
+)
 PROVED = {
     License.BINARY: Sentence(
         "mixture-binary",
@@ -212,12 +225,22 @@ PROVED = {
 }
 
 
-def _rivals(problem: Problem) -> Rivals | None:
+def _rivals(problem: Problem, epsilon: float) -> Rivals | None:
     """The rivals, each with a share of delta, if they are known one by one. (A class that inherits
     its rivals may have other sets.)
     """
-    known = problem.rewards.known and "rivals" in vars(type(problem.answers))
+    known = _counted(problem, epsilon) and "rivals" in vars(type(problem.answers))
     return problem.answers.rivals() if known else None
+
+
+def _counted(problem: Problem, epsilon: float) -> bool:
+    """Whether there is one unit in which the means of all arms can be counted: then less evidence
+    comes of a larger one.
+    """
+    if problem.rewards.known:
+        return True
+    free = not any(np.isfinite(end).any() for end in _box(problem, epsilon))
+    return free and problem.rewards.pooled and not problem.rewards.groups(problem.d).any()
 
 
 def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
@@ -225,7 +248,7 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     Bernoulli and for bounded rewards.
     """
     rewards, share, union = problem.rewards, 0.0, log_union(problem, epsilon)
-    swaps, rivals = problem.answers.exchange().swaps, _rivals(problem)
+    swaps, rivals = problem.answers.exchange().swaps, _rivals(problem, epsilon)
     needs = License.SUB_GAUSSIAN
     if License.BINARY in claimed(rewards) and epsilon == 0.0:
         needs = License.BINARY
@@ -246,6 +269,8 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
         )
     if rivals is not None:  # each has its share of delta
         watch, union = judging(problem, rivals, SCALES, deltas, epsilon), 0.0
+        if not rewards.known:  # weighed means may lead where means do not (docs/thresholds.md)
+            union = -math.log1p(-0.5 * deltas[0])
     elif needs is License.BINARY:
         watch = _tossing(problem, deltas)
     else:
@@ -253,7 +278,8 @@ def mixture(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> 
     constant = ConstantPart(
         np.array([union - math.log1p(-share) - math.log(delta) for delta in deltas])
     )
-    why = earned("the method of mixtures", {needs: PROVED[needs]}, rewards)
+    reason = POOLED if rewards.pooled else PROVED[needs]
+    why = earned("the method of mixtures", {needs: reason}, rewards)
     if epsilon and why.proved:
         why = also(
             why, "any answer within {epsilon:g} of the best counts as correct", epsilon=epsilon

@@ -20,6 +20,7 @@ from ..rewards.gaussian import gaussian_part
 from .coin_sets import coin_weigher
 from .conjugate import conjugates
 from .set_foresight import SetForesightPart, set_foresight
+from .variances import spreads_of
 from .weighing import WeigherPart
 
 # c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
@@ -38,11 +39,23 @@ class SetWeigher(Weigher, Protocol):
         """float64[2, d]: the means, lifted, and those of the weighed values."""
 
     @property
+    def variance(self) -> Floats:
+        """Those with which the nearest rival is sought."""
+
+    @property
     def unit(self) -> Floats:
-        """The variances with which the nearest rival is sought."""
+        """float64[1]: in what means are counted."""
 
     def face(self, seen: Seen, best: Floats, shift: float) -> None:
         """Look at what was seen; the leader's arms are lifted."""
+
+
+@compilable
+class Units(Protocol):
+    """In what means are counted, where one deviation, or a bound on it, is that of all arms."""
+
+    def unit(self, seen: Seen) -> float:
+        """1 where deviations are known."""
 
 
 class SetsJudgePart(NamedTuple):
@@ -53,6 +66,7 @@ class SetsJudgePart(NamedTuple):
     threshold: Threshold
     rewards: Rewards  # by which the nearest rival is found
     weigher: SetWeigher
+    spreads: Units
     rivals: Rivals
     foresight: SetForesightPart
     shift: float  # what the leader's arms are lifted by: epsilon per arm
@@ -69,11 +83,12 @@ class SetsJudgePart(NamedTuple):
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
         best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
+        self.weigher.unit[0] = self.spreads.unit(seen)
         self.weigher.face(seen, best, self.shift)
         same, waits = True, False
         for a in range(best.size):
             self.mean[a] = seen.mean[a] + self.shift * best[a]
-            self.weight[a] = seen.counts[a] / self.weigher.unit[a]
+            self.weight[a] = seen.counts[a] / self.weigher.variance[a]
             same = same and self.leader[a] == best[a]
         game.answers.nearest(self.rewards, self.mean, self.weight, best, rival, alternative)
         if not same:
@@ -124,16 +139,17 @@ class SetsJudgePart(NamedTuple):
 
     def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
         n, odds = differ(best, rival, self.arms, self.sign), self.rivals.odds(best, rival)
-        even = self.weigher.mean[1]
-        return self.foresight.expect(seen, self.mean, even, self.arms, self.sign, n, odds)
+        own, even = self.weigher.mean[0], self.weigher.mean[1]
+        return self.foresight.expect(seen, own, even, self.arms, self.sign, n, odds)
 
     def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
         for a in range(self.spare.size):
             self.spare[a] = self.leader[a]
         for i in range(n):
             self.spare[arms[i]] = 1.0 - self.leader[arms[i]]
-        odds, even = self.rivals.odds(self.leader, self.spare), self.weigher.mean[1]
-        return self.foresight.charged(seen, self.mean, even, arms, sign, n, odds)
+        odds = self.rivals.odds(self.leader, self.spare)
+        own, even = self.weigher.mean[0], self.weigher.mean[1]
+        return self.foresight.charged(seen, own, even, arms, sign, n, odds)
 
     def weakest(
         self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
@@ -160,7 +176,8 @@ def judging(
     """How a game gets this judge. scales: those of every arm's own mixture (`mixture.SCALES`)."""
     d, inf = problem.d, np.full(problem.d, np.inf)
     low, high = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
-    variance, width = problem.rewards.spread(d) ** 2, len(scales)
+    known, width = problem.rewards.known, len(scales)
+    variance = problem.rewards.spread(d) ** 2 if known else np.ones(d)
     exact = License.BINARY in claimed(problem.rewards) and epsilon == 0.0
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
@@ -168,7 +185,6 @@ def judging(
         prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
         inner = WeigherPart(
             seen,
-            variance,
             variance,
             low,
             high,
@@ -187,16 +203,21 @@ def judging(
             np.zeros((6, max(width, steady.size))),
             np.zeros((REFERENCES, d)),
             np.zeros(REFERENCES),
+            np.ones(1),
         )
-        weigher: Any = coin_weigher(inner, game.rewards) if exact else inner
+        coins = coin_weigher(inner, game.rewards)
+        weigher: Any = coins if exact else inner
+        noise = coins.estimate if exact else variance
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
+        spreads: Any = spreads_of(problem, deltas, game)
         floor = min(threshold.level(0, which) for which in range(len(deltas)))
         part = SetsJudgePart(
             threshold,
             game.rewards if exact else gaussian_part(np.ones(d), low, high),
             weigher,
+            spreads,
             copied(rivals),
-            set_foresight(weigher.variance, prior, cost, steady, SHARED, floor),
+            set_foresight(noise, prior, cost, steady, SHARED, floor),
             epsilon / problem.answers.largest(),
             floor,
             mean,

@@ -15,6 +15,7 @@ from ..rewards.gaussian import FINE, resolved
 from ..sentences import Sentence
 from .base import Stopping, Validity
 from .fees import charging
+from .pooled import PooledPart, pooled
 
 SPREAD = 0.5  # the mixture for a variance: 1/variance ~ Gamma(SPREAD, SPREAD) around the true one
 
@@ -39,6 +40,10 @@ class KnownPart(NamedTuple):
 
     def bounds(self, seen: Seen) -> Floats:
         return self.variance
+
+    def unit(self, seen: Seen) -> float:
+        """In what means are counted."""
+        return 1.0
 
 
 class UnknownPart(NamedTuple):
@@ -114,11 +119,16 @@ def least_chi_square(m: float, level: float) -> float:
 VARIANCE_SHARE = 0.1  # of delta, for the variances where they are not known
 
 
-def spreads_of(problem: Problem, deltas: Sequence[float], game: Game) -> KnownPart | UnknownPart:
+def spreads_of(
+    problem: Problem, deltas: Sequence[float], game: Game
+) -> KnownPart | UnknownPart | PooledPart:
     d = problem.d
     if problem.rewards.known:
         variance = problem.rewards.spread(d) ** 2
         return KnownPart(variance, variance)
+    if problem.rewards.pooled:
+        groups = int(problem.rewards.groups(d).max()) + 1
+        return pooled(groups, game.rewards.believed, VARIANCE_SHARE * deltas[0])  # type: ignore[attr-defined]
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
     return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), game.rewards.believed)  # type: ignore[attr-defined]
 

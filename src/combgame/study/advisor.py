@@ -26,6 +26,7 @@ from ..theory.shown import Shown, shown
 from .doubts import Doubt, doubts
 from .ledger import Effect, Ledger, Past, new_round
 from .margin import Estimate, Margin, estimates, margin
+from .noise import Noise, noise, typical
 from .retractions import spent
 from .settings import Setting
 
@@ -58,7 +59,10 @@ class Advisor:
     def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
         problem, self.setting = setting.problem.maximised, setting
         self.problem = problem  # that of the game
-        self.ledger = Ledger(problem.d, whole, setting.problem.pivot)
+        self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
+        first = max(setting.min_pulls, 1) * self.needed.astype(float)
+        group, pivot = problem.rewards.groups(problem.d), setting.problem.pivot
+        self.ledger = Ledger(problem.d, whole, group, first, pivot)
         self.rng: Random = np.random.default_rng(
             np.random.SeedSequence(setting.seed, spawn_key=(0,))
         )  # run 0 of `simulate`
@@ -71,7 +75,6 @@ class Advisor:
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
-        self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = (
             None  # what was known when it was certified, or stopped by hand
@@ -89,7 +92,8 @@ class Advisor:
         self.told = Side(problem, self.stopping, self.ledger.seen, self.engine)
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
-        self.ahead = Side(mine, stopping, blank(problem.d), self.engine)
+        ahead = blank(problem.d, mine.rewards.groups(problem.d))
+        self.ahead = Side(mine, stopping, ahead, self.engine)
         self._advise = choose_engine(self.engine, (self.ahead.game, self.rule), advise)
 
     @property
@@ -158,6 +162,8 @@ class Advisor:
         )
         seen.squares[:] = ledger.seen.squares[order]
         seen.weighed[:] = ledger.seen.weighed[:, order]
+        if self.setting.problem.rewards.pooled:
+            seen.noise[:], seen.start[:] = ledger.seen.noise, ledger.seen.start
         if pending.any():
             seen.counts[:] += pending
             waiting = (pending > 0.0) & (counts > 0.0)
@@ -291,8 +297,17 @@ class Advisor:
     def doubts(self) -> tuple[Doubt, ...]:
         """Values that are hard to believe; nothing depends on them."""
         outside = {number for number, _, _ in self.ledger.outside}
-        doubtful = doubts(self.setting.problem, self.ledger.seen, self.ledger.far)
+        problem, ledger = self.setting.problem, self.ledger
+        misfit, scale = self.noise(), 1.0
+        if misfit is not None and misfit.contradicted:  # good data would be doubted
+            scale = typical(problem, ledger.seen, ledger.far)
+        doubtful = doubts(problem, ledger.seen, ledger.far, scale=scale)
         return tuple(one._replace(outside=one.round in outside) for one in doubtful)
+
+    def noise(self) -> Noise | None:
+        """How the values vary, against what was stated."""
+        ledger = self.ledger
+        return noise(self.setting.problem, ledger.seen, ledger.late, ledger.early)
 
     def weakest(self) -> tuple[float, tuple[int, ...]]:
         """The evidence, and the rival that it is least against. (Below the threshold a run may have

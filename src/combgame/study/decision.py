@@ -9,6 +9,7 @@ from . import carrying
 from .advisor import Advisor
 from .doubts import Doubt
 from .margin import Estimate, Margin
+from .noise import Noise
 from .retractions import conditions, level
 
 
@@ -42,6 +43,7 @@ class Decision:
     )
     lead: Margin | None = None  # over the nearest rival; None where there is none
     estimates: tuple[Estimate, ...] = ()  # one per arm
+    noise: Noise | None = None  # how the values vary, against the sigma that was stated
 
     @property
     def certified(self) -> bool:
@@ -57,6 +59,7 @@ class Decision:
             "doubts": [one.to_dict(surface) for one in self.doubts],
             "lead": None if self.lead is None else self.lead.to_dict(surface),
             "estimates": [one._asdict() for one in self.estimates],
+            "noise": None if self.noise is None else self.noise.to_dict(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -103,6 +106,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         head,
         Margin.of(facts["margin"]),
         tuple(Estimate(*one) for one in facts["estimates"]),
+        advisor.noise(),
     )
 
 
@@ -124,7 +128,10 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "epsilon": setting.epsilon,
     }
     lead = Margin.of(facts["margin"])
-    numbers = " (" + NUMBERS
+    misfit, numbers = advisor.noise(), " (" + NUMBERS
+    wrong = misfit is not None and misfit.contradicted
+    if misfit is not None and wrong:
+        known["misfit"] = misfit.clause
     if facts["retractions"]:
         numbers += "; {level}"
         known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
@@ -133,7 +140,9 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         text = "{answer} is the best answer"
         if setting.epsilon:
             text += ", to within {epsilon:g},"
-        if proved:
+        if proved and wrong:
+            text += " with confidence {percent:g}% only if sigma were as stated, but {misfit}, "
+        elif proved:
             text += " with confidence {percent:g}%, "
         else:
             text += " by the heuristic threshold {name} at delta = {delta:g}, "
@@ -141,7 +150,13 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         if lead is not None:
             text += "; {lead}"
             known["lead"] = lead.sentence
-        return Sentence("certified", text, **known)
+        remedy = ""
+        if wrong:
+            remedy = (
+                "do not rely on it: {again} takes sigma from the data, and may have these values"
+            )
+            known["again"] = "a study with Gaussian()"
+        return Sentence("certified", text, remedy=remedy, **known)
     text, remedy = "Not certified: ", ""
     if why == "budget":
         text += "{max_rounds} was reached "
@@ -156,10 +171,14 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         text += ": {standing:by ; }"
         known["standing"] = lead.standing()
     if sure > 0.0:
-        text += ". The confidence reached is {percent:.3g}%"
+        text += ". The confidence "
+        if wrong:
+            text += "would be {percent:.3g}% if sigma were as stated, but {misfit}; "
+        else:
+            text += "reached is {percent:.3g}%"
         if not proved:
             text += " by the heuristic threshold {name}, which is not proved,"
-        text += " and {asked:g}% was asked for"
+        text += "{asked:g}% was asked for" if wrong and proved else " and {asked:g}% was asked for"
     else:
         text += ". {asked:g}% was asked for"
     text += numbers
@@ -224,6 +243,9 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
             reason=validity.reason,
         )
     ]
+    misfit = advisor.noise()
+    if misfit is not None and misfit.verdict in ("too small", "too large"):
+        made.append(misfit.sentence)
     if n := facts["pending"]:
         text = "{n:count value} {n:was|were} still out when it stopped: "
         made.append(Sentence("values-out", text + LATENESS, n=n))

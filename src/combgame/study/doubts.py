@@ -100,9 +100,11 @@ def _believed(doubtful: Any, seen: Seen, value: Floats) -> Any:
     return near
 
 
-def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tuple[Doubt, ...]:
+def doubts(
+    problem: Problem, seen: Seen, far: Floats, most: int = SHOWN, scale: float = 1.0
+) -> tuple[Doubt, ...]:
     """The values that are hard to believe, the hardest first; of an arm only the harder of its
-    ends.
+    ends. scale: by how much values vary more than stated.
     """
     if License.NORMAL not in claimed(problem.rewards):
         return ()
@@ -112,7 +114,8 @@ def doubts(problem: Problem, seen: Seen, far: Floats, most: int = SHOWN) -> tupl
     with np.errstate(all="ignore"):
         off = np.abs(value - (seen.sums - value * n) / others)
         if problem.rewards.known:
-            errors = off / (problem.rewards.spread(problem.d) * np.sqrt(1.0 / n + 1.0 / others))
+            sigma = scale * problem.rewards.spread(problem.d)
+            errors = off / (sigma * np.sqrt(1.0 / n + 1.0 / others))
             bar = np.full(far[:, 0].shape, math.sqrt(2.0 * math.log(2.0 * max(total, 1.0) / ALARM)))
         else:
             from scipy.special import chdtri, stdtrit

@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import CombGameError, StoreError, UnknownNameError
-from ..game.records import Floats, Seen, blank
-from ..game.round import add, balance, note
+from ..game.records import Floats, Ints, Seen, blank
+from ..game.round import add, balance, gather, note, scatter
 from ..storage.events import Event
 from .doubts import nothing_far, reach
 from .entries import Entry, pulls
+from .noise import follow, nothing_late
 from .repeats import fingerprint
 from .round import Record, Told
 
@@ -49,7 +50,17 @@ class Ledger:
     still to come. pivot: if it is not None, `seen` and `far` have pivot - x for every value x.
     """
 
-    def __init__(self, d: int, whole: bool = False, pivot: float | None = None) -> None:
+    def __init__(
+        self,
+        d: int,
+        whole: bool = False,
+        group: Ints | None = None,
+        first: Floats | None = None,
+        pivot: float | None = None,
+    ) -> None:
+        """group: arms that vary alike (`Seen.group`); first: values that the start has of each arm,
+        whatever they are.
+        """
         self.seq, self.seal, self.pivot = 0, "", pivot
         self.open: dict[int, Record] = {}  # by their numbers, ascending
         self.shut: dict[int, Record] | None = (
@@ -70,18 +81,22 @@ class Ledger:
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
-        self.seen: Seen = blank(d)
+        self.seen: Seen = blank(d, group)
         self.pending: Floats = np.zeros(d)
         self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
+        self.had: Floats = np.zeros(d)  # the same, with replicates that nobody had asked for
+        self.first: Floats = np.zeros(d) if first is None else first
         self.far: Floats = nothing_far(d)
+        self.late: Floats = nothing_late(d)  # values after the start
+        self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
         self._adding = True  # values are added up as they come
 
     @classmethod
-    def of(cls, d: int, events: Iterable[Event]) -> "Ledger":
+    def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "Ledger":
         """A whole ledger, for its records: values are not added up (`seen` and `far` stay empty),
         as `counting` says which to add.
         """
-        made = cls(d, whole=True)
+        made = cls(d, whole=True, first=first)
         made._adding = False
         for event in events:
             made.apply(event)
@@ -161,12 +176,15 @@ class Ledger:
                 seq=event.seq,
                 kind=event.kind,
             )
+        gather(self.seen)
         try:
             effect: Effect = act(event, past)
         except CombGameError:
             raise
         except Exception as error:  # what it says cannot be so
             raise unusable(event, error) from error
+        if self.seen.start[0] and self._started:
+            self._begin()
         if self.anew and not event.data.get("more"):
             self._count("anew")
             self.anew = False
@@ -188,6 +206,7 @@ class Ledger:
                 event.at,
                 until,
                 since=event.seq,
+                steady=self._lacks,
                 weights=self._draw(dict.fromkeys(arms, 1)),
             )
             self.last, self.asked = number, self.asked + 1
@@ -214,9 +233,9 @@ class Ledger:
             self._comes_back(present)
             ended = self.look_up(number, past)
             for arm, entry in values.items():
-                self._enter(arm, entry, ended)
+                self._enter(arm, entry, ended, anew=True)
                 if self.shut is not None:
-                    self.shut[number].tell(arm, Told(entry, event.seq, event.at))
+                    self.shut[number].tell(arm, Told(entry, event.seq, event.at, True))
             return Effect.VALUES
         self._comes_back(present.intersection(record.gone))
         if not record.touched:
@@ -225,7 +244,8 @@ class Ledger:
         self.told += not record.touched
         record.touched = True
         for arm, entry in values.items():
-            self._arrives(record, arm, Told(entry, event.seq, event.at))
+            told = Told(entry, event.seq, event.at, arm in record.gone)
+            self._arrives(record, arm, told)
         if event.data.get("final", True):
             record.rest, record.since = "missing", event.seq
             for arm in record.left:
@@ -262,15 +282,17 @@ class Ledger:
             outside=True,
             over=True,
             since=event.seq,
+            steady=True,
             weights=self._draw({arm: values_of(entry) for arm, entry in values.items()}),
         )
         for arm, entry in values.items():
-            if arm in self.withdrawn:  # perhaps other data; nobody can tell
+            again = arm in self.withdrawn  # perhaps other data; nobody can tell
+            if again:
                 self.withdrawn.remove(arm)
                 self.anew = True
             self.outside.append([self.last, arm, values_of(entry)])
-            self._enter(arm, entry, record)
-            record.tell(arm, Told(entry, event.seq, event.at))
+            self._enter(arm, entry, record, again)
+            record.tell(arm, Told(entry, event.seq, event.at, again))
         self.prints[fingerprint(values)] = self.last
         if self.shut is not None:
             self.shut[self.last] = record
@@ -279,7 +301,7 @@ class Ledger:
     def on_retracted(self, event: Event, past: Past) -> Effect:
         """data: `arm`, if it is not a round that is retracted."""
         if self.shut is None:
-            self._become(type(self).of(self.pending.size, [*past(), event]), event)
+            self._become(type(self).of(self.pending.size, [*past(), event], self.first))
             return Effect.CHANGE
         self._count("retracted")
         number, arms = event.round, self._named(event)
@@ -307,7 +329,7 @@ class Ledger:
             if (one[0] != number if number is not None else one[1] != arms[0])
         ]
         self.prints = {one: other for one, other in self.prints.items() if other != number}
-        self._add_up(arms, self)
+        self._add_up(self)
         return Effect.CHANGE
 
     def on_extended(self, event: Event, past: Past) -> Effect:
@@ -333,7 +355,7 @@ class Ledger:
         record.tell(arm, told)
         if not record.waiting:
             self.pending[arm] -= 1.0
-        self._enter(arm, told.entry, record)
+        self._enter(arm, told.entry, record, told.anew)
 
     def _end(self, record: Record) -> None:
         self.waiting -= record.waiting
@@ -368,22 +390,51 @@ class Ledger:
         """The weights of values that are to come, so many of each arm: no value decides them."""
         for arm, n in numbers.items():
             self.drawn[arm] += n
+            self.had[arm] += n
         total = float(self.drawn.sum())
         return [total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
 
-    def _enter(self, arm: int, entry: Entry, record: Record) -> None:
+    @property
+    def _lacks(self) -> bool:
+        """Whether there are arms of which fewer values were asked for than the start has. Then no
+        value decides what is asked next (`Advisor.choose`).
+        """
+        return bool((self.had < self.first).any())
+
+    @property
+    def _started(self) -> bool:
+        """Whether all of the start has been told."""
+        waits = any(one.steady and not one.waiting and one.left for one in self.open.values())
+        return not (waits or self._lacks)
+
+    def _begin(self) -> None:
+        """From now on what is played may depend on values."""
+        self.seen.start[0] = 0
+        self.early[:] = self.seen.noise[:2]
+
+    def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
         self._count("missing", entry is None)
         self._count("averaged", isinstance(entry, dict))
-        self._add(arm, entry, record)
+        if not record.outside:
+            self.had[arm] += max(values_of(entry) - 1, 0)
+        self._add(arm, entry, record, anew)
 
-    def _add(self, arm: int, entry: Entry, record: Record) -> None:
-        """Enter values of an arm."""
+    def _add(self, arm: int, entry: Entry, record: Record, anew: bool) -> None:
+        """Enter values of an arm. One that is told anew may have had a say in what was played
+        before it, so it tells nothing of the spread.
+        """
         number = record.number
+        if self._adding and self.seen.start[0] and not record.steady and entry is not None:
+            self._begin()
         for mean, n in pulls(entry) if self._adding else ():
             x, total = mean, mean * n
             if self.pivot is not None:  # the game maximises
                 x, total = self.pivot - mean, self.pivot * n - total
             balance(self.seen, arm, x, float(n), record.weight(arm))
+            if not anew:
+                scatter(self.seen, arm, x, float(n))
+                if not self.seen.start[0]:
+                    follow(self.late, arm, x, n)
             if n == 1:
                 note(self.seen, arm, x)
             else:
@@ -391,15 +442,25 @@ class Ledger:
                 self.seen.counts[arm] += n
             reach(self.far, arm, x, n, number)
 
-    def _add_up(self, arms: list[int], whole: "Ledger") -> None:
-        """Add up some arms anew."""
+    def _add_up(self, whole: "Ledger") -> None:
+        """Add up all arms anew: how the values vary depends on the order of all of them."""
         if self._adding:
             for total in totals(self.seen):
-                total[..., arms] = 0.0
-            self.far[:, :, arms] = nothing_far(len(arms))
-            records = whole.records
-            for number, arm, entry in whole.counting(arms):
-                self._add(arm, entry, records[number])
+                total[...] = 0.0
+            self.seen.noise[:], self.seen.start[0], self.early[:] = 0.0, 1, 0.0
+            self.far[:], self.late[:] = nothing_far(self.had.size), 0.0
+            values = [
+                (told.seq, arm, told, one)
+                for one in whole.records.values()
+                for arm, told in one.told.items()
+                if arm not in one.again and told.entry is not None
+            ]
+            last = 0
+            for seq, arm, told, one in sorted(values, key=lambda value: value[0]):
+                if seq != last:
+                    gather(self.seen)
+                    last = seq
+                self._add(arm, told.entry, one, told.anew)
 
     def _count(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
@@ -409,7 +470,8 @@ class Ledger:
 
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
-        beside = ("open", "shut", "pivot", "seen", "pending", "drawn", "far", "_adding")
+        arrays = ("pending", "drawn", "had", "first", "far", "late", "early")
+        beside = ("open", "shut", "pivot", "seen", *arrays, "_adding")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         return {**kept, "open": [one.plain() for one in self.open.values()]}
 
@@ -418,13 +480,13 @@ class Ledger:
         self.__dict__.update(plain)
         self.open = {one["number"]: Record.of(one) for one in plain["open"]}
 
-    def _become(self, whole: "Ledger", retraction: Event) -> None:
+    def _become(self, whole: "Ledger") -> None:
         """Go on as a whole ledger of the same events; arrays stay where they are, because others
         look at them.
         """
         self.__dict__.update({**whole.plain(), "seal": self.seal, "open": whole.open})
-        self.pending[:], self.drawn[:] = whole.pending, whole.drawn
-        self._add_up(whole._named(retraction), whole)
+        self.pending[:], self.drawn[:], self.had[:] = whole.pending, whole.drawn, whole.had
+        self._add_up(whole)
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:

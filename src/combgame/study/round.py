@@ -13,6 +13,7 @@ class Told(NamedTuple):
     entry: Entry  # None: it is missing
     seq: int  # the event that says so
     at: float | None  # when; None: nobody said so, but the round ended without it
+    anew: bool = False  # in the place of a value that was retracted
 
 
 @dataclass
@@ -40,6 +41,8 @@ class Record:
     # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
     # in a ledger that was told of every round
     weights: list[float] = field(default_factory=list, compare=False)
+    # it was fixed before any value was seen: part of the start, or data from outside
+    steady: bool = field(default=False, compare=False)
 
     @property
     def left(self) -> list[int]:

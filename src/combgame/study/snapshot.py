@@ -104,7 +104,8 @@ def beside(advisor: Advisor) -> list[Floats]:
         advisor.ahead.game.judge,
     )
     kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
-    return [advisor.ledger.pending, advisor.ledger.drawn, advisor.ledger.far, *kept]
+    own = advisor.ledger
+    return [own.pending, own.drawn, own.had, own.far, own.late, own.early, *kept]
 
 
 def rebuilt(part: Any, arrays: Any) -> Any:

@@ -14,6 +14,7 @@ from .advisor import Advisor
 from .doubts import Doubt
 from .forecast import MANY, forecast
 from .margin import Estimate, Margin
+from .noise import Noise
 from .retractions import level
 
 
@@ -66,6 +67,7 @@ class Status:
     # what a tolerance would save, where the nearest rival is close
     enough: Sentence | None = None
     estimates: tuple[Estimate, ...] = ()  # one per arm
+    noise: Noise | None = None  # how the values vary, against the sigma that was stated
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -77,6 +79,7 @@ class Status:
             "lead": None if self.lead is None else self.lead.to_dict(surface),
             "enough": None if self.enough is None else self.enough.to_data(surface),
             "estimates": [one._asdict() for one in self.estimates],
+            "noise": None if self.noise is None else self.noise.to_dict(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -124,6 +127,8 @@ class Status:
             lines.append(f"  rounds left  {left}")
         if self.enough is not None:
             lines.append(f"  good enough  {self.enough.spelt(surface)}")
+        if self.noise is not None and self.noise.verdict != "not enough data":
+            lines.append(f"  noise        {self.noise.sentence.said(surface)}")
         lines += [
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
@@ -269,6 +274,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         lead,
         enough,
         shown,
+        advisor.noise(),
     )
 
 
@@ -326,6 +332,9 @@ def advice(
             text += (
                 ", but {doubtful:count value} {doubtful:is|are} hard to believe: look there first"
             )
+        misfit = advisor.noise()
+        if misfit is not None and misfit.contradicted:
+            text += ", but the stated sigma does not fit the values"
         text += "; {says} why"
         if out:
             text += ". The " + these + " {n:is|are} not needed"

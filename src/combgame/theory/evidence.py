@@ -3,6 +3,7 @@ closest rival.
 """
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,9 +60,10 @@ def evidence(
     counts, a data frame of all values will do, with the columns arm and value, or a column per arm.
     An arm that was never
     observed has the count 0, and any estimate. spreads: the sample standard deviations (with N -
-    1), for `Gaussian(known=False)`. weights: instead of counts, numbers that need not be whole,
-    such as an allocation (`complexity(...).allocation`); nothing was observed then, so there is no
-    delta.
+    1), for `Gaussian()` and the like: each arm's own counts then, because what arms share may only
+    be used by those who saw the values one by one, as a `Study` does. weights: instead of
+    counts, numbers that need not be whole, such as an allocation (`complexity(...).allocation`);
+    nothing was observed then, so there is no delta.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
@@ -91,14 +93,16 @@ def evidence(
             if n > 0.0 and (why := problem.coarse(a, x, n)) is not None:
                 why = why.within("estimates: arm {arm}", arm=problem.label([a]))
                 raise said_by(InputError, why)
-    known = problem.rewards.known
+    known, stated = problem.rewards.known, str(problem.rewards)
+    if isinstance(problem.rewards, Gaussian) and not known:
+        problem = replace(problem, rewards=replace(problem.rewards, shared=False))
     if known != (spreads is None):
         raise InputError(
             "spreads-if-unknown",
             "spreads, the sample standard deviations per arm, are for rewards whose sigma is not "
-            "known, Gaussian(known=False), and needed there; here the rewards are {rewards}",
+            "known, such as Gaussian(), and needed there; here the rewards are {rewards}",
             remedy="give one per arm, or leave them out",
-            rewards=str(problem.rewards),
+            rewards=stated,
         )
     scatter = problem.noise() if known else problem.vector(spreads, "spreads")
     if (scatter < 0.0).any():

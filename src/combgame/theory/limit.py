@@ -46,11 +46,17 @@ def looked(
     and what it says of an answer. steady: the arms were played at these rates from the beginning;
     else nobody knows, and values have no weights (`round.balance`).
     """
-    seen, (rival, alternative, action) = blank(problem.d), np.zeros((3, problem.d))
+    seen, (rival, alternative, action) = (
+        blank(problem.d, problem.rewards.groups(problem.d)),
+        np.zeros((3, problem.d)),
+    )
     view = View(best, rival, alternative, np.zeros(1), action)
     seen.counts[:], seen.sums[:], seen.mean[:] = counts, counts * mean, mean
     seen.squares[:] = np.maximum(counts - 1.0, 0.0) * spread**2
+    seen.start[0] = 0
     if steady:
+        np.add.at(seen.noise[0], seen.group, np.maximum(counts - 1.0, 0.0))
+        np.add.at(seen.noise[1], seen.group, seen.squares)
         total, known = counts.sum(), counts > 0.0
         seen.weighed[0, known], seen.weighed[3] = total, mean
         seen.weighed[1, known] = total * total / counts[known]
