@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .blocks import Blocks, make_blocks
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Random = np.random.Generator
@@ -27,13 +29,15 @@ class Seen(NamedTuple):
     # float64[4, d], of values x with weights v that were fixed before x was seen: sum v, sum v^2,
     # sum v (x - origin), and the origin, which is the first value
     weighed: Floats
+    blocks: Blocks  # differences within plays, where every play has a level of its own
 
 
-def blank(d: int) -> Seen:
-    """Nothing seen yet of d arms."""
+def blank(d: int, precision: Floats | None = None) -> Seen:
+    """Nothing seen yet of d arms. precision: their 1/sigma^2, where plays have levels."""
     counts, sums, mean, feasible, squares, rest, worth = np.zeros((7, d))
     clock, weighed = np.zeros(1, np.int64), np.zeros((4, d))
-    return Seen(counts, sums, mean, feasible, clock, squares, rest, worth, weighed)
+    blocks = make_blocks(np.zeros(0) if precision is None else precision)
+    return Seen(counts, sums, mean, feasible, clock, squares, rest, worth, weighed, blocks)
 
 
 class View(NamedTuple):

@@ -20,6 +20,8 @@ EPSILON = 2.0**-52  # of a float
 # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for
 # by 4/FINE of the variance
 FINE = 1000.0
+PER_PLAY = "per play"
+UNLIKE = 1000.0  # how unlike standard deviations may be that are weighed within plays
 
 
 @jitable
@@ -217,18 +219,25 @@ class Gaussian(RewardsBase):
     known=False: the standard deviations are not known, and are estimated from the data. `sigma` is
     then only what simulations draw with and plans suppose, and may be left out.
 
-    >>> Gaussian(0.1), Gaussian(known=False)
-    (Gaussian(sigma=0.1), Gaussian(known=False))
+    level="per play": all values of a play are shifted by the same unknown amount, such as that of a
+    plate; sigma is what is left within a play. Arms are then compared within plays only
+    (docs/plates.md).
+
+    >>> Gaussian(0.1), Gaussian(known=False), Gaussian(0.1, level="per play")
+    (Gaussian(sigma=0.1), Gaussian(known=False), Gaussian(sigma=0.1, level='per play'))
     """
 
     sigma: float | Sequence[float] | None = None
     known: bool = True
+    level: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         either("known", self.known, of="Gaussian")
+        if self.level not in (None, PER_PLAY):
+            raise must_be("level", self.level, "'per play', or None", of="Gaussian")
         if self.sigma is None:
-            if self.known:
+            if self.known or self.levels():
                 raise InputError(
                     "sigma-missing",
                     "Gaussian: sigma is missing",
@@ -256,12 +265,25 @@ class Gaussian(RewardsBase):
                 remedy="for noiseless values give a small sigma, such as 1e-6",
                 of="Gaussian",
             )
+        if self.levels() and not (self.known and np.max(sigmas) <= UNLIKE * np.min(sigmas)):
+            raise InputError(
+                "level-sigma",
+                "Gaussian: level='per play' needs a known sigma, and of several none above "
+                "{unlike:g} times another",
+                remedy="give the standard deviation of values within a play",
+                unlike=UNLIKE,
+            )
         alone = isinstance(self.sigma, int | float)
         object.__setattr__(
             self, "sigma", float(sigmas[0]) if alone else tuple(float(s) for s in sigmas)
         )
 
+    def levels(self) -> bool:
+        return self.level is not None
+
     def licenses(self) -> frozenset[License]:
+        if self.levels():
+            return frozenset({License.LEVELLED})
         if not self.known:
             return frozenset({License.NORMAL})
         return frozenset(
