@@ -27,6 +27,7 @@ FAR = 500.0  # evidence that exceeds the least by more counts no less
 SLIGHT = 1e-3  # of sigma^2: what a pair without a lead is worth
 NEAR = 0.05  # of sigma: a lead below is not believed
 MORE = 1.0  # evidence beyond the threshold at which to aim
+EXPLORE, EASE = 1.2, 20.0  # how many values every arm gets at least: as in `FrankWolfe`
 
 
 class PlatesPart(NamedTuple):
@@ -40,6 +41,7 @@ class PlatesPart(NamedTuple):
     forced: Floats  # float64[d]: arms that a play must have
     score: Floats  # float64[d]
     need: Floats  # float64[d]
+    planned: Floats  # float64[d]: values that the plays of the block so far will add
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         if self.turn[0] >= self.turn[1]:
@@ -59,6 +61,7 @@ class PlatesPart(NamedTuple):
         self.turn[0], self.turn[1] = 0, plays
         leaders = 0
         for i in range(best.size):
+            self.planned[i] = 0.0
             if best[i] > 0.5 and self.group[i] >= 0:
                 leaders += 1
             for j in range(best.size):
@@ -72,7 +75,7 @@ class PlatesPart(NamedTuple):
             return
         for p in range(plays):
             self.weigh(seen, best)
-            self.build(game, view)
+            self.build(game, seen, view)
             self.enter(seen, view, p)
 
     def unit(self, seen: Seen, i: int, j: int) -> float:
@@ -99,13 +102,28 @@ class PlatesPart(NamedTuple):
                     )
                     self.worth[j, i] = self.worth[i, j]
 
-    def build(self, game: Game, view: View) -> None:
-        """The play that is worth most, greedily: from the best pair on, the arm that adds most."""
-        d, most, total, first, second = view.best.size, -1.0, 0.0, 0, 0
+    def behind(self, seen: Seen, a: int) -> bool:
+        """Whether an arm has too few values: one that looks bad by chance must not be forgotten."""
+        even = seen.clock[0] * self.queue.shape[1] / self.score.size
+        floor = EXPLORE * math.sqrt(even) * even / (even + EASE)
+        return bool(self.group[a] >= 0 and seen.counts[a] + self.planned[a] < max(floor, 0.5))
+
+    def build(self, game: Game, seen: Seen, view: View) -> None:
+        """The play that is worth most, greedily: from the arm that is behind most, or else the best
+        pair on, the arm that adds most.
+        """
+        d, most, total, first, second = view.best.size, -1.0, 0.0, -1, -1
+        for a in range(d):
+            if self.behind(seen, a):
+                if first < 0 or (
+                    seen.counts[a] + self.planned[a] < seen.counts[first] + self.planned[first]
+                ):
+                    first = second = a
+        lags = first >= 0
         for i in range(d):
             for j in range(d):
                 total += self.worth[i, j]
-                if view.best[i] > view.best[j] and self.worth[i, j] > most:
+                if not lags and view.best[i] > view.best[j] and self.worth[i, j] > most:
                     most, first, second = self.worth[i, j], i, j
         for a in range(d):
             self.forced[a] = 1.0 if a == first or a == second else 0.0
@@ -133,6 +151,7 @@ class PlatesPart(NamedTuple):
         for a in range(view.action.size):
             if view.action[a] > 0.5:
                 self.queue[p, n] = a
+                self.planned[a] += 1.0
                 n += 1
         for k in range(n):
             for m in range(n):
@@ -179,7 +198,7 @@ class PlatesPart(NamedTuple):
         for p in range(plays):
             for j in range(d):
                 self.forced[j] += self.need[j]
-                self.score[j] = self.forced[j]
+                self.score[j] = self.forced[j] + (float(d * plays) if self.behind(seen, j) else 0.0)
             self.score[leader] = 2.0 * d * (plays + 2.0)
             game.actions.argmax(self.score, view.action)
             for j in range(d):
@@ -202,7 +221,7 @@ class PlatesSetup:
         for g, arms in enumerate(exchangeable(problem.answers)):
             group[list(arms)] = g
         have, worth, extra = np.zeros((3, d, d))
-        forced, score, need = np.zeros((3, d))
+        forced, score, need, planned = np.zeros((4, d))
         queue = np.full((ROOM, problem.actions.largest()), -1, np.int64)
         part = PlatesPart(
             group,
@@ -215,6 +234,7 @@ class PlatesSetup:
             forced,
             score,
             need,
+            planned,
         )
         self._original = Original(part)
 
