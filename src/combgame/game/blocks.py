@@ -3,8 +3,8 @@
 A value is mu_a + b_t + noise, where nothing is known of the level b_t of play t but that it is the
 same for all arms of the play. A *block* is a number of plays whose arms were fixed before the first
 value of any of them. Least squares within its plays gives, for every two arms that the block joins,
-their difference d_b and its variance v_b, in which the levels cancel; S = sum of d_b/v_b and J = sum
-of 1/v_b over the blocks are all that the stopping rule needs (docs/plates.md, Theorem 6).
+their difference d_b and its variance v_b, in which the levels cancel. The stopping rule needs no
+more than S = sum of d_b/v_b and J = sum of 1/v_b over the blocks (docs/plates.md).
 
 Where plays have no level the arrays are empty and nothing is kept.
 """
@@ -49,7 +49,9 @@ class Blocks(NamedTuple):
     value: Floats  # float64[2, d]: their values, and the precision of these
     size: Ints  # int64[1]
     left: Ints  # int64[1]: plays of the present block that are still to come
-    wanted: Ints  # int64[1]: plays that whoever asks would like the next block to have
+    # int64[2]: plays that whoever asks would like the next block to have, and that it may have at
+    # most (0: any number)
+    wanted: Ints
     done: Ints  # int64[1]: complete blocks
     lifted: Floats  # float64[2]: simulated levels have this mean and standard deviation
     work: Floats  # float64[d, 2 d + 1] scratch
@@ -177,6 +179,12 @@ class Blocks(NamedTuple):
                 for k in range(n):
                     self.offset[self.order[k]] = self.work[k, n - 1] if k < n - 1 else 0.0
 
+    def clear(self) -> None:
+        """Nothing is known any longer."""
+        for kept in (self.lead, self.sure, self.joined, self.fresh):
+            kept[:] = 0.0
+        self.left[0] = self.done[0] = self.size[0] = 0
+
     def adjust(self, mean: Floats) -> None:
         """Means of values become those that differ as the complete blocks say; those of arms that
         are joined keep their average.
@@ -211,7 +219,7 @@ def make_blocks(precision: Floats) -> Blocks:
     lead, sure, awaited = np.zeros((3, d, d))
     joined, fresh = np.zeros((2, d, d + 1))
     arms, piece, items, mark = np.zeros((4, d), np.int64)
-    size, left, wanted, done = np.zeros((4, 1), np.int64)
+    size, left, done = np.zeros((3, 1), np.int64)
     return Blocks(
         precision.copy(),
         lead,
@@ -225,7 +233,7 @@ def make_blocks(precision: Floats) -> Blocks:
         np.zeros((2, d)),
         size,
         left,
-        wanted,
+        np.zeros(2, np.int64),
         done,
         np.zeros(2),
         np.zeros((d, 2 * d + 1)),

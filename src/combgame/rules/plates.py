@@ -27,7 +27,7 @@ FAR = 500.0  # evidence that exceeds the least by more counts no less
 SLIGHT = 1e-3  # of sigma^2: what a pair without a lead is worth
 NEAR = 0.05  # of sigma: a lead below is not believed
 MORE = 1.0  # evidence beyond the threshold at which to aim
-EXPLORE, EASE = 1.2, 20.0  # how many values every arm gets at least: as in `FrankWolfe`
+EXPLORE, EASE = 1.2, 20.0  # how often every arm is compared at least: as in `FrankWolfe`
 
 
 class PlatesPart(NamedTuple):
@@ -41,7 +41,6 @@ class PlatesPart(NamedTuple):
     forced: Floats  # float64[d]: arms that a play must have
     score: Floats  # float64[d]
     need: Floats  # float64[d]
-    planned: Floats  # float64[d]: values that the plays of the block so far will add
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         if self.turn[0] >= self.turn[1]:
@@ -57,16 +56,17 @@ class PlatesPart(NamedTuple):
         """The plays of the next block."""
         t, blocks, best = seen.clock[0], seen.blocks, view.best
         plays = min(max(1, int(SHARE * t), blocks.wanted[0]), self.queue.shape[0])
+        if blocks.wanted[1] > 0:
+            plays = min(plays, blocks.wanted[1])
         blocks.left[0] = plays
         self.turn[0], self.turn[1] = 0, plays
         leaders = 0
         for i in range(best.size):
-            self.planned[i] = 0.0
             if best[i] > 0.5 and self.group[i] >= 0:
                 leaders += 1
             for j in range(best.size):
                 self.extra[i, j] = blocks.awaited[i, j]
-                if best[i] > best[j] and self.group[i] == self.group[j]:
+                if self.rivals(best, i, j):
                     unit = self.unit(seen, i, j)
                     one = contrast(self.scales, blocks.lead[i, j], blocks.sure[i, j], unit)
                     self.have[i, j] = max(one, LEAST)
@@ -77,6 +77,11 @@ class PlatesPart(NamedTuple):
             self.weigh(seen, best)
             self.build(game, seen, view)
             self.enter(seen, view, p)
+
+    def rivals(self, best: Floats, i: int, j: int) -> bool:
+        """Whether arm i, of the leader, could be exchanged for arm j."""
+        same = self.group[i] == self.group[j] and self.group[i] >= 0
+        return bool(same and best[i] > best[j])
 
     def unit(self, seen: Seen, i: int, j: int) -> float:
         """The information of one play on a pair that it has."""
@@ -89,12 +94,12 @@ class PlatesPart(NamedTuple):
         for i in range(best.size):
             for j in range(best.size):
                 self.worth[i, j] = 0.0
-                if best[i] > best[j] and self.group[i] == self.group[j]:
+                if self.rivals(best, i, j):
                     gap = seen.mean[i] - seen.mean[j]
                     least = min(least, self.have[i, j] + 0.5 * gap * gap * self.extra[i, j])
         for i in range(best.size):
             for j in range(best.size):
-                if best[i] > best[j] and self.group[i] == self.group[j]:
+                if self.rivals(best, i, j):
                     gap = seen.mean[i] - seen.mean[j]
                     over = self.have[i, j] + 0.5 * gap * gap * self.extra[i, j] - least
                     self.worth[i, j] = math.exp(-min(over, FAR)) * (
@@ -102,23 +107,31 @@ class PlatesPart(NamedTuple):
                     )
                     self.worth[j, i] = self.worth[i, j]
 
-    def behind(self, seen: Seen, a: int) -> bool:
-        """Whether an arm has too few values: one that looks bad by chance must not be forgotten."""
-        even = seen.clock[0] * self.queue.shape[1] / self.score.size
-        floor = EXPLORE * math.sqrt(even) * even / (even + EASE)
-        return bool(self.group[a] >= 0 and seen.counts[a] + self.planned[a] < max(floor, 0.5))
+    def met(self, seen: Seen, best: Floats, a: int) -> float:
+        """In how many plays an arm was compared with one of the leader, or as good as."""
+        most, blocks = 0.0, seen.blocks
+        for i in range(best.size):
+            if best[i] > 0.5 and self.group[i] == self.group[a]:
+                known = blocks.sure[i, a] + self.extra[i, a]
+                most = max(most, known / self.unit(seen, i, a))
+        return float(most)
+
+    def floor(self, t: int) -> float:
+        """What that must be: an arm that looks bad by chance must not be forgotten."""
+        even = t * self.queue.shape[1] / self.score.size
+        return float(EXPLORE * math.sqrt(even) * even / (even + EASE))
 
     def build(self, game: Game, seen: Seen, view: View) -> None:
-        """The play that is worth most, greedily: from the arm that is behind most, or else the best
-        pair on, the arm that adds most.
+        """The play that is worth most, greedily: from the arm that was compared too little, or else
+        the best pair on, the arm that adds most.
         """
         d, most, total, first, second = view.best.size, -1.0, 0.0, -1, -1
+        least = self.floor(seen.clock[0])
         for a in range(d):
-            if self.behind(seen, a):
-                if first < 0 or (
-                    seen.counts[a] + self.planned[a] < seen.counts[first] + self.planned[first]
-                ):
-                    first = second = a
+            if view.best[a] < 0.5 and self.group[a] >= 0:
+                known = self.met(seen, view.best, a)
+                if known < least:
+                    first, second, least = a, a, known
         lags = first >= 0
         for i in range(d):
             for j in range(d):
@@ -126,7 +139,7 @@ class PlatesPart(NamedTuple):
                 if not lags and view.best[i] > view.best[j] and self.worth[i, j] > most:
                     most, first, second = self.worth[i, j], i, j
         for a in range(d):
-            self.forced[a] = 1.0 if a == first or a == second else 0.0
+            self.forced[a] = 1.0 if a in (first, second) else 0.0
             self.need[a] = self.worth[a, first] + self.worth[a, second]
         while True:
             for a in range(d):
@@ -134,9 +147,9 @@ class PlatesPart(NamedTuple):
             game.actions.argmax(self.score, view.action)
             more = -1
             for a in range(d):
-                if view.action[a] > 0.5 and self.forced[a] < 0.5:
-                    if more < 0 or self.need[a] > self.need[more]:
-                        more = a
+                fresh = view.action[a] > 0.5 and self.forced[a] < 0.5
+                if fresh and (more < 0 or self.need[a] > self.need[more]):
+                    more = a
             if more < 0:
                 return
             self.forced[more] = 1.0
@@ -151,7 +164,6 @@ class PlatesPart(NamedTuple):
         for a in range(view.action.size):
             if view.action[a] > 0.5:
                 self.queue[p, n] = a
-                self.planned[a] += 1.0
                 n += 1
         for k in range(n):
             for m in range(n):
@@ -169,6 +181,7 @@ class PlatesPart(NamedTuple):
             if best[a] > 0.5 and self.group[a] >= 0:
                 leader = a
         goal = game.judge.level(seen.clock[0], 0) + MORE
+        floor = self.floor(seen.clock[0])
         for j in range(d):
             self.need[j] = 0.0
             if j != leader and self.group[j] == self.group[leader]:
@@ -198,8 +211,10 @@ class PlatesPart(NamedTuple):
         for p in range(plays):
             for j in range(d):
                 self.forced[j] += self.need[j]
-                self.score[j] = self.forced[j] + (float(d * plays) if self.behind(seen, j) else 0.0)
-            self.score[leader] = 2.0 * d * (plays + 2.0)
+                self.score[j] = self.forced[j]
+                if j != leader and self.group[j] >= 0 and self.met(seen, best, j) < floor:
+                    self.score[j] += float(d * plays)
+            self.score[leader] = 4.0 * d * (plays + 2.0)
             game.actions.argmax(self.score, view.action)
             for j in range(d):
                 if view.action[j] > 0.5:
@@ -221,7 +236,7 @@ class PlatesSetup:
         for g, arms in enumerate(exchangeable(problem.answers)):
             group[list(arms)] = g
         have, worth, extra = np.zeros((3, d, d))
-        forced, score, need, planned = np.zeros((4, d))
+        forced, score, need = np.zeros((3, d))
         queue = np.full((ROOM, problem.actions.largest()), -1, np.int64)
         part = PlatesPart(
             group,
@@ -234,7 +249,6 @@ class PlatesSetup:
             forced,
             score,
             need,
-            planned,
         )
         self._original = Original(part)
 

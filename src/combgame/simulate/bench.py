@@ -46,9 +46,7 @@ class Bench:
 
     @cached_property
     def _series(self) -> Series:
-        return Series(
-            self.problem, self.stopping, len(self.deltas), self.engine, self.level_sd
-        )
+        return Series(self.problem, self.stopping, len(self.deltas), self.engine, self.level_sd)
 
     def numbers(self, number: int) -> Numbering:
         """Those of run `number`."""

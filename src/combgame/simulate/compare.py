@@ -41,11 +41,11 @@ def simulate(
     docs/thresholds.md. ties="run" lets means with two best answers run to the cap. eliminate=True:
     answers that have once lost to the leader by more than the threshold are no longer considered,
     which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the
-    best by no more counts as correct ("mixture" only). level_sd: the standard deviation of the levels
-    of plays, where plays have levels of their own (`Gaussian(sigma, level="per play")`). relabel=True: in every run the arms are
-    relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
-    arms for itself, that changes no distribution. A progress bar appears on a terminal after two
-    seconds (progress=False: never).
+    best by no more counts as correct ("mixture" only). level_sd: the standard deviation of the
+    levels of plays, where every play has its own (`Gaussian(sigma, level="per play")`).
+    relabel=True: in every run the arms are relabelled at random, which is recorded in `labels` and
+    `rows()`; since every run numbers the arms for itself, that changes no distribution. A progress
+    bar appears on a terminal after two seconds (progress=False: never).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))

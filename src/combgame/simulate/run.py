@@ -26,9 +26,7 @@ class Scene(NamedTuple):
     winners: Floats
 
 
-def scene(
-    problem: Problem, stopping: Stopping, deltas: int, level_sd: float = 0.0
-) -> Scene:
+def scene(problem: Problem, stopping: Stopping, deltas: int, level_sd: float = 0.0) -> Scene:
     d, seen = problem.d, blank(problem.d, problem.precision())
     seen.blocks.lifted[1] = level_sd
     return Scene(
@@ -94,9 +92,7 @@ class Run:
         self.setup, self.means, self._engine = setup, means, engine
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
-        begin = (
-            scene(problem, stopping, deltas, level_sd) if series is None else series.scene()
-        )
+        begin = scene(problem, stopping, deltas, level_sd) if series is None else series.scene()
         self.game, self.seen, self.view, self.stops, self.winners = begin
         self._play: Callable[..., int] = (
             choose_engine(engine, (self.game, self.rule)) if series is None else series.play(self)

@@ -3,8 +3,8 @@
 S and J are what complete blocks say of a pair (`game.blocks`). Given what came before it, a block's
 difference is Gaussian about Delta = mu_i - mu_j with a variance that was fixed before its first
 value, so that exp(theta (S - J Delta) - theta^2 J / 2) is a martingale in the number of blocks for
-every theta; mixed over half-normal theta >= 0 it rises with S - J Delta, and under an error Delta <=
-0.
+every theta; mixed over half-normal theta >= 0 it rises with S - J Delta, and an error means that
+Delta <= 0.
 """
 
 import math
@@ -144,9 +144,7 @@ class LevelJudgePart(NamedTuple):
 
     def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
         every: Any = self.contrasts
-        return against(
-            every, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare
-        )
+        return against(every, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare)
 
 
 def watching(problem: Problem, epsilon: float) -> Any:

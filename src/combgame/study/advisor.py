@@ -20,6 +20,7 @@ from ..problem import Problem
 from ..rules import Stopping
 from ..simulate.numbering import own_numbers
 from ..storage.events import Event
+from .blocks import awaited, unfinished
 from .doubts import Doubt, doubts
 from .ledger import Effect, Ledger, Past, new_round
 from .retractions import spent
@@ -53,7 +54,8 @@ class Advisor:
 
     def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
         problem, self.setting = setting.problem, setting
-        self.ledger = Ledger(problem.d, whole)
+        self.ledger = Ledger(problem.d, whole, problem.precision())
+        self.block: list[int] = []  # where plays have levels: that of the round chosen last
         self.rng: Random = np.random.default_rng(
             np.random.SeedSequence(setting.seed, spawn_key=(0,))
         )  # run 0 of `simulate`
@@ -83,7 +85,7 @@ class Advisor:
         self.told = Side(problem, self.stopping, self.ledger.seen, self.engine)
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
-        self.ahead = Side(mine, stopping, blank(problem.d), self.engine)
+        self.ahead = Side(mine, stopping, blank(problem.d, mine.precision()), self.engine)
         self._advise = choose_engine(self.engine, (self.ahead.game, self.rule), advise)
 
     @property
@@ -94,7 +96,8 @@ class Advisor:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
         asked = None if chosen else new_round(event)
         if asked is not None:
-            mine = self.choose()
+            first, size = event.data.get("block") or (0, 1)
+            mine = self.choose(size, size) if first == event.round else self.choose()
             if list(mine) != asked:
                 self.differences.append({"round": event.round, "asked": tuple(asked), "now": mine})
         before = self.changes
@@ -134,9 +137,10 @@ class Advisor:
 
     # ---- choosing
 
-    def choose(self) -> tuple[int, ...]:
+    def choose(self, wanted: int = 1, most: int | None = None) -> tuple[int, ...]:
         """The action of the next new round. Pending rounds count as seen, with the means that their
-        arms have now.
+        arms have now. wanted: rounds that are asked for together, this one included, which become a
+        block if plays have levels; most: what a block may have.
         """
         ledger, side, order = self.ledger, self.ahead, self.numbers.order
         seen, counts, pending, needed = (
@@ -158,10 +162,12 @@ class Advisor:
             for now in (seen.sums, seen.rest, seen.squares, seen.weighed[:3]):
                 now[..., waiting] *= seen.counts[waiting] / counts[waiting]
         seen.clock[0] = ledger.plays
+        current = self._look_ahead(wanted, most)
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
             if ledger.asked < len(self.start):
                 side.recommend()  # a judge may remember the last rival
+                self._commit(current, max(len(self.start) - ledger.asked, wanted))
                 return tuple(
                     sorted(int(order[a]) for a in self.start[ledger.asked] if a >= 0)
                 )  # line 1: INIT
@@ -171,10 +177,40 @@ class Advisor:
                 lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
                 side.game.actions.argmax(lack, side.view.action)
+                self._commit(None if ledger.told else current, 1)
             else:
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
                     self.rule = self.setup.enlarge(self.rule)
+                self._commit(current, int(seen.blocks.left[0]))
         return tuple(sorted(order[list(arms_of(side.view.action))].tolist()))
+
+    def _look_ahead(self, wanted: int, most: int | None) -> list[int] | None:
+        """Where plays have levels: what the rule is to know of blocks; the one that is being
+        asked.
+        """
+        ledger, order, blocks = self.ledger, self.numbers.order, self.ahead.seen.blocks
+        counted = ledger.seen.blocks
+        current = unfinished(ledger.blocks)
+        if blocks.precision.size == 0 or current is not None:
+            return current
+        pairs = np.ix_(order, order)
+        blocks.lead[:], blocks.sure[:] = counted.lead[pairs], counted.sure[pairs]
+        blocks.awaited[:] = awaited(counted, {**ledger.held, **ledger.open})[pairs]
+        blocks.offset[:], blocks.piece[:] = counted.offset[order], counted.piece[order]
+        blocks.done[0], blocks.left[0] = counted.done[0], 0
+        if most is None:
+            left = math.inf if self.max_rounds is None else self.max_rounds - ledger.plays
+            most = int(min(max(left, 1), 10**9))
+        blocks.wanted[:] = min(wanted, most), most
+        return None
+
+    def _commit(self, current: list[int] | None, size: int) -> None:
+        """The block of the round that was chosen: the one that is being asked, or a new one."""
+        most = int(self.ahead.seen.blocks.wanted[1])
+        if self.ahead.seen.blocks.precision.size == 0:
+            return
+        fresh = [self.ledger.last + 1, min(max(size, 1), most or 1)]
+        self.block = current[:2] if current is not None else fresh
 
     # ---- stopping
 
@@ -235,7 +271,11 @@ class Advisor:
         return 1.0 - math.exp(high)
 
     def doubts(self) -> tuple[Doubt, ...]:
-        """Values that are hard to believe; nothing depends on them."""
+        """Values that are hard to believe; nothing depends on them. (None is pointed out where
+        plays have levels.)
+        """
+        if self.setting.problem.rewards.levels():
+            return ()
         outside = {number for number, _, _ in self.ledger.outside}
         doubtful = doubts(self.setting.problem, self.ledger.seen, self.ledger.far)
         return tuple(one._replace(outside=one.round in outside) for one in doubtful)

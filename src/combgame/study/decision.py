@@ -207,6 +207,8 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
             reason=validity.reason,
         )
     ]
+    if setting.problem.rewards.levels():
+        made.append(compared(advisor))
     if n := facts["pending"]:
         text = "{n:count value} {n:was|were} still out when it stopped: "
         made.append(Sentence("values-out", text + LATENESS, n=n))
@@ -259,6 +261,20 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         text = "{n:count result} came after the decision: stored, but not part of it"
         made.append(Sentence("results-late", text, n=advisor.late))
     return made
+
+
+def compared(advisor: Advisor) -> Sentence:
+    """Where plays have levels: what counts."""
+    text = (
+        "Arms were compared within rounds only, so it does not matter how high or low the values "
+        "of a round are as a whole"
+    )
+    if waiting := len(advisor.ledger.held):
+        text += (
+            "; {n:count round} {n:was|were} told but {n:does|do} not count, because others of "
+            "{n:its|their} block are missing"
+        )
+    return Sentence("levels-cancel", text, n=waiting)
 
 
 def lonely(arms: list[str], more: bool) -> Sentence:

@@ -196,6 +196,8 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
     / lead^2.
     """
     setting, seen, side = advisor.setting, advisor.ledger.seen, advisor.told
+    if setting.problem.rewards.levels():
+        return None
     with own_errors():
         ratio = side.game.answers.nearest(
             side.game.rewards,
@@ -326,6 +328,19 @@ def advice(
             high=left[1],
             extend=Call("extend"),
         )
+    if out and advisor.ledger.held:
+        first = advisor.ledger.blocks[0][0]
+        late = [number for number in out if advisor.ledger.open[number].block[0] == first]
+        if late:
+            return Sentence(
+                "block-waits",
+                "Tell {n:round|rounds} {rounds:list 5} next: {held:count round} told already "
+                "{held:counts|count} only when {n:it has|they have} been told or given up, because "
+                "rounds are compared in blocks",
+                n=len(late),
+                rounds=late[:LONGEST],
+                held=len(advisor.ledger.held),
+            )
     if out:
         text = "Measure and tell the " + these + "; ask for more if you have capacity"
         return Sentence("measure", text, n=n)
