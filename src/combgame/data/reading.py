@@ -45,6 +45,7 @@ from .values import (
     several_sets,
     side,
     sizes,
+    text,
     truth,
 )
 
@@ -131,7 +132,9 @@ STRUCTURES: dict[str, Kind] = {
 
 REWARDS: dict[str, Kind] = {
     "gaussian": Kind(
-        Gaussian, {"sigma": either(number, numbers), "known": truth}, {"sigma": None, "known": True}
+        Gaussian,
+        {"sigma": either(number, numbers), "known": truth, "level": text},
+        {"sigma": None, "known": True, "level": None},
     ),
     "bernoulli": Kind(Bernoulli, {}),
     "bounded": Kind(Bounded, {"low": number, "high": number}),

@@ -196,8 +196,7 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
     / lead^2.
     """
     setting, seen, side = advisor.setting, advisor.ledger.seen, advisor.told
-    if setting.problem.rewards.levels():
-        return None
+    levels = setting.problem.rewards.levels()
     with own_errors():
         ratio = side.game.answers.nearest(
             side.game.rewards,
@@ -207,6 +206,8 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
             np.zeros(setting.problem.d),
             np.zeros(setting.problem.d),
         )
+    if levels:
+        ratio = within_rounds(advisor)
     lead = math.sqrt(2.0 * max(ratio, 0.0))
     if not CLEAR <= lead < math.inf:
         return None
@@ -215,7 +216,7 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
         * (side.game.judge.level(int(seen.clock[0]), 0) + ratio - advisor.named())
         / ratio
     )
-    if setting.problem.d <= MANY and setting.problem.rewards.known:
+    if setting.problem.d <= MANY and setting.problem.rewards.known and not levels:
         try:
             bound = complexity(setting.problem, seen.feasible, tolerance=1e-2, steps=100)
         except CombGameError:
@@ -224,6 +225,16 @@ def forecast(advisor: Advisor) -> tuple[int, int] | None:
     ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - float(seen.clock[0]) for sign in (1.0, -1.0)]
     low = max(int(ends[0]), 1)
     return low, max(math.ceil(ends[1]), low + 1)
+
+
+def within_rounds(advisor: Advisor) -> float:
+    """The likelihood ratio of the exchange that is nearest, where rounds have levels."""
+    view, blocks = advisor.told.view, advisor.ledger.seen.blocks
+    i, j = (arms_of(one)[:1] for one in (view.best - view.rival, view.rival - view.best))
+    if not (i and j and blocks.sure[i[0], j[0]] > 0.0):
+        return 0.0
+    lead = float(max(blocks.lead[i[0], j[0]], 0.0))
+    return 0.5 * lead * lead / float(blocks.sure[i[0], j[0]])
 
 
 def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> Status:
