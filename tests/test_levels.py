@@ -17,6 +17,8 @@ from combgame.errors import InputError, StudyError
 from combgame.game.blocks import make_blocks
 from combgame.rules.starts import joining
 from combgame.stopping.levels import SCALES, contrast
+from combgame.study.levels import between, surprise
+from combgame.study.round import Record, Told
 
 from .said import refused, says
 
@@ -513,3 +515,93 @@ def test_names_and_numbers_of_arms_change_nothing():
     turned = cg.simulate(problem, means[::-1], runs=40, seed=1, engine="python").rounds
     error = math.hypot(usual.std(), turned.std()) / math.sqrt(40)
     assert abs(usual.mean() - turned.mean()) < 4 * error
+
+
+# ---- levels that nobody stated
+
+
+def two_way(records, sigma):
+    """Squares between rounds given arms, by two least-squares fits of all values."""
+    rows = [(t, a, x) for t, values in enumerate(records) for a, x in values.items()]
+    arms, rounds = sorted({a for _, a, _ in rows}), len(records)
+    values = np.array([x for _, _, x in rows])
+    by_arm = np.array([[float(a == b) for b in arms] for _, a, _ in rows])
+    by_round = np.array([[float(t == s) for s in range(rounds)] for t, _, _ in rows])
+
+    def left(design):
+        fit = design @ np.linalg.lstsq(design, values, rcond=None)[0]
+        return ((values - fit) ** 2).sum() / sigma**2, np.linalg.matrix_rank(design)
+
+    (some, low), (all_of_it, high) = left(by_arm), left(np.hstack((by_arm, by_round)))
+    return some - all_of_it, high - low
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 5))
+def test_squares_between_rounds_are_those_of_two_fits(seed, d, rounds):
+    rng, records, plain = np.random.default_rng(seed), [], []
+    for t in range(rounds):
+        arms = rng.choice(d, rng.integers(1, d + 1), replace=False).tolist()
+        plain.append({a: float(rng.normal()) for a in arms})
+        record = Record(t + 1, arms, None, 0.0)
+        for a, x in plain[-1].items():
+            record.tell(a, Told(x, 1, 0.0))
+        records.append(record)
+    squares, degrees = between(records, np.full(d, 0.7**-2))
+    expected, number = two_way(plain, 0.7)
+    assert degrees == number
+    assert squares == pytest.approx(expected, abs=1e-7)
+
+
+def opened(lift, seed, pulls=2):
+    """A study of which the start, and one round more, has been told."""
+    problem = cg.Problem(cg.Subsets(24, 4), cg.Arms(24), cg.Gaussian(0.5))
+    study, rng = cg.Study(problem, min_pulls=pulls, seed=seed), np.random.default_rng(seed)
+    for _ in range(6 * pulls + 1):
+        (todo,) = study.ask(1)
+        level = lift * rng.standard_normal()
+        study.tell(todo, {a: level + 0.5 * rng.standard_normal() for a in todo.arms})
+    return study
+
+
+def test_levels_that_nobody_stated_are_pointed_out():
+    flagged = [opened(1.5, seed) for seed in range(5)]
+    for study in flagged:
+        assert study.status.levels.code == "level-unstated"
+        assert "level='per play'" in str(study.status)
+        study.stop("enough")
+        assert "levels" in study.decision.sentence.arguments
+        assert "level='per play'" in str(study.decision.sentence)
+    json.dumps(flagged[0].status.to_dict())
+    assert all(opened(0.0, seed).status.levels is None for seed in range(30))
+
+
+def test_a_start_without_repetition_says_nothing_of_levels():
+    assert opened(5.0, 0, pulls=1).status.levels is None
+
+
+def test_the_check_of_levels_has_its_level():
+    """ln of an average of densities: of mean 1 under the chi^2, so above 1e4 with chance 1e-4."""
+    rng = np.random.default_rng(0)
+    for degrees in (1, 5, 12):
+        squares = rng.chisquare(degrees, 20_000)
+        beyond = sum(surprise(float(x), degrees) > math.log(1e4) for x in squares)
+        assert beyond <= 9  # 2 expected at most; more than 9 with chance 5e-5
+
+
+def test_stated_levels_are_not_pointed_out():
+    assert carried_out(1, lambda t, rng: 10.0 * rng.standard_normal()).status.levels is None
+
+
+def test_an_opening_survives_a_snapshot(tmp_path, monkeypatch):
+    monkeypatch.setattr("combgame.study.session.EVERY", 3)
+    url = f"sqlite:///{tmp_path}/lab.db"
+    problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(0.5))
+    study, rng = cg.Study(problem, min_pulls=2, storage=url), np.random.default_rng(0)
+    for t in range(8):
+        (todo,) = study.ask(1)
+        study.tell(todo, {a: 9.0 * (-1) ** (t // 3) + rng.standard_normal() for a in todo.arms})
+        study.close()
+        study = cg.Study.open(url)
+    assert study.status.levels is not None
+    study.close()

@@ -18,11 +18,13 @@ from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vec
 from ..game.round import advise, recommend, settle
 from ..problem import Problem
 from ..rules import Stopping
+from ..sentences import Sentence
 from ..simulate.numbering import own_numbers
 from ..storage.events import Event
 from .blocks import awaited, unfinished
 from .doubts import Doubt, doubts
 from .ledger import Effect, Ledger, Past, new_round
+from .levels import Opening, unstated
 from .retractions import spent
 from .settings import Setting
 
@@ -55,6 +57,7 @@ class Advisor:
     def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
         problem, self.setting = setting.problem, setting
         self.ledger = Ledger(problem.d, whole, problem.precision())
+        self.opening = Opening()
         self.block: list[int] = []  # where plays have levels: that of the round chosen last
         self.rng: Random = np.random.default_rng(
             np.random.SeedSequence(setting.seed, spawn_key=(0,))
@@ -75,6 +78,7 @@ class Advisor:
         )
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
+        self._levels: tuple[Sentence | None] | None = None  # what `unstated` said
         self.charge()
 
     def charge(self) -> None:
@@ -100,8 +104,10 @@ class Advisor:
             mine = self.choose(size, size) if first == event.round else self.choose()
             if list(mine) != asked:
                 self.differences.append({"round": event.round, "asked": tuple(asked), "now": mine})
-        before = self.changes
+        before, record = self.changes, self.ledger.open.get(event.round or 0)
         effect = self.ledger.apply(event, past)
+        if record is not None and record.over:
+            self.opening.keep(record)
         if self.changes != before:
             self.charge()
         self.late += self.ended is not None and effect is Effect.VALUES
@@ -166,6 +172,7 @@ class Advisor:
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
             if ledger.asked < len(self.start):
+                self._open()
                 side.recommend()  # a judge may remember the last rival
                 self._commit(current, max(len(self.start) - ledger.asked, wanted))
                 return tuple(
@@ -176,13 +183,30 @@ class Advisor:
             ):  # nothing to go by yet: the first batch goes evenly over the arms
                 lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, or min_pulls
+                self._open()
                 side.game.actions.argmax(lack, side.view.action)
                 self._commit(None if ledger.told else current, 1)
             else:
+                self.opening.lasts = False
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
                     self.rule = self.setup.enlarge(self.rule)
                 self._commit(current, int(seen.blocks.left[0]))
         return tuple(sorted(order[list(arms_of(side.view.action))].tolist()))
+
+    def _open(self) -> None:
+        """The round that is chosen belongs to the start, if that lasts."""
+        if self.opening.lasts:
+            self.opening.rounds.append(self.ledger.last + 1)
+
+    def unstated(self) -> Sentence | None:
+        """What the start says of levels that nobody stated, once it is over; None also after a
+        retraction, when what is left of it was perhaps chosen by its values.
+        """
+        if self.opening.lasts or self.changes or not self.opening.over:
+            return None
+        if self._levels is None:
+            self._levels = (unstated(self.setting.problem, self.opening.records()),)
+        return self._levels[0]
 
     def _look_ahead(self, wanted: int, most: int | None) -> list[int] | None:
         """Where plays have levels: what the rule is to know of blocks; the one that is being

@@ -81,7 +81,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         tuple(answer),
         tuple(setting.problem.label([a]) for a in answer),
         facts["why"],
-        closing(advisor, facts),
+        warned(closing(advisor, facts), advisor),
         facts["confidence"],
         facts["evidence"],
         facts["threshold"],
@@ -154,6 +154,17 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         max_rounds=Option("max_rounds"),
         reason=advisor.ledger.stopped,
         **known,
+    )
+
+
+def warned(sentence: Sentence, advisor: Advisor) -> Sentence:
+    """The same sentence, with what contradicts what it rests on."""
+    levels = advisor.unstated()
+    if levels is None:
+        return sentence
+    text = sentence.text + ", but {levels}"
+    return Sentence(
+        sentence.code, text, remedy=sentence.advice, **sentence.arguments, levels=levels
     )
 
 

@@ -63,6 +63,7 @@ class Status:
     head: str = (
         ""  # the number and the seal of the last event, for `replay`; "" for a study in memory
     )
+    levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -70,6 +71,7 @@ class Status:
             **asdict(self),
             "rivals": [one._asdict() for one in self.rivals],
             "next": self.next.to_data(surface),
+            "levels": None if self.levels is None else self.levels.to_data(surface),
             "doubts": [one.to_dict(surface) for one in self.doubts],
         }
 
@@ -111,6 +113,8 @@ class Status:
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
         ]
+        if self.levels is not None:
+            lines.append(f"  levels       {self.levels.said(surface)}")
         return "\n".join([*lines, self.next.said(surface)])
 
     def __str__(self) -> str:
@@ -274,6 +278,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         facts["corrections"],
         facts["delta"],
         head,
+        advisor.unstated(),
     )
 
 
