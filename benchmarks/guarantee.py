@@ -1,5 +1,5 @@
 """Errors where they are likeliest: python benchmarks/guarantee.py [--only NAME] [--tied | --sets |
---tied-sets | --hard] [--out FILE]
+--tied-sets | --hard | --levels] [--out FILE]
 
 close: two answers almost tied, the others far off. level: every answer as good as the second best.
 pairs: the best pair, the other arms all alike. tied: the best is better by 1e-6 sigma only, so that
@@ -12,6 +12,9 @@ and 0.48 errors at delta = 0.05 then), also reversed; an unknown sigma of 3e-13 
 and of 1e-9; studies of two tied arms, all of whose values are retracted every ten rounds, twenty
 times (50 of 120 at delta = 0.2): wrong before the first retraction, and after it, which may be
 delta/2.
+
+--levels: plays with levels of their own (docs/plates.md), of 3 sigma, or chosen by an adversary who
+knows the means and picks plays, lengths of blocks and levels by what has been seen.
 """
 
 import argparse
@@ -79,6 +82,63 @@ class Adversary(RuleBase):
             AdversaryPart(truth, sign, np.zeros(truth.size)),
             padded(start_sets("covering", problem.actions, None)),
         )
+
+
+class LevelAdversaryPart(NamedTuple):
+    truth: Floats
+    sign: Floats  # -1: should look bad, 1: should look good
+    score: Floats
+    kept: Floats  # the play of the present block
+
+    def choose(self, game, seen, view, rng):
+        """At the beginning of a block: the arms that look least as they should, over and over; a
+        long block if the wrong arms are behind; a level that follows what has been seen.
+        """
+        blocks = seen.blocks
+        if blocks.left[0] == 0:
+            wrong = 0.0
+            for a in range(self.truth.size):
+                off = seen.mean[a] - self.truth[a]
+                wrong += self.sign[a] * off
+                self.score[a] = -self.sign[a] * math.sqrt(seen.counts[a]) * off
+            game.actions.argmax(self.score, self.kept)
+            blocks.left[0] = 1 if wrong > 0.0 else 5
+        blocks.lifted[0] = 0.5 * blocks.lifted[0] + 50.0 * (seen.mean[0] - seen.mean[1])
+        for a in range(view.action.size):
+            view.action[a] = self.kept[a]
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class LevelAdversary(RuleBase):
+    """Plays for the wrong arm to win, and chooses the levels too."""
+
+    means: tuple[float, ...]
+
+    def setup(self, problem):
+        truth = np.array(self.means)
+        sign = np.where(truth == truth.max(), -1.0, 1.0)
+        part = LevelAdversaryPart(truth, sign, np.zeros(truth.size), np.zeros(truth.size))
+        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+
+
+def levels() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
+    """Two answers tied, but for 1e-6, in plays with levels of their own."""
+    noise, mixture = cg.Gaussian(1.0, level="per play"), ("mixture",)
+    few, four, six = cg.Subsets(2, 2), cg.Subsets(4, 2), cg.Subsets(6, 3)
+    return [
+        ("two arms", cg.Problem(few, cg.Arms(2), noise), (1e-6, 0.0), mixture),
+        ("4, 2 a play", cg.Problem(four, cg.Arms(4), noise), (1e-6, 0.0, -2.0, -2.0), mixture),
+        ("6, 3 a play", cg.Problem(six, cg.Arms(6), noise), (1e-6, *[0.0] * 5), mixture),
+        (
+            "best two of 6",
+            cg.Problem(six, cg.Subsets(6, 2), noise),
+            (2.0, 1e-6, 0.0, -1.0, -2.0, -2.0),
+            mixture,
+        ),
+    ]
 
 
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
@@ -256,6 +316,9 @@ def main() -> None:
         "--hard", action="store_true", help="what broke 0.1.0, instead; cap: 1,000 rounds"
     )
     parser.add_argument(
+        "--levels", action="store_true", help="plays with levels of their own; cap: 1,000 rounds"
+    )
+    parser.add_argument(
         "--studies", type=int, default=1_000, help="with --hard: how many studies with retractions"
     )
     parser.add_argument(
@@ -264,7 +327,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
-    short = options.tied or options.hard or options.tied_sets
+    short = options.tied or options.hard or options.tied_sets or options.levels
     cap = min(options.cap, 1_000) if short else options.cap
     for name, problem, means, thresholds in (
         tied()
@@ -275,6 +338,8 @@ def main() -> None:
         if options.sets
         else hard()
         if options.hard
+        else levels()
+        if options.levels
         else cases()
     ):
         rules = (
@@ -284,6 +349,8 @@ def main() -> None:
             if options.tied_sets
             else ["frank-wolfe", "uniform"]
             if options.hard
+            else ["frank-wolfe", "uniform", LevelAdversary(means)]
+            if options.levels
             else ["frank-wolfe"]
         )
         for threshold, rule in product(
@@ -304,7 +371,8 @@ def main() -> None:
                     max_rounds=cap,
                     engine="compiled",
                     ties="run",
-                    relabel=not isinstance(rule, Adversary),
+                    relabel=isinstance(rule, str),
+                    level_sd=3.0 if problem.rewards.levels() else 0.0,
                 )
                 for row in sim.report():
                     cells.append(
