@@ -1,5 +1,5 @@
 """Errors where they are likeliest: python benchmarks/guarantee.py [--only NAME] [--tied | --sets |
---hard] [--out FILE]
+--hard | --levels] [--out FILE]
 
 close: two answers almost tied, the others far off. level: every answer as good as the second best.
 pairs: the best pair, the other arms all alike. tied: the best is better by 1e-6 sigma only, so that
@@ -123,6 +123,63 @@ class Flatterer(RuleBase):
             FlattererPart(truth, int(truth.argmax()), np.zeros(truth.size)),
             padded(start_sets("covering", problem.actions, None)),
         )
+
+
+class LevelAdversaryPart(NamedTuple):
+    truth: Floats
+    sign: Floats  # -1: should look bad, 1: should look good
+    score: Floats
+    kept: Floats  # the play of the present block
+
+    def choose(self, game, seen, view, rng):
+        """At the beginning of a block: the arms that look least as they should, over and over; a
+        long block if the wrong arms are behind; a level that follows what has been seen.
+        """
+        blocks = seen.blocks
+        if blocks.left[0] == 0:
+            wrong = 0.0
+            for a in range(self.truth.size):
+                off = seen.mean[a] - self.truth[a]
+                wrong += self.sign[a] * off
+                self.score[a] = -self.sign[a] * math.sqrt(seen.counts[a]) * off
+            game.actions.argmax(self.score, self.kept)
+            blocks.left[0] = 1 if wrong > 0.0 else 5
+        blocks.lifted[0] = 0.5 * blocks.lifted[0] + 50.0 * (seen.mean[0] - seen.mean[1])
+        for a in range(view.action.size):
+            view.action[a] = self.kept[a]
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class LevelAdversary(RuleBase):
+    """Plays for the wrong arm to win, and chooses the levels too."""
+
+    means: tuple[float, ...]
+
+    def setup(self, problem):
+        truth = np.array(self.means)
+        sign = np.where(truth == truth.max(), -1.0, 1.0)
+        part = LevelAdversaryPart(truth, sign, np.zeros(truth.size), np.zeros(truth.size))
+        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+
+
+def levels() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
+    """Two answers tied, but for 1e-6, in plays with levels of their own."""
+    noise, mixture = cg.Gaussian(1.0, level="per play"), ("mixture",)
+    few, four, six = cg.Subsets(2, 2), cg.Subsets(4, 2), cg.Subsets(6, 3)
+    return [
+        ("two arms", cg.Problem(few, cg.Arms(2), noise), (1e-6, 0.0), mixture),
+        ("4, 2 a play", cg.Problem(four, cg.Arms(4), noise), (1e-6, 0.0, -2.0, -2.0), mixture),
+        ("6, 3 a play", cg.Problem(six, cg.Arms(6), noise), (1e-6, *[0.0] * 5), mixture),
+        (
+            "best two of 6",
+            cg.Problem(six, cg.Subsets(6, 2), noise),
+            (2.0, 1e-6, 0.0, -1.0, -2.0, -2.0),
+            mixture,
+        ),
+    ]
 
 
 def cases() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
@@ -340,6 +397,9 @@ def main() -> None:
         "--hard", action="store_true", help="what broke 0.1.0, instead; cap: 1,000 rounds"
     )
     parser.add_argument(
+        "--levels", action="store_true", help="plays with levels of their own; cap: 1,000 rounds"
+    )
+    parser.add_argument(
         "--studies", type=int, default=1_000, help="with --hard: how many studies with retractions"
     )
     parser.add_argument(
@@ -348,10 +408,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
-    short = options.tied or options.hard
+    short = options.tied or options.hard or options.levels
     cap = min(options.cap, 1_000) if short else options.cap
     for name, problem, means, thresholds in (
-        tied() if options.tied else sets() if options.sets else hard() if options.hard else cases()
+        tied()
+        if options.tied
+        else sets()
+        if options.sets
+        else hard()
+        if options.hard
+        else levels()
+        if options.levels
+        else cases()
     ):
         rules = (
             [
@@ -363,6 +431,8 @@ def main() -> None:
             if options.tied
             else ["frank-wolfe", "uniform"]
             if options.hard
+            else ["frank-wolfe", "uniform", LevelAdversary(means)]
+            if options.levels
             else ["frank-wolfe"]
         )
         for threshold, rule in product(
@@ -386,6 +456,7 @@ def main() -> None:
                     max_rounds=cap,
                     engine="compiled",
                     ties="run",
+                    level_sd=3.0 if problem.rewards.levels() else 0.0,
                     relabel=isinstance(rule, str),
                 )
                 for row in sim.report():

@@ -20,6 +20,7 @@ from .limits import items_of
 from .rewards.base import RewardsBase, spread_of
 from .sentences import LONGEST, Sentence
 from .structures import StructureBase
+from .structures.together import apart
 
 # of a value: a stated sigma below it is refused; a mean of 10^9 values would be off by 0.7 % of its
 # standard error
@@ -109,6 +110,8 @@ class Problem(Description):
         rewards = rewards.named(labels)
         rewards.check(d)
         low, high = _box(rewards, d, bounds)
+        if rewards.levels():
+            _check_levels(actions, answers, bounds, labels)
         vars(self).update(
             actions=actions, answers=answers, rewards=rewards, names=labels, low=low, high=high
         )
@@ -375,6 +378,10 @@ class Problem(Description):
         stated = spread_of(self.rewards, self.d) if self.rewards.known else None
         return np.full(self.d, np.inf) if stated is None else stated
 
+    def precision(self) -> Floats | None:
+        """1/sigma^2 per arm, where every play has a level of its own; else None."""
+        return self.rewards.spread(self.d) ** -2.0 if self.rewards.levels() else None
+
     def means(self, values: Iterable[float], what: str = "means") -> Floats:
         """True means: finite, fine enough for sigma, and possible for these rewards and bounds."""
         mean = self.vector(values, what)
@@ -468,6 +475,24 @@ def by_name(
 
     mine = aligned(actions)
     return mine, mine if answers is actions else aligned(answers), arms
+
+
+def _check_levels(
+    actions: StructureBase,
+    answers: StructureBase,
+    bounds: Bounds | None,
+    names: tuple[str, ...] | None,
+) -> None:
+    """Whether arms can be compared within plays, or a sentence."""
+    if bounds is not None:
+        raise InputError(
+            "level-bounds",
+            "Problem: where every play has a level of its own, values say nothing of means alone, "
+            "so bounds are of no use",
+            remedy="leave bounds out",
+        )
+    if (why := apart(actions, answers, names)) is not None:
+        raise said_by(InputError, why.within("Problem: level='per play'"))
 
 
 def _own_names(actions: StructureBase, answers: StructureBase) -> Sequence[str] | None:

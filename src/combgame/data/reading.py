@@ -47,6 +47,7 @@ from .values import (
     several_sets,
     side,
     sizes,
+    text,
     truth,
 )
 
@@ -151,9 +152,10 @@ REWARDS: dict[str, Kind] = {
             "sigma": by_name(either(number, numbers)),
             "shared": _shared,
             "supposed": by_name(either(number, numbers)),
+            "level": text,
             "known": truth,
         },
-        {"sigma": None, "shared": True, "supposed": None, "known": None},
+        {"sigma": None, "shared": True, "supposed": None, "level": None, "known": None},
     ),
     "bernoulli": Kind(Bernoulli, {}),
     "bounded": Kind(Bounded, {"low": number, "high": number}),

@@ -90,6 +90,12 @@ def truth(value: Any, at: Place) -> bool:
     return value
 
 
+def text(value: Any, at: Place) -> str:
+    if not isinstance(value, str):
+        raise at.must_be(value, "a text")
+    return value
+
+
 def arm(value: Any, at: Place) -> int:
     if isinstance(value, str) and value in at.names:
         return at.names.index(value)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .blocks import Blocks, make_blocks
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Random = np.random.Generator
@@ -33,16 +35,32 @@ class Seen(NamedTuple):
     noise: Floats
     # int64[1]: 1 while what is played was fixed before any value was seen
     start: Ints
+    blocks: Blocks  # differences within plays, where every play has a level of its own
 
 
-def blank(d: int, group: Ints | None = None) -> Seen:
-    """Nothing seen yet of d arms."""
+def blank(d: int, group: Ints | None = None, precision: Floats | None = None) -> Seen:
+    """Nothing seen yet of d arms. group: see `Seen`; precision: their 1/sigma^2, where plays have
+    levels.
+    """
     counts, sums, mean, feasible, squares, rest, worth = np.zeros((7, d))
     clock, weighed = np.zeros(1, np.int64), np.zeros((4, d))
     alike = np.zeros(d, np.int64) if group is None else group.copy()
     noise, start = np.zeros((3, int(alike.max(initial=0)) + 1)), np.ones(1, np.int64)
+    blocks = make_blocks(np.zeros(0) if precision is None else precision)
     return Seen(
-        counts, sums, mean, feasible, clock, squares, rest, worth, weighed, alike, noise, start
+        counts,
+        sums,
+        mean,
+        feasible,
+        clock,
+        squares,
+        rest,
+        worth,
+        weighed,
+        alike,
+        noise,
+        start,
+        blocks,
     )
 
 

@@ -23,6 +23,8 @@ def recommend(game: Game, seen: Seen, view: View) -> None:
     for a in range(seen.mean.size):
         total = seen.sums[a] + seen.rest[a]
         seen.mean[a] = total / seen.counts[a] if seen.counts[a] > 0.0 else 0.0
+    seen.blocks.adjust(seen.mean)
+    for a in range(seen.mean.size):
         seen.feasible[a] = game.rewards.project(seen.mean[a], a)
         seen.worth[a] = seen.counts[a]
     game.rewards.estimate(seen)
@@ -127,12 +129,18 @@ def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) 
     for a in range(action.size):
         total += seen.counts[a] + (1.0 if action[a] > 0.5 else 0.0)
     gather(seen)
+    levels = seen.blocks.precision.size > 0
+    lift = seen.blocks.lift(rng) if levels else 0.0
     for a in range(action.size):
         if action[a] > 0.5:
-            value = game.rewards.draw(truth[a], a, rng)
+            value = game.rewards.draw(truth[a], a, rng) + lift
             balance(seen, a, value, 1.0, total / (seen.counts[a] + 1.0))
             scatter(seen, a, value, 1.0)
             note(seen, a, value)
+            if levels:
+                seen.blocks.put(a, value, 1.0)
+    if levels:
+        seen.blocks.pass_play()
     seen.clock[0] += 1
 
 
@@ -161,6 +169,8 @@ def play(
             return STOPPED
         if t >= last:
             return CAPPED
+        if t == 0:
+            seen.blocks.left[0] = start.shape[0]  # the start is one block
         if t < start.shape[0]:
             for a in range(view.action.size):
                 view.action[a] = 0.0

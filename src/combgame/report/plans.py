@@ -110,7 +110,7 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
     """The printed plan. plan: as `Plan.to_dict` gives it; limits: one row per threshold and
     delta.
     """
-    rows, first = plan["rows"], limits[0]
+    rows = plan["rows"]
     simulated = rows[0]["rule"] is not None
     head = ["gaps", "threshold", *(["rule"] if simulated else []), "delta", "bound", "limit"]
     more = ["runs", "mean", "q25", "median", "q75", "q90", "errors", "capped"] if simulated else []
@@ -128,6 +128,9 @@ def text(plan: Row, limits: Sequence[Row]) -> str:
         for shrink, answer in {row["shrink"]: row["answer"] for row in rows}.items()
         if answer != plan["answer"]
     ]
+    if not limits:  # plays with levels of their own
+        return "\n".join([*lines, "", plan["sentence"]])
+    first = limits[0]
     lines += ["", SPENT.format(**first)]
     arms = sorted(_of(plan["arms"], first), key=lambda row: -row["values"])
     cells = [

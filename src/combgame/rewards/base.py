@@ -32,6 +32,7 @@ class License(StrEnum):
     EXPONENTIAL = (
         "values from a one-parameter exponential family, whose divergence is the one in use"
     )
+    LEVELLED = "Gaussian values with the stated sigma, about a level of their play"
     SURROGATE = (
         "sub-Gaussian values, whose divergence is taken to be that of Gaussian ones with "
         "the stated spread"
@@ -74,6 +75,10 @@ class RewardsBase(Description):
         can.
         """
         return None
+
+    def levels(self) -> bool:
+        """Whether every play has a level of its own, which all its values share."""
+        return False
 
     def check(self, d: int) -> None:
         """Say in a sentence why these rewards cannot be those of d arms."""

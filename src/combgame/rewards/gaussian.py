@@ -22,6 +22,8 @@ EPSILON = 2.0**-52  # of a float
 # what rounding may do to a mean and to a sum of squares, 1/FINE of what noise does, is made up for
 # by 4/FINE of the variance
 FINE = 1000.0
+PER_PLAY = "per play"
+UNLIKE = 1000.0  # how unlike standard deviations may be that are weighed within plays
 
 
 @jitable
@@ -276,17 +278,30 @@ class Gaussian(RewardsBase):
     (Gaussian(sigma=0.1), Gaussian(), Gaussian(supposed=0.15), Gaussian(shared=False))
     >>> Gaussian(shared={"left": [1, 0], "right": [2, 3]})
     Gaussian(shared=((0, 1), (2, 3)))
+    >>> Gaussian(0.1, level="per play")
+    Gaussian(sigma=0.1, level='per play')
     """
 
     sigma: float | Sequence[float] | Mapping[str, float] | None = None
     shared: bool | Sequence[Sequence[int]] | Mapping[str, Sequence[int]] = True
     supposed: float | Sequence[float] | Mapping[str, float] | None = None
+    level: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("sigma", "supposed"):
             object.__setattr__(self, name, _deviations(name, getattr(self, name)))
         object.__setattr__(self, "shared", _groups(self.shared))
+        if self.level is not None and not (isinstance(self.level, str) and self.level == PER_PLAY):
+            raise must_be("level", self.level, "'per play', or None", of="Gaussian")
+        if self.levels() and not (self.known and _even(self.sigma)):
+            raise InputError(
+                "level-sigma",
+                "Gaussian: level='per play' needs a known sigma, and of several none above "
+                "{unlike:g} times another",
+                remedy="give the standard deviation of values within a play",
+                unlike=UNLIKE,
+            )
         if self.known and (self.shared is not True or self.supposed is not None):
             raise InputError(
                 "sigma-is-known",
@@ -305,7 +320,12 @@ class Gaussian(RewardsBase):
     def pooled(self) -> bool:
         return not self.known and self.shared is not False
 
+    def levels(self) -> bool:
+        return self.level is not None
+
     def licenses(self) -> frozenset[License]:
+        if self.levels():
+            return frozenset({License.LEVELLED})
         if not self.known:
             return frozenset({License.NORMAL})
         return frozenset(
@@ -442,6 +462,12 @@ def _deviations(name: str, given: Any) -> Any:
         return tuple((name, float(one)) for (name, _), one in zip(given, sigmas, strict=True))
     alone = isinstance(given, int | float)
     return float(sigmas[0]) if alone else tuple(float(s) for s in sigmas)
+
+
+def _even(sigma: Any) -> bool:
+    """Whether no standard deviation is far above another."""
+    several = [one for _, one in sigma] if by_name(sigma) else np.atleast_1d(np.asarray(sigma))
+    return float(np.max(several)) <= UNLIKE * float(np.min(several))
 
 
 def _groups(given: Any) -> bool | Groups:

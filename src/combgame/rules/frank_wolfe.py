@@ -23,7 +23,8 @@ from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..rewards.base import WEIGHTLESS, lead_of
 from ..stopping.base import Question
-from .base import RuleBase
+from .base import RuleBase, Setup
+from .plates import PlatesSetup
 from .starts import padded, start_sets
 
 # every arm is worth this much over N^2: room in an action that no rival claims goes to the arms
@@ -300,7 +301,8 @@ class FrankWolfe(RuleBase):
     kappa: how sharply the minimum over the rivals is smoothed; slow: kappa_t = kappa / sqrt(1 + t /
     slow); explore, ease: every arm gets explore * sqrt(e) * e / (e + ease) values at least, e = t K
     / d being what it would get if all were played alike; pool: over how many rivals the minimum is
-    smoothed (None: as many as arms, 16 to 128).
+    smoothed (None: as many as arms, 16 to 128). Where every play has a level of its own, plays are
+    chosen in blocks instead (`rules/plates.py`), and these numbers are of no account.
     """
 
     impartial: ClassVar[bool] = True
@@ -317,5 +319,7 @@ class FrankWolfe(RuleBase):
         if self.pool is not None:
             whole("pool", self.pool, 1, of="FrankWolfe")
 
-    def setup(self, problem: Question) -> FrankWolfeSetup:
+    def setup(self, problem: Question) -> Setup:
+        if problem.rewards.levels():
+            return PlatesSetup(problem)
         return FrankWolfeSetup(self, problem)

@@ -5,11 +5,13 @@ choose.
 import numpy as np
 
 from ..errors import unknown
-from ..game.records import Ints, Random
+from ..game.records import Ints, Random, arms_of
 from ..structures import StructureBase
+from ..structures.together import exchangeable
 
 STARTS = ("covering", "full", "random-covering")
 FULL_LIMIT = 250_000
+TRIES, PATIENCE = 500, 100  # at a joining start: in all, and before another pass is added
 
 
 def start_sets(start: str, actions: StructureBase, rng: Random | None) -> list[tuple[int, ...]]:
@@ -46,3 +48,41 @@ def in_order(start: str, rows: Ints, rng: Random) -> Ints:
     the first arms.
     """
     return rows[rng.permutation(len(rows))] if start == "full" else rows
+
+
+def joining(actions: StructureBase, answers: StructureBase, rng: Random) -> list[tuple[int, ...]]:
+    """Two random passes over the arms that together join all arms that are to be compared, so that
+    within plays every two of them can be; a pass more where that does not come about.
+
+    >>> import combgame as cg
+    >>> plays = joining(cg.Subsets(6, 3), cg.Arms(6), np.random.default_rng(0))
+    >>> len(plays), sorted(a for chosen in plays for a in chosen)
+    (4, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5])
+    """
+    plays = list[tuple[int, ...]]()
+    for attempt in range(TRIES):
+        passes = 2 + attempt // PATIENCE
+        plays = [one for _ in range(passes) for one in _random_pass(actions, rng)]
+        if _joined(plays, answers):
+            break
+    return plays
+
+
+def _random_pass(actions: StructureBase, rng: Random) -> list[tuple[int, ...]]:
+    part, out, missing = actions.part(), np.zeros(actions.d), np.zeros(actions.d)
+    missing[sorted(actions.observable())] = 1.0
+    plays = []
+    while missing.any():
+        part.argmax(float(actions.d) * missing + rng.random(actions.d), out)
+        plays.append(arms_of(out))
+        missing[out > 0.5] = 0.0
+    return plays
+
+
+def _joined(plays: list[tuple[int, ...]], answers: StructureBase) -> bool:
+    """Whether plays join all arms of every group in which answers differ."""
+    piece = np.arange(answers.d)
+    for chosen in plays:
+        met = np.unique(piece[list(chosen)])
+        piece[np.isin(piece, met)] = met[0]
+    return all(np.unique(piece[list(group)]).size == 1 for group in exchangeable(answers))

@@ -1,5 +1,6 @@
 """All that determines the runs of one rule on one instance."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SEED, must_be, whole
+from ..errors import SEED, InputError, must_be, said_by, unboxed, whole
 from ..game.records import Floats, Ints
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -39,6 +40,7 @@ class Bench:
     relabel: bool = False
     # what was given, if it is to be minimised; `problem` and `means` are that maximised
     asked: tuple[Problem, Floats] | None = None
+    level_sd: float = 0.0  # of the levels of plays, where they have any
 
     @cached_property
     def setup(self) -> Setup:
@@ -46,7 +48,7 @@ class Bench:
 
     @cached_property
     def _series(self) -> Series:
-        return Series(self.problem, self.stopping, len(self.deltas), self.engine)
+        return Series(self.problem, self.stopping, len(self.deltas), self.engine, self.level_sd)
 
     def numbers(self, number: int) -> Numbering:
         """Those of run `number`."""
@@ -85,6 +87,7 @@ class Bench:
             number,
             self.engine,
             self._series if mine.problem is self.problem and setup is self.setup else None,
+            self.level_sd,
         )
 
     def one(self, number: int) -> Outcome:
@@ -142,6 +145,7 @@ def make_bench(
     eliminate: bool = False,
     epsilon: float = 0.0,
     relabel: bool = False,
+    level_sd: float = 0.0,
 ) -> Bench:
     """Check everything that determines a run. ties: as in `simulate`; None: refused, where the
     caller has no such option.
@@ -165,9 +169,30 @@ def make_bench(
         eliminate,
         relabel,
         None if asked is problem else (asked, asked.means(means)),
+        _level_sd(problem, level_sd),
     )
     bench.numbers(0)  # or a sentence
     return bench
+
+
+def _level_sd(problem: Problem, level_sd: Any) -> float:
+    """The standard deviation of levels, or a sentence."""
+    number = unboxed(level_sd)
+    plain = isinstance(number, int | float) and not isinstance(number, bool)
+    if not plain or not 0.0 <= number < math.inf:
+        raise must_be("level_sd", level_sd, "a standard deviation of levels, 0 or more")
+    if number and not problem.rewards.levels():
+        raise InputError(
+            "level-sd-without-level",
+            "level_sd = {level_sd:g} is for plays with a level of their own, and {rewards} has "
+            "none",
+            remedy="use Gaussian(sigma, level='per play'), or leave level_sd out",
+            level_sd=float(number),
+            rewards=str(problem.rewards),
+        )
+    if number and (why := problem.coarse(0, 10.0 * float(number))) is not None:
+        raise said_by(InputError, why.within("level_sd"))
+    return float(number)
 
 
 def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floats:

@@ -30,6 +30,7 @@ def simulate(
     ties: str = "error",
     eliminate: bool = False,
     epsilon: float = 0.0,
+    level_sd: float = 0.0,
     progress: bool | None = None,
 ) -> Simulation:
     """Run a rule many times on known means.
@@ -40,10 +41,12 @@ def simulate(
     docs/thresholds.md. ties="run" lets means with two best answers run to the cap. eliminate=True:
     answers that have once lost to the leader by more than the threshold are no longer considered,
     which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the
-    best by no more counts as correct ("mixture" only). relabel=True: in every run the arms are
-    relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
-    arms for itself, that changes no distribution. What takes more than two
-    seconds says so on a terminal and in a notebook (progress=False: never; True: anywhere).
+    best by no more counts as correct ("mixture" only). level_sd: the standard deviation of the
+    levels of plays, where every play has its own (`Gaussian(sigma, level="per play")`).
+    relabel=True: in every run the arms are relabelled at random, which is recorded in `labels` and
+    `rows()`; since every run numbers the arms for itself, that changes no distribution. What takes
+    more than two seconds says so on a terminal and in a notebook (progress=False: never; True:
+    anywhere).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -64,6 +67,7 @@ def simulate(
         eliminate,
         epsilon,
         relabel,
+        level_sd,
     )
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)

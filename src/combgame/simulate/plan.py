@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SEED, must_be, whole
+from ..errors import SEED, InputError, must_be, whole
 from ..game.records import Floats, vector
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -17,7 +17,7 @@ from ..rewards.gaussian import Gaussian
 from ..rules import RuleBase
 from ..rules.base import describe
 from ..stopping.names import make_stopping, resolve
-from ..theory.complexity import Complexity, complexity
+from ..theory.complexity import Complexity, complexity, least_time
 from ..theory.evidence import best_answer
 from .bench import Bench, in_order, make_bench
 from .planned import Case, Plan
@@ -72,6 +72,13 @@ def plan(
     inner = problem.maximised
     stoppings = [make_stopping(name, inner, deltas, epsilon=epsilon) for name in names]
     chosen = _rules(rules) if runs else {}
+    if problem.rewards.levels() and not chosen:
+        raise InputError(
+            "level-plan",
+            "plan: where every play has a level of its own, rounds are known from simulated runs "
+            "only",
+            remedy="give a rule, and runs of at least 1",
+        )
     prepared: list[tuple[float, Floats, Complexity, dict[tuple[str, str], Bench]]] = []
     for share in _shares(shrink):
         centre = float(truth.mean())
@@ -127,7 +134,7 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     lifted by epsilon (`JudgePart.shift`).
     """
     if not epsilon:
-        return complexity(problem, means)
+        return least_time(problem, means)
     means, problem = problem.inside(means), problem.maximised
     free = Problem(
         problem.actions,

@@ -136,8 +136,10 @@ class Plan:
         ]
 
     def _limits(self) -> list[dict[str, Any]]:
-        """One row per threshold and delta."""
+        """One row per threshold and delta; none where plays have levels of their own."""
         case = self.cases[0]
+        if self.problem.rewards.levels():
+            return []
         return [
             {
                 "threshold": s.name,

@@ -27,8 +27,10 @@ class Scene(NamedTuple):
     winners: Floats
 
 
-def scene(problem: Problem, stopping: Stopping, deltas: int) -> Scene:
-    d, seen = problem.d, blank(problem.d, problem.rewards.groups(problem.d))
+def scene(problem: Problem, stopping: Stopping, deltas: int, level_sd: float = 0.0) -> Scene:
+    d = problem.d
+    seen = blank(d, problem.rewards.groups(d), problem.precision())
+    seen.blocks.lifted[1] = level_sd
     return Scene(
         stopping.on(problem.game(), seen),
         seen,
@@ -43,9 +45,16 @@ class Series:
     them is chosen once.
     """
 
-    def __init__(self, problem: Problem, stopping: Stopping, deltas: int, engine: str) -> None:
-        self._made, self._engine = (problem, stopping, deltas), engine
-        self._mould = mould(scene(problem, stopping, deltas))
+    def __init__(
+        self,
+        problem: Problem,
+        stopping: Stopping,
+        deltas: int,
+        engine: str,
+        level_sd: float = 0.0,
+    ) -> None:
+        self._made, self._engine = (problem, stopping, deltas, level_sd), engine
+        self._mould = mould(scene(*self._made))
         self._play: dict[Any, Callable[..., int]] = {}  # by what a rule and its start look like
 
     def scene(self) -> Scene:
@@ -87,6 +96,7 @@ class Run:
         number: int,
         engine: str,
         series: Series | None = None,
+        level_sd: float = 0.0,
     ) -> None:
         self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         self.setup, self.means, self._engine = setup, means, engine
@@ -94,7 +104,7 @@ class Run:
         self.rule, self.start = setup.fresh(self.rng)
         if problem.rewards.pooled:
             self.start = twice(self.start)
-        begin = scene(problem, stopping, deltas) if series is None else series.scene()
+        begin = scene(problem, stopping, deltas, level_sd) if series is None else series.scene()
         self.game, self.seen, self.view, self.stops, self.winners = begin
         self._play: Callable[..., int] = (
             choose_engine(engine, (self.game, self.rule)) if series is None else series.play(self)

@@ -33,6 +33,7 @@ from ..rewards import License
 from ..rewards.base import licensed
 from .base import Question, Stopping, labelled
 from .eliminating import discarding
+from .levels import levelled, only_mixture
 from .mixture import mixture
 from .theorem2 import by_counts, gaussian, stylised, sub_gaussian, validity
 from .variances import plugged
@@ -54,7 +55,7 @@ def resolve(name: str, question: Question) -> str:
     other names stand for themselves.
     """
     if name == "proved":
-        if not question.rewards.known:
+        if not question.rewards.known or question.rewards.levels():
             return "mixture"
         return "gaussian" if License.GAUSSIAN in licensed(question.rewards) else "sub-gaussian"
     if not isinstance(name, str) or name not in THRESHOLDS:
@@ -104,8 +105,12 @@ def _make(
     eliminate: bool,
     epsilon: float,
 ) -> Stopping:
+    if problem.rewards.levels():
+        own = None  # what a rule brings along is for plays without levels
     mine = own is not None and threshold in ("proved", own.name)
     name = own.name if own is not None and mine else resolve(threshold, problem)
+    if problem.rewards.levels() and name != "mixture":
+        raise only_mixture(name)
     if epsilon and name != "mixture":
         raise InputError(
             "epsilon-needs-mixture",
@@ -124,6 +129,8 @@ def _make(
         )
     if own is not None and mine:
         return own
+    if problem.rewards.levels():
+        return levelled(problem, deltas, epsilon)
     if name == "mixture":
         return mixture(problem, deltas, epsilon)
     if not problem.rewards.known:

@@ -20,11 +20,14 @@ from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vec
 from ..game.round import advise, recommend, settle
 from ..problem import Problem
 from ..rules import Stopping
+from ..sentences import Sentence
 from ..simulate.numbering import own_numbers
 from ..storage.events import Event
 from ..theory.shown import Shown, shown
+from .blocks import awaited, unfinished
 from .doubts import Doubt, doubts
 from .ledger import Effect, Ledger, Past, new_round
+from .levels import Opening, unstated
 from .margin import Estimate, Margin, estimates, margin
 from .noise import Noise, noise, typical
 from .retractions import spent
@@ -62,7 +65,9 @@ class Advisor:
         self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
         first = max(setting.min_pulls, 1) * self.needed.astype(float)
         group, pivot = problem.rewards.groups(problem.d), setting.problem.pivot
-        self.ledger = Ledger(problem.d, whole, group, first, pivot)
+        self.ledger = Ledger(problem.d, whole, group, first, pivot, problem.precision())
+        self.opening = Opening()
+        self.block: list[int] = []  # where plays have levels: that of the round chosen last
         self.rng: Random = np.random.default_rng(
             np.random.SeedSequence(setting.seed, spawn_key=(0,))
         )  # run 0 of `simulate`
@@ -81,6 +86,7 @@ class Advisor:
         )
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
+        self._levels: tuple[Sentence | None] | None = None  # what `unstated` said
         self.charge()
 
     def charge(self) -> None:
@@ -92,7 +98,7 @@ class Advisor:
         self.told = Side(problem, self.stopping, self.ledger.seen, self.engine)
         mine = self.numbers.problem
         stopping = self.stopping if mine is problem else self.setting.stopping_at(self.delta, mine)
-        ahead = blank(problem.d, mine.rewards.groups(problem.d))
+        ahead = blank(problem.d, mine.rewards.groups(problem.d), mine.precision())
         self.ahead = Side(mine, stopping, ahead, self.engine)
         self._advise = choose_engine(self.engine, (self.ahead.game, self.rule), advise)
 
@@ -104,11 +110,14 @@ class Advisor:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
         asked = None if chosen else new_round(event)
         if asked is not None:
-            mine = self.choose()
+            first, size = event.data.get("block") or (0, 1)
+            mine = self.choose(size, size) if first == event.round else self.choose()
             if list(mine) != asked:
                 self.differences.append({"round": event.round, "asked": tuple(asked), "now": mine})
-        before = self.changes, self.ledger.share
+        before, record = (self.changes, self.ledger.share), self.ledger.open.get(event.round or 0)
         effect = self.ledger.apply(event, past)
+        if record is not None and record.over:
+            self.opening.keep(record)
         if (self.changes, self.ledger.share) != before:
             self.charge()
         self.late += self.ended is not None and effect is Effect.VALUES
@@ -144,9 +153,10 @@ class Advisor:
 
     # ---- choosing
 
-    def choose(self) -> tuple[int, ...]:
+    def choose(self, wanted: int = 1, most: int | None = None) -> tuple[int, ...]:
         """The action of the next new round. Pending rounds count as seen, with the means that their
-        arms have now.
+        arms have now. wanted: rounds that are asked for together, this one included, which become a
+        block if plays have levels; most: what a block may have.
         """
         ledger, side, order = self.ledger, self.ahead, self.numbers.order
         seen, counts, pending, needed = (
@@ -170,10 +180,13 @@ class Advisor:
             for now in (seen.sums, seen.rest, seen.squares, seen.weighed[:3]):
                 now[..., waiting] *= seen.counts[waiting] / counts[waiting]
         seen.clock[0] = ledger.plays
+        current = self._look_ahead(wanted, most)
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds():
             if ledger.asked < len(self.start) and not ledger.outside:
+                self._open()
                 side.recommend()  # a judge may remember the last rival
+                self._commit(current, max(len(self.start) - ledger.asked, wanted))
                 return tuple(
                     sorted(int(order[a]) for a in self.start[ledger.asked] if a >= 0)
                 )  # line 1: INIT
@@ -182,11 +195,58 @@ class Advisor:
             ):  # nothing to go by yet: the first batch goes evenly over the arms
                 lack = np.where(needed, seen.counts[needed].max() - seen.counts + 1.0, 0.0)
             if lack.any():  # values that went missing, min_pulls, or a start that old data shorten
+                self._open()
                 side.game.actions.argmax(lack, side.view.action)
+                self._commit(None if ledger.told else current, 1)
             else:
+                self.opening.lasts = False
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
                     self.rule = self.setup.enlarge(self.rule)
+                self._commit(current, int(seen.blocks.left[0]))
         return tuple(sorted(order[list(arms_of(side.view.action))].tolist()))
+
+    def _open(self) -> None:
+        """The round that is chosen belongs to the start, if that lasts."""
+        if self.opening.lasts:
+            self.opening.rounds.append(self.ledger.last + 1)
+
+    def unstated(self) -> Sentence | None:
+        """What the start says of levels that nobody stated, once it is over; None also after a
+        retraction, when what is left of it was perhaps chosen by its values.
+        """
+        if self.opening.lasts or self.changes or not self.opening.over:
+            return None
+        if self._levels is None:
+            self._levels = (unstated(self.setting.problem, self.opening.records()),)
+        return self._levels[0]
+
+    def _look_ahead(self, wanted: int, most: int | None) -> list[int] | None:
+        """Where plays have levels: what the rule is to know of blocks; the one that is being
+        asked.
+        """
+        ledger, order, blocks = self.ledger, self.numbers.order, self.ahead.seen.blocks
+        counted = ledger.seen.blocks
+        current = unfinished(ledger.blocks)
+        if blocks.precision.size == 0 or current is not None:
+            return current
+        pairs = np.ix_(order, order)
+        blocks.lead[:], blocks.sure[:] = counted.lead[pairs], counted.sure[pairs]
+        blocks.awaited[:] = awaited(counted, {**ledger.held, **ledger.open})[pairs]
+        blocks.offset[:], blocks.piece[:] = counted.offset[order], counted.piece[order]
+        blocks.done[0], blocks.left[0] = counted.done[0], 0
+        if most is None:
+            left = math.inf if self.max_rounds is None else self.max_rounds - ledger.plays
+            most = int(min(max(left, 1), 10**9))
+        blocks.wanted[:] = min(wanted, most), most
+        return None
+
+    def _commit(self, current: list[int] | None, size: int) -> None:
+        """The block of the round that was chosen: the one that is being asked, or a new one."""
+        most = int(self.ahead.seen.blocks.wanted[1])
+        if self.ahead.seen.blocks.precision.size == 0:
+            return
+        fresh = [self.ledger.last + 1, min(max(size, 1), most or 1)]
+        self.block = current[:2] if current is not None else fresh
 
     # ---- stopping
 
@@ -269,7 +329,11 @@ class Advisor:
             return least_passing(passes, float(np.ptp(seen.mean[self.needed])))
 
     def margin(self, certified: bool = False) -> Margin | None:
-        """The lead of the leading answer over the nearest rival, and how much it can lack."""
+        """The lead of the leading answer over the nearest rival, and how much it can lack. (None
+        where plays have levels: nothing is proved of single means there.)
+        """
+        if self.problem.rewards.levels():
+            return None
         side, (_, rival) = self.told, self.weakest()
         problem, seen, best = self.problem, side.seen, side.view.best
         surely = certified and self.stopping.validity.proved
@@ -295,7 +359,11 @@ class Advisor:
         ]
 
     def doubts(self) -> tuple[Doubt, ...]:
-        """Values that are hard to believe; nothing depends on them."""
+        """Values that are hard to believe; nothing depends on them. (None is pointed out where
+        plays have levels.)
+        """
+        if self.setting.problem.rewards.levels():
+            return ()
         outside = {number for number, _, _ in self.ledger.outside}
         problem, ledger = self.setting.problem, self.ledger
         misfit, scale = self.noise(), 1.0
@@ -336,7 +404,19 @@ class Advisor:
         """The evidence against a rival on the scale that people see."""
         side, t = self.told, int(self.ledger.seen.clock[0])
         level, best = float(side.game.judge.level(t, 0)), side.view.best
+        if self.problem.rewards.levels() and math.isfinite(evidence):
+            have = max(self.within_rounds(), evidence, 0.0)
+            return Shown(have, have - (evidence - level))
         return shown(side.game, side.seen, best, vector(rival, best.size), evidence, level)
+
+    def within_rounds(self) -> float:
+        """The likelihood ratio of the exchange that is nearest, where rounds have levels."""
+        view, blocks = self.told.view, self.ledger.seen.blocks
+        i, j = (arms_of(one)[:1] for one in (view.best - view.rival, view.rival - view.best))
+        if not (i and j and blocks.sure[i[0], j[0]] > 0.0):
+            return 0.0
+        lead = float(max(blocks.lead[i[0], j[0]], 0.0))
+        return 0.5 * lead * lead / float(blocks.sure[i[0], j[0]])
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is

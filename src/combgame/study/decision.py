@@ -90,7 +90,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         tuple(answer),
         tuple(setting.problem.label([a]) for a in answer),
         facts["why"],
-        closing(advisor, facts),
+        warned(closing(advisor, facts), advisor),
         facts["confidence"],
         facts["evidence"],
         facts["threshold"],
@@ -193,6 +193,17 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     )
 
 
+def warned(sentence: Sentence, advisor: Advisor) -> Sentence:
+    """The same sentence, with what contradicts what it rests on."""
+    levels = advisor.unstated()
+    if levels is None:
+        return sentence
+    text = sentence.text + ", but {levels}"
+    return Sentence(
+        sentence.code, text, remedy=sentence.advice, **sentence.arguments, levels=levels
+    )
+
+
 def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:
     """A mistake in a single value would not show, and may be all that the answer is made of."""
     parts = [
@@ -246,6 +257,8 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     misfit = advisor.noise()
     if misfit is not None and misfit.verdict in ("too small", "too large"):
         made.append(misfit.sentence)
+    if setting.problem.rewards.levels():
+        made.append(compared(advisor))
     if n := facts["pending"]:
         text = "{n:count value} {n:was|were} still out when it stopped: "
         made.append(Sentence("values-out", text + LATENESS, n=n))
@@ -300,6 +313,20 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         text = "{n:count result} came after the decision: stored, but not part of it"
         made.append(Sentence("results-late", text, n=advisor.late))
     return made
+
+
+def compared(advisor: Advisor) -> Sentence:
+    """Where plays have levels: what counts."""
+    text = (
+        "Arms were compared within rounds only, so it does not matter how high or low the values "
+        "of a round are as a whole"
+    )
+    if waiting := len(advisor.ledger.held):
+        text += (
+            "; {n:count round} {n:was|were} told but {n:does|do} not count, because others of "
+            "{n:its|their} block are missing"
+        )
+    return Sentence("levels-cancel", text, n=waiting)
 
 
 def lonely(arms: list[str], more: bool) -> Sentence:

@@ -42,6 +42,23 @@ def forecast(
     return made
 
 
+CLEAR = 2.5  # the lead in standard errors, below which `along` would be a guess
+
+
+def along(advisor: Advisor) -> tuple[int, int] | None:
+    """The same where rounds have levels, if the evidence grows as it did so far and the lead is 1.3
+    standard errors more or less: rounds go with 1/lead^2.
+    """
+    seen, judge, ratio = advisor.ledger.seen, advisor.told.game.judge, advisor.within_rounds()
+    lead, now = math.sqrt(2.0 * max(ratio, 0.0)), float(seen.clock[0])
+    if not CLEAR <= lead < math.inf:
+        return None
+    end = now * (judge.level(int(now), 0) + ratio - advisor.named()) / ratio
+    ends = [end / (1.0 + sign * 1.3 / lead) ** 2 - now for sign in (1.0, -1.0)]
+    low = max(int(ends[0]), 1)
+    return low, max(math.ceil(ends[1]), low + 1)
+
+
 def lengths(
     advisor: Advisor, rivals: Sequence[Any], epsilons: Sequence[float]
 ) -> list[Floats] | None:

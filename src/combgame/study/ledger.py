@@ -27,6 +27,7 @@ from ..errors import CombGameError, StoreError, UnknownNameError
 from ..game.records import Floats, Ints, Seen, blank
 from ..game.round import add, balance, gather, note, scatter
 from ..storage.events import Event
+from .blocks import commit, count_blocks, recount
 from .doubts import nothing_far, reach
 from .entries import Entry, pulls
 from .noise import follow, nothing_late
@@ -57,9 +58,10 @@ class Ledger:
         group: Ints | None = None,
         first: Floats | None = None,
         pivot: float | None = None,
+        precision: Floats | None = None,
     ) -> None:
         """group: arms that vary alike (`Seen.group`); first: values that the start has of each arm,
-        whatever they are.
+        whatever they are; precision: where plays have levels.
         """
         self.seq, self.seal, self.pivot = 0, "", pivot
         self.open: dict[int, Record] = {}  # by their numbers, ascending
@@ -81,7 +83,11 @@ class Ledger:
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
-        self.seen: Seen = blank(d, group)
+        # where plays have levels: blocks that do not count yet (their number, plays, and how many
+        # were asked), and their rounds that have ended
+        self.blocks: list[list[int]] = []
+        self.held: dict[int, Record] = {}
+        self.seen: Seen = blank(d, group, precision)
         self.pending: Floats = np.zeros(d)
         self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
         self.had: Floats = np.zeros(d)  # the same, with replicates that nobody had asked for
@@ -208,7 +214,9 @@ class Ledger:
                 since=event.seq,
                 steady=self._lacks,
                 weights=self._draw(dict.fromkeys(arms, 1)),
+                block=list(event.data.get("block", ())),
             )
+            commit(self.blocks, self.open[number].block)
             self.last, self.asked = number, self.asked + 1
             self.pending[arms] += 1.0
             return Effect.NOTHING
@@ -236,6 +244,8 @@ class Ledger:
                 self._enter(arm, entry, ended, anew=True)
                 if self.shut is not None:
                     self.shut[number].tell(arm, Told(entry, event.seq, event.at, True))
+            if ended.block:
+                self._recount(event, past)
             return Effect.VALUES
         self._comes_back(present.intersection(record.gone))
         if not record.touched:
@@ -267,7 +277,10 @@ class Ledger:
             self.dropped += not record.told
             for arm in record.left if record.told else ():
                 record.tell(arm, Told(None, event.seq, None))
+            before = int(self.seen.blocks.done[0])
             self._end(record)
+            if self.seen.blocks.done[0] > before:
+                return Effect.VALUES
         return Effect.NOTHING
 
     def on_observed(self, event: Event, past: Past) -> Effect:
@@ -330,6 +343,7 @@ class Ledger:
         ]
         self.prints = {one: other for one, other in self.prints.items() if other != number}
         self._add_up(self)
+        self._recount(event, past)
         return Effect.CHANGE
 
     def on_extended(self, event: Event, past: Past) -> Effect:
@@ -363,6 +377,18 @@ class Ledger:
         del self.open[record.number]
         if self.shut is not None:
             self.shut[record.number] = record
+        if record.block:
+            self.held[record.number] = record
+            if self._adding:
+                count_blocks(self.seen.blocks, self.blocks, self.held, self.open, self.pivot)
+
+    def _recount(self, event: Event, past: Past) -> None:
+        """Blocks anew, after values of them have changed."""
+        if self._adding and self.seen.blocks.precision.size > 0:
+            records = self.records
+            if self.shut is None:
+                records = type(self).of(self.pending.size, [*past(), event]).records
+            recount(self.seen.blocks, self.blocks, self.held, records, self.pivot)
 
     def _named(self, retraction: Event) -> list[int]:
         """The arms that a retraction is about: of a round, those of which something was ever told.
@@ -471,22 +497,29 @@ class Ledger:
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
         arrays = ("pending", "drawn", "had", "first", "far", "late", "early")
-        beside = ("open", "shut", "pivot", "seen", *arrays, "_adding")
+        beside = ("open", "held", "shut", "pivot", "seen", *arrays, "_adding")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
-        return {**kept, "open": [one.plain() for one in self.open.values()]}
+        for name in ("open", "held"):
+            kept[name] = [one.plain() for one in vars(self)[name].values()]
+        return kept
 
     def restore(self, plain: dict[str, Any]) -> None:
         """What `plain` said."""
         self.__dict__.update(plain)
         self.open = {one["number"]: Record.of(one) for one in plain["open"]}
+        self.held = {one["number"]: Record.of(one) for one in plain["held"]}
 
     def _become(self, whole: "Ledger") -> None:
         """Go on as a whole ledger of the same events; arrays stay where they are, because others
         look at them.
         """
-        self.__dict__.update({**whole.plain(), "seal": self.seal, "open": whole.open})
+        self.__dict__.update(
+            {**whole.plain(), "seal": self.seal, "open": whole.open, "held": whole.held}
+        )
         self.pending[:], self.drawn[:], self.had[:] = whole.pending, whole.drawn, whole.had
         self._add_up(whole)
+        if self.seen.blocks.precision.size > 0:
+            recount(self.seen.blocks, self.blocks, self.held, whole.records, self.pivot)
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:

@@ -38,6 +38,8 @@ class Record:
     over: bool = False  # it has ended
     rest: str = "open"  # how the arms stand that nobody told: "open", "failed" or "missing"
     since: int = 0  # the event that says so
+    # where plays have levels: the number of the first round of its block, and how many it has
+    block: list[int] = field(default_factory=list)
     # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
     # in a ledger that was told of every round
     weights: list[float] = field(default_factory=list, compare=False)

@@ -39,9 +39,13 @@ class Batch:
             number, lambda: (one for one, _ in self.log.events(after=1, round=number))
         )
 
-    def choose(self) -> list[int]:
+    def choose(self, wanted: int) -> dict[str, Any]:
+        """The arms of a new round, and its block where plays have levels; wanted: rounds that are
+        asked for together, this one included.
+        """
         self.clean = False
-        return list(self.advisor.choose())
+        arms = list(self.advisor.choose(wanted))
+        return {"arms": arms, "block": self.advisor.block} if self.advisor.block else {"arms": arms}
 
     def add(
         self,

@@ -13,6 +13,7 @@ from ..game.callback import SIGNATURE
 from ..game.parts import leaves_of
 from ..game.records import Floats
 from .advisor import Advisor
+from .levels import Opening
 from .settings import Setting
 
 EVERY = 500  # events
@@ -34,6 +35,7 @@ def dump(advisor: Advisor) -> bytes | None:
         "ended": advisor.ended,
         "late": advisor.late,
         "differences": advisor.differences,
+        "opening": advisor.opening.plain(),
     }
     return pack(facts, [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor))
 
@@ -90,6 +92,7 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
         facts["late"],
         facts["differences"],
     )
+    advisor.opening = Opening.of(facts["opening"])
     return advisor
 
 

@@ -12,7 +12,7 @@ from ..report.words import count
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from .advisor import Advisor
 from .doubts import Doubt
-from .forecast import MANY, forecast
+from .forecast import MANY, along, forecast
 from .margin import Estimate, Margin
 from .noise import Noise
 from .retractions import level
@@ -68,6 +68,7 @@ class Status:
     enough: Sentence | None = None
     estimates: tuple[Estimate, ...] = ()  # one per arm
     noise: Noise | None = None  # how the values vary, against the sigma that was stated
+    levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -75,6 +76,7 @@ class Status:
             **asdict(self),
             "rivals": [one._asdict() for one in self.rivals],
             "next": self.next.to_data(surface),
+            "levels": None if self.levels is None else self.levels.to_data(surface),
             "doubts": [one.to_dict(surface) for one in self.doubts],
             "lead": None if self.lead is None else self.lead.to_dict(surface),
             "enough": None if self.enough is None else self.enough.to_data(surface),
@@ -133,6 +135,8 @@ class Status:
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
         ]
+        if self.levels is not None:
+            lines.append(f"  levels       {self.levels.said(surface)}")
         return "\n".join([*lines, self.next.said(surface)])
 
     def __str__(self) -> str:
@@ -241,7 +245,10 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         within = None if lead is None else lead.within
         epsilon = advisor.setting.epsilon
         half = epsilon if within is None else float(f"{0.5 * within:.2g}")
-        left, sooner = forecast(advisor, close, [epsilon, half])
+        if problem.rewards.levels():
+            left, sooner = along(advisor), None
+        else:
+            left, sooner = forecast(advisor, close, [epsilon, half])
         if within is not None and half > epsilon:
             enough = good_enough(within, half, sooner, left, facts["rounds"])
     if advisor.late and close:  # what is known now is not what it stopped with
@@ -275,6 +282,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         enough,
         shown,
         advisor.noise(),
+        advisor.unstated(),
     )
 
 
@@ -379,6 +387,19 @@ def advice(
             high=left[1],
             extend=Call("extend"),
         )
+    if out and advisor.ledger.held:
+        first = advisor.ledger.blocks[0][0]
+        late = [number for number in out if advisor.ledger.open[number].block[0] == first]
+        if late:
+            return Sentence(
+                "block-waits",
+                "Tell {n:round|rounds} {rounds:list 5} next: {held:count round} told already "
+                "{held:counts|count} only when {n:it has|they have} been told or given up, because "
+                "rounds are compared in blocks",
+                n=len(late),
+                rounds=late[:LONGEST],
+                held=len(advisor.ledger.held),
+            )
     if out:
         text = "Measure and tell the " + these + "; ask for more if you have capacity"
         return Sentence("measure", text, n=n)

@@ -209,8 +209,9 @@ class Study(Queries):
                 again(number)
                 given.append(number)
         while len(given) < most and advisor.affordable:
+            chosen = batch.choose(most - len(given))
             given.append(ledger.last + 1)
-            batch.add("asked", given[-1], arms=batch.choose(), until=until, chosen=True)
+            batch.add("asked", given[-1], until=until, chosen=True, **chosen)
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
@@ -398,6 +399,13 @@ class Study(Queries):
         twice.
         """
         reason = None if reason is None else _reason(reason)
+        if self.problem.rewards.levels():
+            raise StudyError(
+                "level-outside",
+                "where every play has a level of its own, values from outside cannot be compared "
+                "with those of the study",
+                remedy="ask for rounds, and tell those",
+            )
         if is_frame(values):
             values = frame_values(values, self.problem, self.name, again)
         given = {

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CombGameError, TieError, must_be, whole
+from ..errors import CombGameError, InputError, TieError, must_be, whole
 from ..game.callback import own_errors
 from ..game.records import Floats, Ints, arms_of
 from ..problem import Problem
 from ..report.progress import waiting
-from ..rewards import License
+from ..rewards import Gaussian, License
 from ..rewards.base import claimed
 from ..sentences import Option
 
@@ -44,6 +44,13 @@ def complexity(
     """
     if not isinstance(problem, Problem):
         raise must_be("problem", problem, "a Problem", remedy="it comes first", of="complexity")
+    if problem.rewards.levels():
+        raise InputError(
+            "level-complexity",
+            "complexity is not known where every play has a level of its own",
+            remedy="plan simulates such plays; without the level, complexity is what no rule can "
+            "beat with it either",
+        )
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
         raise must_be("tolerance", tolerance, "between 0 and 1, such as 1e-4", of="complexity")
     steps = whole("steps", steps, 1, of="complexity")
@@ -235,6 +242,16 @@ def _marginals(actions: list[tuple[int, ...]], weights: Floats, d: int) -> Float
     for chosen, weight in zip(actions, weights, strict=True):
         arms[list(chosen)] += weight
     return arms
+
+
+def least_time(problem: Problem, means: Any) -> Complexity:
+    """The complexity; where every play has a level of its own, that of the same plays without: a
+    rule that is right whatever the levels are is right where there are none.
+    """
+    if not problem.rewards.levels():
+        return complexity(problem, means)
+    alike = Gaussian(problem.rewards.spread(problem.d).tolist())
+    return complexity(Problem(problem.actions, problem.answers, alike, problem.names), means)
 
 
 def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:

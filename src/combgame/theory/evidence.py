@@ -83,6 +83,13 @@ def evidence(
                 remedy="leave them out",
             )
         estimates, counts, spreads = totals(problem, estimates)
+    if delta is not None and problem.rewards.levels():
+        raise InputError(
+            "level-evidence",
+            "evidence: where every play has a level of its own, means and counts per arm do not "
+            "say which values were in the same play",
+            remedy="tell the plays to a Study, which compares arms within plays",
+        )
     mean, weight = problem.vector(estimates, "estimates"), _weight(problem, counts, weights, delta)
     low, high = problem.rewards.values(problem.d)
     if ((mean < low) | (mean > high)).any():

@@ -175,6 +175,8 @@ class Students(NamedTuple):
 def deviations(problem: Problem, seen: Seen, rewards: Rewards) -> Deviations | None:
     """What suits the rewards; None: nothing is known of their spread. rewards: the part in use."""
     says = claimed(problem.rewards)
+    if problem.rewards.levels():
+        return None  # of single means: arms are compared within plays
     if License.BINARY in says:
         return Coins(seen, rewards)
     if not problem.rewards.known:

@@ -89,12 +89,12 @@ def limit(
     stopping: Stopping, problem: Problem, means: Floats, solved: Complexity, which: int = 0
 ) -> float:
     """Where a run stops that knows the means and plays the optimal allocation: t = beta(t,
-    delta)/D_nu; NaN if the test is another.
+    delta)/D_nu; NaN if the test is another, or plays have levels of their own.
 
     Fees weigh on arms with few values, which that allocation may have: with fees, a share of the
     covering is mixed in, the best of `ASIDE`.
     """
-    if not stopping.likelihood:
+    if not stopping.likelihood or problem.rewards.levels():
         return math.nan
     if solved.time in (0.0, math.inf):
         return solved.time

@@ -1,0 +1,242 @@
+"""Plays with a level of their own: what differences within plays say, block by block.
+
+A value is mu_a + b_t + noise, where nothing is known of the level b_t of play t but that it is the
+same for all arms of the play. A *block* is a number of plays whose arms were fixed before the first
+value of any of them. Least squares within its plays gives, for every two arms that the block joins,
+their difference d_b and its variance v_b, in which the levels cancel. The stopping rule needs no
+more than S = sum of d_b/v_b and J = sum of 1/v_b over the blocks (docs/plates.md).
+
+Where plays have no level the arrays are empty and nothing is kept.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .marks import jitable
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@jitable
+def eliminate(rows: Floats, n: int, width: int) -> None:
+    """Gauss and Jordan: make the first n columns of n rows a unit matrix. (Rows of a grounded
+    Laplacian: no pivot has to be looked for. Whole rows at a time, element by element, which both
+    engines do alike.)
+    """
+    for p in range(n):
+        rows[p, :width] /= rows[p, p]
+        for i in range(n):
+            factor = rows[i, p]
+            if i != p and factor != 0.0:
+                rows[i, :width] -= factor * rows[p, :width]
+
+
+class Blocks(NamedTuple):
+    precision: Floats  # float64[d]: 1/sigma^2
+    lead: Floats  # float64[d, d]: S, of the row's arm over the column's
+    sure: Floats  # float64[d, d]: J
+    # float64[d, d + 1]: the weights by which plays of complete blocks join two arms, and what they
+    # say: sums of weight * (value - other value)
+    joined: Floats
+    fresh: Floats  # the same of the block that is being played
+    awaited: Floats  # float64[d, d]: J that plays asked for will add, for sampling rules
+    offset: Floats  # float64[d]: what all complete blocks say of the arms
+    piece: Ints  # int64[d]: arms that they join have the same number; -1: in none
+    arms: Ints  # int64[d]: those of the play at hand, [:size]
+    value: Floats  # float64[2, d]: their values, and the precision of these
+    size: Ints  # int64[1]
+    left: Ints  # int64[1]: plays of the present block that are still to come
+    # int64[2]: plays that whoever asks would like the next block to have, and that it may have at
+    # most (0: any number)
+    wanted: Ints
+    done: Ints  # int64[1]: complete blocks
+    lifted: Floats  # float64[2]: simulated levels have this mean and standard deviation
+    work: Floats  # float64[d, 2 d + 1] scratch
+    order: Ints  # int64[d] scratch
+    mark: Ints  # int64[d] scratch
+
+    def lift(self, rng: np.random.Generator) -> float:
+        """The level of a simulated play."""
+        if self.lifted[1] == 0.0:
+            return float(self.lifted[0])
+        return float(self.lifted[0] + self.lifted[1] * rng.standard_normal())
+
+    def put(self, arm: int, value: float, n: float) -> None:
+        """An arm of the play at hand: the mean of n values."""
+        k = self.size[0]
+        self.arms[k], self.value[0, k] = arm, value
+        self.value[1, k] = n * self.precision[arm]
+        self.size[0] = k + 1
+
+    def pass_play(self) -> None:
+        """The play is over; with the last of its block, the block is complete."""
+        n, total, d = self.size[0], 0.0, self.precision.size
+        for k in range(n):
+            total += self.value[1, k]
+        for k in range(n):
+            a = self.arms[k]
+            for m in range(n):
+                if m != k:
+                    weight = self.value[1, k] * (self.value[1, m] / total)
+                    self.fresh[a, self.arms[m]] += weight
+                    self.fresh[a, d] += weight * (self.value[0, k] - self.value[0, m])
+        self.size[0] = 0
+        self.left[0] = max(self.left[0] - 1, 0)
+        if self.left[0] == 0:
+            self.complete()
+
+    def complete(self) -> None:
+        """Add the differences that the block gives to those of the blocks before."""
+        d = self.precision.size
+        for a in range(d):
+            self.mark[a] = -1
+        for a in range(d):
+            if self.mark[a] < 0:
+                n = self.reach(self.fresh, a, self.mark)
+                if n > 1:
+                    self.compare(n)
+        for a in range(d):
+            for b in range(d + 1):
+                self.joined[a, b] += self.fresh[a, b]
+                self.fresh[a, b] = 0.0
+        self.fit()
+        self.done[0] += 1
+
+    def reach(self, joined: Floats, first: int, mark: Ints) -> int:
+        """List the arms that are joined with the first one, which becomes their mark, the arm of
+        the most weight at the end; how many.
+        """
+        d, n, at = self.precision.size, 1, 0
+        self.order[0], mark[first] = first, first
+        while at < n:
+            a = self.order[at]
+            for b in range(d):
+                if mark[b] < 0 and joined[a, b] > 0.0:
+                    self.order[n], mark[b] = b, first
+                    n += 1
+            at += 1
+        most, heaviest = -1.0, 0
+        for k in range(n):
+            weight = 0.0
+            for m in range(n):
+                weight += joined[self.order[k], self.order[m]]
+            if weight > most:
+                most, heaviest = weight, k
+        ground = self.order[heaviest]
+        self.order[heaviest] = self.order[n - 1]
+        self.order[n - 1] = ground
+        return n
+
+    def solve(self, joined: Floats, n: int, whole: bool) -> None:
+        """Least squares for the arms of the list, of which the last is put at 0: column n - 1 of
+        the scratch array; whole: and their covariances after that.
+        """
+        d, r, work = self.precision.size, n - 1, self.work
+        width = 2 * r + 1 if whole else r + 1
+        for k in range(r):
+            a = self.order[k]
+            for m in range(width):
+                work[k, m] = 0.0
+            for m in range(n):
+                weight = joined[a, self.order[m]]
+                work[k, k] += weight
+                if m < r:
+                    work[k, m] -= weight
+            work[k, r] = joined[a, d]
+            if whole:
+                work[k, r + 1 + k] = 1.0
+        eliminate(work, r, width)
+
+    def compare(self, n: int) -> None:
+        """Of all pairs of the list: d_b/v_b and 1/v_b."""
+        self.solve(self.fresh, n, True)
+        r, work = n - 1, self.work
+        for k in range(r):
+            a = self.order[k]
+            for m in range(k + 1, n):
+                b = self.order[m]
+                apart, doubt = work[k, r], work[k, r + 1 + k]
+                if m < r:
+                    apart -= work[m, r]
+                    doubt += work[m, r + 1 + m] - 2.0 * work[k, r + 1 + m]
+                if doubt > 0.0:
+                    self.lead[a, b] += apart / doubt
+                    self.lead[b, a] -= apart / doubt
+                    self.sure[a, b] += 1.0 / doubt
+                    self.sure[b, a] += 1.0 / doubt
+
+    def fit(self) -> None:
+        """Least squares over all complete blocks."""
+        for a in range(self.precision.size):
+            self.piece[a] = -1
+        for a in range(self.precision.size):
+            if self.piece[a] < 0:
+                n = self.reach(self.joined, a, self.piece)
+                self.solve(self.joined, n, False)
+                for k in range(n):
+                    self.offset[self.order[k]] = self.work[k, n - 1] if k < n - 1 else 0.0
+
+    def clear(self) -> None:
+        """Nothing is known any longer."""
+        for kept in (self.lead, self.sure, self.joined, self.fresh):
+            kept[:] = 0.0
+        self.left[0] = self.done[0] = self.size[0] = 0
+
+    def adjust(self, mean: Floats) -> None:
+        """Means of values become those that differ as the complete blocks say; those of arms that
+        are joined keep their average.
+        """
+        d = self.precision.size
+        if d == 0 or self.done[0] == 0:
+            return
+        for a in range(d):
+            self.order[a] = 0
+            self.work[a, 0] = 0.0
+        for a in range(d):
+            first = self.piece[a]
+            self.order[first] += 1
+            self.work[first, 0] += mean[a] - self.offset[a]
+        for a in range(d):
+            first = self.piece[a]
+            mean[a] = self.offset[a] + self.work[first, 0] / self.order[first]
+
+
+def make_blocks(precision: Floats) -> Blocks:
+    """Nothing seen yet of arms with these 1/sigma^2; of none, where plays have no level.
+
+    >>> blocks = make_blocks(np.ones(3))
+    >>> blocks.put(0, 7.0, 1.0), blocks.put(1, 5.0, 1.0), blocks.pass_play()
+    (None, None, None)
+    >>> blocks.put(1, 3.0, 1.0), blocks.put(2, 0.0, 1.0), blocks.pass_play()
+    (None, None, None)
+    >>> (blocks.lead[0, 1] / blocks.sure[0, 1], blocks.sure[0, 1], blocks.sure[0, 2])
+    (2.0, 0.5, 0.0)
+    """
+    d = precision.size
+    lead, sure, awaited = np.zeros((3, d, d))
+    joined, fresh = np.zeros((2, d, d + 1))
+    arms, piece, items, mark = np.zeros((4, d), np.int64)
+    size, left, done = np.zeros((3, 1), np.int64)
+    return Blocks(
+        precision.copy(),
+        lead,
+        sure,
+        joined,
+        fresh,
+        awaited,
+        np.zeros(d),
+        piece,
+        arms,
+        np.zeros((2, d)),
+        size,
+        left,
+        np.zeros(2, np.int64),
+        done,
+        np.zeros(2),
+        np.zeros((d, 2 * d + 1)),
+        items,
+        mark,
+    )

@@ -1,0 +1,201 @@
+"""Plays with a level of their own: evidence from differences within plays (docs/plates.md).
+
+S and J are what complete blocks say of a pair (`game.blocks`). Given what came before it, a block's
+difference is Gaussian about Delta = mu_i - mu_j with a variance that was fixed before its first
+value, so that exp(theta (S - J Delta) - theta^2 J / 2) is a martingale in the number of blocks for
+every theta; mixed over half-normal theta >= 0 it rises with S - J Delta, and an error means that
+Delta <= 0.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..game.marks import jitable
+from ..game.protocols import Game, Threshold
+from ..game.records import Floats, Ints, Seen, View
+from ..game.rivals import against
+from ..problem import Problem
+from ..rewards import License
+from ..rewards.base import swapped
+from ..sentences import Sentence
+from .base import Rests, Stopping, also, earned
+from .fees import ConstantPart, log_union
+from .pairs import tail
+
+# c in units of the information of one play that has both arms, and the chance of the scale: chosen
+# before the data
+SCALES = np.array([(1.0, 0.35), (10.0, 0.3), (100.0, 0.25), (1000.0, 0.1)])
+SHAVE = 1e-7  # of a lead: more than rounding can add to it
+
+
+@jitable
+def contrast(scales: Floats, lead: float, sure: float, unit: float) -> float:
+    """ln of the mixture, from below: lead: S - J Delta; sure: J; unit: the information of one play.
+
+    >>> round(contrast(SCALES, 0.0, 0.0, 0.5), 12)
+    0.0
+    """
+    top, total = -math.inf, 0.0
+    for k in range(scales.shape[0]):
+        c = scales[k, 0] * unit
+        value = tail(lead / math.sqrt(sure + c))[0] - 0.5 * math.log1p(sure / c)
+        value += math.log(scales[k, 1])
+        if value > top:
+            total = total * math.exp(top - value) + 1.0
+            top = value
+        else:
+            total += math.exp(value - top)
+    return top + math.log(total)
+
+
+class ContrastsPart(NamedTuple):
+    """The evidence of a pair, which structures take for the distance of `Rewards`."""
+
+    seen: Seen
+    scales: Floats
+    shift: float  # what the leader's arms are lifted by: epsilon per arm
+    nearest_of: Floats  # float64[1] scratch
+
+    def project(self, x: float, arm: int) -> float:
+        return x
+
+    def pair(self, i: int, j: int) -> float:
+        """For arm i, of the leader, against arm j."""
+        blocks = self.seen.blocks
+        lead, sure = float(blocks.lead[i, j]), float(blocks.sure[i, j])
+        first, second = float(blocks.precision[i]), float(blocks.precision[j])
+        lead += self.shift * sure - SHAVE * abs(lead)
+        return contrast(self.scales, lead, sure, first / (first + second) * second)
+
+    def distance(
+        self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
+    ) -> float:
+        """Of a rival that differs in several pairs, no more than the least of any pair: from
+        below.
+        """
+        least = math.inf
+        for k in range(n):
+            for m in range(n):
+                if sign[k] < 0.0 and sign[m] > 0.0:
+                    i, j = arms[k], arms[m]
+                    least = min(least, self.pair(i, j))
+                    alternative[i] = alternative[j] = 0.5 * (mean[i] + mean[j])
+        return least
+
+    def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
+        arm, best = -1, math.inf
+        for j in range(mean.size):
+            if taken[j] < 0.5:
+                this = self.pair(i, j)
+                if arm < 0 or this < best:
+                    arm, best = j, this
+        value[0] = best
+        return arm
+
+    def swap(self, mean: Floats, weight: Floats, best: Floats, value: Floats) -> None:
+        every: Any = self
+        swapped(every, mean, weight, best, self.nearest_of, value)
+
+
+class LevelJudgePart(NamedTuple):
+    """The least evidence over all exchanges; it changes when a block is complete."""
+
+    threshold: Threshold
+    contrasts: ContrastsPart
+    last: Floats  # float64[3, d]: the answer, its rival and the alternative at the last look
+    kept: Floats  # float64[1]: what that gave
+    stamp: Ints  # int64[1]: the blocks that were complete then
+    arms: Ints  # scratch
+    sign: Floats
+    spare: Floats
+
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        same = self.stamp[0] == seen.blocks.done[0]
+        for a in range(view.best.size):
+            same = same and self.last[0, a] == view.best[a]
+        if not same:
+            self.kept[0] = self.weakest(game, seen, view.best, view.rival, view.alternative)
+            self.stamp[0] = seen.blocks.done[0]
+            for a in range(view.best.size):
+                self.last[0, a], self.last[1, a] = view.best[a], view.rival[a]
+                self.last[2, a] = view.alternative[a]
+        for a in range(view.best.size):
+            view.rival[a], view.alternative[a] = self.last[1, a], self.last[2, a]
+        return float(self.kept[0])
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return 0.0
+
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
+        every: Any = self.contrasts
+        return game.answers.nearest(every, seen.mean, seen.counts, best, rival, alternative)
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        every: Any = self.contrasts
+        return against(every, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare)
+
+
+def watching(problem: Problem, epsilon: float) -> Any:
+    """How a game gets its judge."""
+    d, shift = problem.d, epsilon / problem.answers.largest()
+
+    def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+        contrasts = ContrastsPart(seen, SCALES.copy(), shift, np.zeros(1))
+        sign, spare = np.zeros((2, d))
+        judge = LevelJudgePart(
+            threshold,
+            contrasts,
+            np.zeros((3, d)),
+            np.zeros(1),
+            np.full(1, -1, np.int64),
+            np.zeros(d, np.int64),
+            sign,
+            spare,
+        )
+        return game._replace(judge=judge)
+
+    return watch
+
+
+PROVED = Sentence(
+    "mixture-levels",
+    "the method of mixtures over differences within plays (docs/plates.md): independent Gaussian "
+    "values about a level of their play, which may be anything, and blocks of plays that were "
+    "fixed before their first value",
+)
+
+
+def levelled(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
+    """The mixture threshold where every play has a level of its own."""
+    union = log_union(problem, epsilon)
+    constant = ConstantPart(np.array([union - math.log(delta) for delta in deltas]))
+    why = earned("the method of mixtures", {License.LEVELLED: PROVED}, problem.rewards)
+    if epsilon and why.proved:
+        text = "any answer within {epsilon:g} of the best counts as correct"
+        why = also(why, text, epsilon=epsilon)
+    answers = ("nearest", "exchange", "largest") if epsilon else ("nearest", "exchange")
+    rests = Rests(answers, (), ("licenses", "spread"))
+    watch = watching(problem, epsilon)
+    return Stopping("mixture", constant, watch, why, epsilon=epsilon, rests=rests)
+
+
+def only_mixture(threshold: str) -> InputError:
+    """What other thresholds have to say to levels."""
+    return InputError(
+        "level-needs-mixture",
+        "threshold = {threshold!r} is for plays without a level of their own",
+        remedy="use 'mixture'",
+        threshold=threshold,
+    )

@@ -1,0 +1,102 @@
+"""Blocks of a study whose plays have levels of their own (docs/plates.md).
+
+A block is a number of rounds whose arms were fixed before the first value of any of them: the start
+of a study, what is asked for together, or what the rule has fixed ahead. It counts when each of its
+rounds has been told or given up, and when all blocks before it count. Values that are missing drop
+out of its least squares.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..game.blocks import Blocks
+from ..game.records import Floats
+from .entries import pulls
+from .round import Record
+
+
+def commit(waiting: list[list[int]], block: list[int]) -> None:
+    """A round of a block was asked."""
+    if not block:
+        return
+    number, size = block
+    known = next((one for one in waiting if one[0] == number), None)
+    if known is None:
+        waiting.append([number, size, 1])
+    else:
+        known[2] += 1
+
+
+def unfinished(waiting: list[list[int]]) -> list[int] | None:
+    """The block of which rounds are still to be asked, if there is one."""
+    return next((one for one in waiting if one[2] < one[1]), None)
+
+
+def count_blocks(
+    blocks: Blocks,
+    waiting: list[list[int]],
+    held: dict[int, Record],
+    open_rounds: Mapping[int, Record],
+    pivot: float | None = None,
+) -> None:
+    """Add the blocks that are complete, in the order in which they were fixed, to those that
+    count.
+    """
+    while waiting:
+        number, size, asked = waiting[0]
+        if asked < size or any(one.block[:1] == [number] for one in open_rounds.values()):
+            return
+        rounds = [one for one in held.values() if one.block[0] == number]
+        blocks.left[0] = len(rounds)
+        for record in sorted(rounds, key=lambda one: one.number):
+            enter(blocks, record, pivot)
+            del held[record.number]
+        del waiting[0]
+
+
+def enter(blocks: Blocks, record: Record, pivot: float | None) -> None:
+    """One play; pivot: `Ledger.pivot`."""
+    for arm, told in sorted(record.told.items()):
+        if arm not in record.again:
+            parts = list(pulls(told.entry))
+            n = sum(number for _, number in parts)
+            if n:
+                first = parts[0][0]
+                off = sum((mean - first) * number for mean, number in parts) / n
+                x = first + off
+                blocks.put(arm, x if pivot is None else pivot - x, float(n))
+    blocks.pass_play()
+
+
+def recount(
+    blocks: Blocks,
+    waiting: list[list[int]],
+    held: dict[int, Record],
+    records: Mapping[int, Record],
+    pivot: float | None = None,
+) -> None:
+    """All of it anew, from all rounds."""
+    blocks.clear()
+    waiting.clear()
+    held.clear()
+    rounds = [one for one in records.values() if one.block]
+    for record in rounds:
+        commit(waiting, record.block)
+        if record.over:
+            held[record.number] = record
+    still = {one.number: one for one in rounds if not one.over}
+    count_blocks(blocks, waiting, held, still, pivot)
+
+
+def awaited(blocks: Blocks, records: Mapping[int, Record]) -> Floats:
+    """What plays that do not count yet will say of pairs that they have: for sampling rules."""
+    d = blocks.precision.size
+    made = np.zeros((d, d))
+    for record in records.values():
+        for a in record.arms:
+            for b in record.arms:
+                if a != b:
+                    first, second = blocks.precision[a], blocks.precision[b]
+                    made[a, b] += first / (first + second) * second
+    return made

@@ -1,0 +1,119 @@
+"""A level of rounds that nobody stated: plates that lift all their wells, seen in the start.
+
+The arms of the rounds of the start are chosen before any value is, so that arms which are repeated
+in different rounds tell rounds apart. Given the arms, the squares between rounds over sigma^2 are a
+chi^2 with f degrees of freedom if rounds have no levels, and kappa times one if levels inflate them
+by kappa: kappa^{-f/2} exp((1 - 1/kappa) SS/2) has mean 1, and is averaged over kappa = 2, 4, ...,
+2^14. By Markov's inequality it exceeds 1/LEVEL with probability at most LEVEL; it is looked at,
+once, when the start has been told.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..game.records import Floats
+from ..problem import Problem
+from ..rewards.gaussian import Gaussian
+from ..sentences import Sentence
+from .entries import pulls
+from .round import Record
+
+LEVEL = 1e-4
+INFLATED = 2.0 ** np.arange(1, 15)
+
+
+@dataclass
+class Opening:
+    """The rounds of a start: those that no value has had a part in choosing."""
+
+    rounds: list[int] = field(default_factory=list)
+    lasts: bool = True  # more of them may come
+    kept: dict[int, Record] = field(default_factory=dict)  # those that have ended
+
+    def keep(self, record: Record) -> None:
+        """One round has ended."""
+        if record.number in self.rounds:
+            self.kept[record.number] = record
+
+    @property
+    def over(self) -> bool:
+        return len(self.kept) == len(self.rounds)
+
+    def records(self) -> list[Record]:
+        return [self.kept[number] for number in self.rounds]
+
+    def plain(self) -> list[Any]:
+        """As JSON can carry it."""
+        return [self.rounds, self.lasts, [one.plain() for one in self.kept.values()]]
+
+    @classmethod
+    def of(cls, plain: list[Any]) -> "Opening":
+        rounds, lasts, kept = plain
+        return cls(rounds, lasts, {one["number"]: Record.of(one) for one in kept})
+
+
+def between(records: Iterable[Record], precision: Floats) -> tuple[float, int]:
+    """Squares between rounds given the arms, over sigma^2, and their degrees of freedom."""
+    cells = [
+        (t, arm, mean, n * precision[arm])
+        for t, record in enumerate(records)
+        for arm, told in record.told.items()
+        if arm not in record.again
+        for mean, n in pulls(told.entry)
+    ]
+    if not cells:
+        return 0.0, 0
+    rows, arms = (np.array([cell[k] for cell in cells]) for k in (0, 1))
+    value, weight = (np.array([cell[k] for cell in cells]) for k in (2, 3))
+    value = value - value[0]
+    weights = np.zeros((rows.max() + 1, precision.size))
+    sums = np.zeros(precision.size)
+    np.add.at(weights, (rows, arms), weight)
+    np.add.at(sums, arms, weight * value)
+    every = weights.sum(axis=0)
+    seen = every > 0.0
+    share = weights[:, seen] / every[seen]
+    totals = np.bincount(rows, weight * value, minlength=len(weights))
+    off = totals - share @ sums[seen]  # of each round, from what its arms let expect
+    joint = np.diag(weights.sum(axis=1)) - share @ weights[:, seen].T
+    values, vectors = np.linalg.eigh(0.5 * (joint + joint.T))
+    kept = values > 1e-9 * max(values[-1], 1e-300)
+    return float(np.sum((vectors[:, kept].T @ off) ** 2 / values[kept])), int(kept.sum())
+
+
+def surprise(squares: float, degrees: int) -> float:
+    """ln of the average over kappa.
+
+    >>> round(surprise(100.0, 10), 2), round(surprise(10.0, 10), 2)
+    (33.44, -1.02)
+    """
+    if degrees == 0:
+        return 0.0
+    each = -0.5 * degrees * np.log(INFLATED) + 0.5 * (1.0 - 1.0 / INFLATED) * squares
+    return float(np.logaddexp.reduce(each) - math.log(INFLATED.size))
+
+
+def unstated(problem: Problem, records: Iterable[Record]) -> Sentence | None:
+    """What to say of the rounds of the start: None, unless they contradict that rounds have no
+    levels of their own.
+    """
+    rewards = problem.rewards
+    if not isinstance(rewards, Gaussian) or not rewards.known or rewards.levels():
+        return None
+    sigma = problem.noise()
+    squares, degrees = between(records, sigma**-2.0)
+    if surprise(squares, degrees) <= -math.log(LEVEL):
+        return None
+    return Sentence(
+        "level-unstated",
+        "the rounds of the start differ as a whole by {times:.2g} times what the stated sigma "
+        "allows, so they seem to have levels of their own, as plates have, and a wrong answer may "
+        "look best",
+        remedy="state it with Gaussian(sigma, level='per play'), which compares arms within rounds "
+        "only; or state a larger sigma, if all values scatter more",
+        times=math.sqrt(squares / degrees),
+    )

@@ -1,0 +1,607 @@
+"""Plays with levels of their own: least squares within plays against dense algebra, the mixture
+against its integral, studies in which levels change nothing.
+"""
+
+import json
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import combgame as cg
+from combgame.data import from_data, problem_from, to_data
+from combgame.errors import InputError, StudyError
+from combgame.game.blocks import make_blocks
+from combgame.rules.starts import joining
+from combgame.stopping.levels import SCALES, contrast
+from combgame.study.levels import between, surprise
+from combgame.study.round import Record, Told
+
+from .said import refused, says
+
+LEVEL = "per play"
+
+
+def played(rng, d, plays, lift, n=None):
+    """Random plays of a block: (arms, values, weights) each."""
+    block = []
+    for _ in range(plays):
+        arms = rng.choice(d, rng.integers(1, d + 1), replace=False)
+        block.append(
+            (arms, rng.normal(size=arms.size) + lift * rng.normal(), rng.integers(1, 4, arms.size))
+        )
+    return block
+
+
+def dense(block, d, precision):
+    """d_b and v_b of every pair that the block joins, by the design matrix of arms and plays."""
+    rows, values, weights = [], [], []
+    for t, (arms, xs, ns) in enumerate(block):
+        for a, x, n in zip(arms, xs, ns, strict=True):
+            row = np.zeros(d + len(block))
+            row[a], row[d + t] = 1.0, 1.0
+            rows.append(row)
+            values.append(x)
+            weights.append(n * precision[a])
+    design, root = np.array(rows), np.sqrt(np.array(weights))
+    weighed = design * root[:, None]
+    inverse = np.linalg.pinv(weighed.T @ weighed)
+    solved = inverse @ weighed.T @ (np.array(values) * root)
+    space = inverse @ (weighed.T @ weighed)  # projects on what can be estimated
+    made = {}
+    for i in range(d):
+        for j in range(d):
+            which = np.zeros(d + len(block))
+            which[i] += 1.0
+            which[j] -= 1.0
+            if i != j and np.allclose(which @ space, which, atol=1e-8):
+                made[i, j] = which @ solved, which @ inverse @ which
+    return made
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 3))
+def test_blocks_are_least_squares_within_plays(seed, d, number):
+    rng = np.random.default_rng(seed)
+    precision = rng.uniform(0.5, 4.0, d)
+    blocks, lead, sure = make_blocks(precision), np.zeros((d, d)), np.zeros((d, d))
+    for _ in range(number):
+        block = played(rng, d, int(rng.integers(1, 5)), 100.0)
+        blocks.left[0] = len(block)
+        for arms, xs, ns in block:
+            for a, x, n in zip(arms, xs, ns, strict=True):
+                blocks.put(int(a), float(x), float(n))
+            blocks.pass_play()
+        for (i, j), (apart, variance) in dense(block, d, precision).items():
+            lead[i, j] += apart / variance
+            sure[i, j] += 1.0 / variance
+    assert blocks.done[0] == number
+    assert np.allclose(blocks.lead, lead, rtol=1e-8, atol=1e-8)
+    assert np.allclose(blocks.sure, sure, rtol=1e-8, atol=1e-10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6))
+def test_estimates_are_least_squares_over_all_plays(seed, d):
+    rng = np.random.default_rng(seed)
+    blocks, every = make_blocks(np.ones(d)), []
+    for _ in range(3):
+        for arms, xs, ns in played(rng, d, 1, 10.0):
+            every.append((arms, xs, ns))
+            for a, x, n in zip(arms, xs, ns, strict=True):
+                blocks.put(int(a), float(x), float(n))
+            blocks.pass_play()
+    mean = rng.normal(size=d)
+    kept = mean.mean()
+    blocks.adjust(mean)
+    assert mean.mean() == pytest.approx(kept)
+    for (i, j), (apart, _) in dense(every, d, np.ones(d)).items():
+        assert mean[i] - mean[j] == pytest.approx(apart, abs=1e-7)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.floats(-20, 60),
+    st.floats(1e-3, 1e4),
+    st.floats(1e-2, 10),
+)
+def test_evidence_is_the_integral_over_half_normal_theta(z, sure, unit):
+    lead = z * math.sqrt(sure)
+    with mpmath.workdps(40):
+        total = mpmath.mpf(0)
+        for scale, chance in SCALES.tolist():
+            c = mpmath.mpf(scale) * unit
+            # half-normal with variance 1/c: the Gaussian integral, by completing the square
+            density = lambda x, c=c: (  # noqa: E731
+                2 * mpmath.sqrt(c / (2 * mpmath.pi)) * mpmath.exp(x * lead - x * x * (sure + c) / 2)
+            )
+            top = max(lead / (sure + c), 0)
+            width = 1 / mpmath.sqrt(sure + c)
+            ends = [max(top - k * width, 0) for k in (40, 8, 2)]
+            ends = sorted({mpmath.mpf(0), *ends, top, *(top + k * width for k in (2, 8, 40))})
+            total += chance * mpmath.quad(density, ends)
+        exact = mpmath.log(total)
+    value = contrast(SCALES, lead, sure, unit)
+    assert value == pytest.approx(float(exact), rel=1e-9, abs=1e-9)
+
+
+def test_the_mixture_is_a_martingale_in_blocks():
+    """Its mean over runs of two tied arms is 1, whatever the length of the blocks depends on."""
+    rng, runs = np.random.default_rng(0), 4000
+    total = 0.0
+    for _ in range(runs):
+        lead = sure = 0.0
+        for _ in range(6):
+            plays = 1 if lead > 0 else 4  # as the data so far have it
+            information = 0.5 * plays
+            sure += information
+            lead += information * rng.normal() / math.sqrt(information)
+        total += math.exp(contrast(SCALES, lead, sure, 0.5))
+    assert total / runs == pytest.approx(1.0, abs=0.1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_levels_cancel(seed):
+    rng = np.random.default_rng(seed)
+    still, shaken = make_blocks(np.ones(4)), make_blocks(np.ones(4))
+    for _ in range(4):
+        size = int(rng.integers(1, 4))
+        still.left[0] = shaken.left[0] = size
+        for arms, xs, _ in played(rng, 4, size, 0.0):
+            lift = float(10.0 ** rng.uniform(0, 5))
+            for a, x in zip(arms, xs, strict=True):
+                still.put(int(a), float(x), 1.0)
+                shaken.put(int(a), float(x) + lift, 1.0)
+            still.pass_play()
+            shaken.pass_play()
+    assert np.allclose(still.lead, shaken.lead, atol=1e-8)
+    assert np.allclose(still.sure, shaken.sure)
+
+
+PROBLEMS = {
+    "arms": (cg.Subsets(6, 3), cg.Arms(6), [0.9, 0.4, 0.3, 0.2, 0.1, 0.0]),
+    "top two": (cg.Subsets(6, 3), cg.Subsets(6, 2), [0.9, 0.8, 0.3, 0.2, 0.1, 0.0]),
+    "partition": (
+        cg.Partition([[0, 1, 2], [3, 4, 5]], 2),
+        cg.Partition([[0, 1, 2], [3, 4, 5]], 1),
+        [0.9, 0.4, 0.3, 0.8, 0.1, 0.0],
+    ),
+    "listed": (
+        cg.Listed([[0, 1, 2], [0, 3, 4], [1, 3, 5], [2, 4, 5], [0, 5, 3, 2], [1, 4]], 6),
+        cg.Arms(6),
+        [0.9, 0.4, 0.3, 0.2, 0.1, 0.0],
+    ),
+}
+
+
+def problem_of(name, sigma=0.4):
+    actions, answers, means = PROBLEMS[name]
+    return cg.Problem(actions, answers, cg.Gaussian(sigma, level=LEVEL)), means
+
+
+@pytest.mark.parametrize("name", ["arms", "top two", "partition"])
+def test_both_engines_agree(name):
+    problem, means = problem_of(name)
+    runs = [
+        cg.simulate(
+            problem, means, runs=4, delta=[0.2, 0.05], level_sd=2.0, max_rounds=400, engine=engine
+        )
+        for engine in ("python", "compiled")
+    ]
+    assert (runs[0].stops > 0).all()
+    assert runs[0].stops.tolist() == runs[1].stops.tolist()
+    assert runs[0].winners.tolist() == runs[1].winners.tolist()
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_structure_is_certified(name):
+    problem, means = problem_of(name)
+    sim = cg.simulate(problem, means, runs=3, level_sd=4.0, max_rounds=3000, engine="python")
+    assert sim.validity.proved
+    assert not sim.capped.any()
+    assert sim.correct.all()
+
+
+@pytest.mark.parametrize("rule", ["uniform", "lloo"])
+def test_other_rules_are_judged_by_single_plays(rule):
+    problem, means = problem_of("arms")
+    sim = cg.simulate(
+        problem, means, rule=rule, runs=2, level_sd=4.0, max_rounds=3000, engine="python"
+    )
+    assert sim.validity.proved and sim.threshold == "mixture" and sim.correct.all()
+
+
+def test_rounds_do_not_depend_on_the_size_of_levels():
+    problem, means = problem_of("arms")
+    rounds = [
+        cg.simulate(problem, means, runs=4, level_sd=sd, engine="python").rounds.tolist()
+        for sd in (0.1, 1.0, 1000.0)
+    ]
+    assert rounds[0] == rounds[1] == rounds[2]
+
+
+def test_a_tie_is_rarely_decided():
+    """At most delta; with 300 runs a rate of 0.1 would show more than 55 with chance 1e-6."""
+    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, level=LEVEL))
+    sim = cg.simulate(
+        problem,
+        [1e-6, 0.0, -2.0],
+        runs=300,
+        delta=0.1,
+        level_sd=3.0,
+        max_rounds=60,
+        engine="python",
+    )
+    assert (~sim.capped).sum() <= 55
+
+
+def test_epsilon_counts_within_plays():
+    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.3, level=LEVEL))
+    means = [0.5, 0.5 - 1e-9, 0.0]
+    sim = cg.simulate(problem, means, runs=3, epsilon=0.3, level_sd=1.0, engine="python")
+    assert sim.validity.proved and sim.correct.all() and not sim.capped.any()
+
+
+def test_a_start_joins_all_arms():
+    rng = np.random.default_rng(0)
+    for d, k in ((10, 2), (9, 4), (3, 3), (2, 2)):
+        plays = joining(cg.Subsets(d, k), cg.Arms(d), rng)
+        piece = {a: {a} for a in range(d)}
+        for chosen in plays:
+            whole = set().union(*(piece[a] for a in chosen))
+            for a in whole:
+                piece[a] = whole
+        assert len(piece[0]) == d
+
+
+def test_what_cannot_be_compared_within_plays_is_refused():
+    noise = cg.Gaussian(1.0, level=LEVEL)
+    with refused("level-apart", InputError):
+        cg.Problem(cg.Arms(3), None, noise)
+    with refused("level-apart", InputError, one="b", other="c"):
+        cg.Problem(cg.Listed([[0, 1], [0, 2]], 3), cg.Arms(3), noise, names=["a", "b", "c"])
+    with refused("level-apart", InputError):
+        cg.Problem(cg.Partition([[0, 1], [2, 3]], 1), cg.Arms(4), noise)
+    paths = cg.Paths([("s", "t"), ("s", "t")], "s", "t")
+    with refused("level-answers", InputError):
+        cg.Problem(paths, None, noise)
+    with refused("level-actions", InputError):
+        cg.Problem(paths, cg.Arms(2), noise)
+    with refused("level-answers", InputError):
+        cg.Problem(cg.Subsets(3, 2), cg.Listed([[0], [1, 2]], 3), noise)
+    with refused("level-bounds", InputError):
+        cg.Problem(cg.Subsets(3, 2), cg.Arms(3), noise, bounds=(0.0, 1.0))
+
+
+def test_what_levels_exclude_is_said():
+    with refused("must-be", InputError, name="level"):
+        cg.Gaussian(1.0, level="per plate")
+    with refused("sigma-missing", InputError):
+        cg.Gaussian(level=LEVEL)
+    with refused("level-sigma", InputError):
+        cg.Gaussian(1.0, known=False, level=LEVEL)
+    with refused("level-sigma", InputError):
+        cg.Gaussian([1.0, 1e4], level=LEVEL)
+    problem, means = problem_of("arms")
+    with refused("level-complexity", InputError):
+        cg.complexity(problem, means)
+    with refused("level-evidence", InputError):
+        cg.evidence(problem, means, [5] * 6, delta=0.1)
+    with refused("level-needs-mixture", InputError, threshold="stylised"):
+        cg.simulate(problem, means, threshold="stylised")
+    with refused("cannot-eliminate", InputError):
+        cg.simulate(problem, means, eliminate=True)
+    with refused("level-plan", InputError):
+        cg.plan(problem, means, rules=None)
+    with refused("level-sd-without-level", InputError):
+        cg.simulate(
+            cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0)), [1, 0, 0], level_sd=1.0
+        )
+    with refused("must-be", InputError, name="level_sd"):
+        cg.simulate(problem, means, level_sd=math.nan)
+    with refused("too-coarse", InputError):
+        cg.simulate(problem, means, level_sd=1e12)
+
+
+def test_a_plan_knows_levels():
+    problem, means = problem_of("arms")
+    plan = cg.plan(problem, means, runs=3, engine="python", shrink=1.0)
+    (row,) = plan.rows()
+    assert row["limit"] is None and row["bound"] > 0 and row["mean"] > row["bound"]
+    assert "Expect about" in str(plan)
+    sim = cg.simulate(problem, means, runs=2, engine="python")
+    assert "without levels" in str(sim)
+
+
+def test_files_hold_levels():
+    problem, _ = problem_of("partition")
+    assert from_data(json.loads(json.dumps(to_data(problem))), "here") == problem
+    data = {
+        "actions": {"kind": "subsets", "arms": 4, "size": 2},
+        "answers": {"kind": "arms"},
+        "rewards": {"kind": "gaussian", "sigma": 0.1, "level": LEVEL},
+    }
+    assert problem_from(data, "here")[0].rewards == cg.Gaussian(0.1, level=LEVEL)
+
+
+# ---- studies
+
+MEANS = [0.9, 0.4, 0.3, 0.2, 0.1, 0.0]
+
+
+def measured(rng, todo, lift, sigma=0.4):
+    return {a: MEANS[a] + lift + sigma * rng.standard_normal() for a in todo.arms}
+
+
+def carried_out(n=1, lift=lambda t, rng: 0.0, seed=0, **options):
+    problem, _ = problem_of("arms")
+    study, rng, t = cg.Study(problem, seed=seed, **options), np.random.default_rng(seed), 0
+    levels = np.random.default_rng(99)
+    while not study.done:
+        for todo in study.ask(n):
+            study.tell(todo, measured(rng, todo, lift(t, levels)))
+            t += 1
+    return study
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_levels_do_not_matter_to_a_study(n):
+    still = carried_out(n)
+    shaken = carried_out(n, lambda t, rng: 1000.0 * (-1) ** t + 50.0 * rng.standard_normal())
+    assert shaken.decision.answer == (0,)
+    assert shaken.decision.rounds == still.decision.rounds
+    assert shaken.decision.evidence == pytest.approx(still.decision.evidence, abs=1e-6)
+    assert says(shaken.decision.assumptions, "levels-cancel")
+    assert shaken.replay().same and "rounds left" not in str(shaken.status)
+
+
+def blocks_of(study):
+    return [tuple(e.data["block"]) for e in study.events() if e.kind == "asked"]
+
+
+def test_what_is_asked_together_is_a_block():
+    problem, _ = problem_of("arms")
+    study, rng = cg.Study(problem), np.random.default_rng(0)
+    first = study.ask(1)
+    assert blocks_of(study) == [(1, 4)]  # the start, however it is asked
+    for todo in [*first, *study.ask(3)]:
+        study.tell(todo, measured(rng, todo, 0.0))
+    study.ask(5)
+    assert blocks_of(study)[4:] == [(5, 5)] * 5
+
+
+def test_a_large_first_batch_is_one_block():
+    problem, _ = problem_of("arms")
+    study = cg.Study(problem)
+    study.ask(9)
+    assert blocks_of(study) == [(1, 9)] * 9
+
+
+def test_a_block_ends_with_the_budget():
+    problem, _ = problem_of("arms")
+    study, rng = cg.Study(problem, max_rounds=3), np.random.default_rng(0)
+    for todo in study.ask(8):
+        study.tell(todo, measured(rng, todo, 0.0))
+    assert blocks_of(study) == [(1, 3)] * 3
+    assert study.state == "budget" and study.decision.evidence != 0.0
+    study.extend(max_rounds=30, reason="more")
+    while not study.done:
+        for todo in study.ask(2):
+            study.tell(todo, measured(rng, todo, 0.0))
+    assert study.replay().same
+
+
+def test_a_block_counts_when_all_of_it_and_before_it_is_told_or_given_up():
+    problem, _ = problem_of("arms")
+    study, rng = cg.Study(problem), np.random.default_rng(0)
+    start = study.ask(4)
+    values = {todo.id: measured(rng, todo, 5.0 * todo.id) for todo in start}
+    for todo in start[1:]:
+        study.tell(todo, values[todo.id])
+    assert study.status.evidence == 0.0
+    assert study.status.next.code == "block-waits"
+    later = study.ask(2)
+    for todo in later:
+        study.tell(todo, measured(rng, todo, 0.0))
+    assert study.status.evidence == 0.0  # it waits for the start
+    study.tell(start[0], values[start[0].id])
+    assert study.status.evidence != 0.0
+    assert study.status.next.code == "ask"
+
+
+def test_a_round_that_is_given_up_completes_its_block():
+    problem, _ = problem_of("arms")
+    study, rng = cg.Study(problem), np.random.default_rng(0)
+    start = study.ask(4)
+    for todo in start[:3]:
+        study.tell(todo, measured(rng, todo, 0.0))
+    assert study.status.evidence == 0.0
+    study.fail(start[3], "dropped", retry=False)
+    assert study.status.evidence != 0.0
+
+
+def evidence_of(told):
+    """The evidence of a study that was told these values, by round."""
+    problem, _ = problem_of("arms")
+    study = cg.Study(problem)
+    rounds = study.ask(6)
+    study.tell_many({todo: told(todo) for todo in rounds})
+    return study
+
+
+def test_order_and_form_of_what_is_told_change_nothing():
+    values = lambda todo: {a: [0.1 * todo.id + 0.3 * a, 0.2 * a * a] for a in todo.arms}  # noqa: E731
+    as_means = lambda todo: {  # noqa: E731
+        a: (sum(xs) / 2, 2) for a, xs in values(todo).items()
+    }
+    one, other = evidence_of(values), evidence_of(as_means)
+    assert one.status.evidence == pytest.approx(other.status.evidence, abs=1e-9)
+    problem, _ = problem_of("arms")
+    study = cg.Study(problem)
+    for todo in reversed(study.ask(6)):
+        for a in reversed(todo.arms):
+            study.tell(todo, {a: values(todo)[a]}, final=False)
+    assert study.status.evidence == one.status.evidence
+
+
+def test_retracted_values_leave_their_block():
+    problem, _ = problem_of("arms")
+    study, rng = cg.Study(problem), np.random.default_rng(0)
+    start = study.ask(4)
+    told = {todo: measured(rng, todo, 0.0) for todo in start}
+    study.tell_many(told)
+    before = study.status.evidence
+    study.retract(start[1], "a wrong plate")
+    assert study.status.evidence == 0.0  # its block is open again
+    study.tell(start[1], told[start[1]])
+    assert study.status.evidence == before
+    study.retract(arm=start[0].arms[0], reason="a wrong well")
+    assert study.status.evidence != before
+    for todo in start:
+        if start[0].arms[0] in todo.arms:
+            study.tell(todo, {start[0].arms[0]: told[todo][start[0].arms[0]]})
+    assert study.status.evidence == before
+    assert study.replay().same
+
+
+def test_missing_values_drop_out():
+    problem, _ = problem_of("arms")
+    study, rng = cg.Study(problem), np.random.default_rng(0)
+    missing = 0
+    while not study.done:
+        for todo in study.ask(3):
+            values = measured(rng, todo, 7.0)
+            if rng.random() < 0.3:
+                values[todo.arms[0]], missing = None, missing + 1
+            study.tell(todo, values)
+    assert missing and study.decision.answer == (0,)
+    assert study.replay().same
+
+
+def test_a_stored_study_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr("combgame.study.session.EVERY", 5)
+    url = f"sqlite:///{tmp_path}/lab.db"
+    problem, _ = problem_of("arms")
+    ends = []
+    for again in (False, True):
+        rng = np.random.default_rng(3)
+        study = cg.Study(problem, storage=url, name=f"one {again}")
+        while not study.done:
+            for todo in study.ask(2):
+                study.tell(todo, measured(rng, todo, 100.0))
+            if again:
+                study.close()
+                study = cg.Study.open(url, f"one {again}")
+        ends.append((study.decision.rounds, study.decision.evidence))
+        assert study.replay().same
+        study.close()
+    assert ends[0] == ends[1]
+
+
+def test_data_from_outside_are_refused():
+    problem, _ = problem_of("arms")
+    with refused("level-outside", StudyError):
+        cg.Study(problem).observe({0: 1.0, 1: 0.5})
+
+
+def test_names_and_numbers_of_arms_change_nothing():
+    """The same arms in another order: as many rounds on average, to within four standard errors."""
+    problem, means = problem_of("top two")
+    usual = cg.simulate(problem, means, runs=40, engine="python").rounds
+    turned = cg.simulate(problem, means[::-1], runs=40, seed=1, engine="python").rounds
+    error = math.hypot(usual.std(), turned.std()) / math.sqrt(40)
+    assert abs(usual.mean() - turned.mean()) < 4 * error
+
+
+# ---- levels that nobody stated
+
+
+def two_way(records, sigma):
+    """Squares between rounds given arms, by two least-squares fits of all values."""
+    rows = [(t, a, x) for t, values in enumerate(records) for a, x in values.items()]
+    arms, rounds = sorted({a for _, a, _ in rows}), len(records)
+    values = np.array([x for _, _, x in rows])
+    by_arm = np.array([[float(a == b) for b in arms] for _, a, _ in rows])
+    by_round = np.array([[float(t == s) for s in range(rounds)] for t, _, _ in rows])
+
+    def left(design):
+        fit = design @ np.linalg.lstsq(design, values, rcond=None)[0]
+        return ((values - fit) ** 2).sum() / sigma**2, np.linalg.matrix_rank(design)
+
+    (some, low), (all_of_it, high) = left(by_arm), left(np.hstack((by_arm, by_round)))
+    return some - all_of_it, high - low
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 5))
+def test_squares_between_rounds_are_those_of_two_fits(seed, d, rounds):
+    rng, records, plain = np.random.default_rng(seed), [], []
+    for t in range(rounds):
+        arms = rng.choice(d, rng.integers(1, d + 1), replace=False).tolist()
+        plain.append({a: float(rng.normal()) for a in arms})
+        record = Record(t + 1, arms, None, 0.0)
+        for a, x in plain[-1].items():
+            record.tell(a, Told(x, 1, 0.0))
+        records.append(record)
+    squares, degrees = between(records, np.full(d, 0.7**-2))
+    expected, number = two_way(plain, 0.7)
+    assert degrees == number
+    assert squares == pytest.approx(expected, abs=1e-7)
+
+
+def opened(lift, seed, pulls=2):
+    """A study of which the start, and one round more, has been told."""
+    problem = cg.Problem(cg.Subsets(24, 4), cg.Arms(24), cg.Gaussian(0.5))
+    study, rng = cg.Study(problem, min_pulls=pulls, seed=seed), np.random.default_rng(seed)
+    for _ in range(6 * pulls + 1):
+        (todo,) = study.ask(1)
+        level = lift * rng.standard_normal()
+        study.tell(todo, {a: level + 0.5 * rng.standard_normal() for a in todo.arms})
+    return study
+
+
+def test_levels_that_nobody_stated_are_pointed_out():
+    flagged = [opened(1.5, seed) for seed in range(5)]
+    for study in flagged:
+        assert study.status.levels.code == "level-unstated"
+        assert "level='per play'" in str(study.status)
+        study.stop("enough")
+        assert "levels" in study.decision.sentence.arguments
+        assert "level='per play'" in str(study.decision.sentence)
+    json.dumps(flagged[0].status.to_dict())
+    assert all(opened(0.0, seed).status.levels is None for seed in range(30))
+
+
+def test_a_start_without_repetition_says_nothing_of_levels():
+    assert opened(5.0, 0, pulls=1).status.levels is None
+
+
+def test_the_check_of_levels_has_its_level():
+    """ln of an average of densities: of mean 1 under the chi^2, so above 1e4 with chance 1e-4."""
+    rng = np.random.default_rng(0)
+    for degrees in (1, 5, 12):
+        squares = rng.chisquare(degrees, 20_000)
+        beyond = sum(surprise(float(x), degrees) > math.log(1e4) for x in squares)
+        assert beyond <= 9  # 2 expected at most; more than 9 with chance 5e-5
+
+
+def test_stated_levels_are_not_pointed_out():
+    assert carried_out(1, lambda t, rng: 10.0 * rng.standard_normal()).status.levels is None
+
+
+def test_an_opening_survives_a_snapshot(tmp_path, monkeypatch):
+    monkeypatch.setattr("combgame.study.session.EVERY", 3)
+    url = f"sqlite:///{tmp_path}/lab.db"
+    problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(0.5))
+    study, rng = cg.Study(problem, min_pulls=2, storage=url), np.random.default_rng(0)
+    for t in range(8):
+        (todo,) = study.ask(1)
+        study.tell(todo, {a: 9.0 * (-1) ** (t // 3) + rng.standard_normal() for a in todo.arms})
+        study.close()
+        study = cg.Study.open(url)
+    assert study.status.levels is not None
+    study.close()
