@@ -63,7 +63,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
         advisor = advisor_of(study)
         path.append(
             [
-                *(x.tolist() for x in advisor.ledger.seen),
+                *(x.tolist() for x in advisor.ledger.seen[:-2]),
                 advisor.told.view.evidence[0],
                 advisor.told.view.rival.tolist(),
             ]
@@ -78,7 +78,7 @@ def test_a_study_reproduces_the_run_of_simulate_round_by_round(name, problem, th
     for t in [*range(0, len(path) - 1, 7), len(path) - 1]:
         run = bench.run(0)
         run.advance(t)
-        theirs = [(numbers.theirs(x) if x.size > 1 else x).tolist() for x in run.seen]
+        theirs = [(numbers.theirs(x) if x.size > 1 else x).tolist() for x in run.seen[:-2]]
         assert path[t][:-3] == theirs[:-1] and path[t][-3] == pytest.approx(
             theirs[-1], rel=1e-12
         )  # worth: by the judge
