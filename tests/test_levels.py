@@ -16,11 +16,13 @@ from combgame.data import from_data, problem_from, to_data
 from combgame.errors import InputError, StudyError
 from combgame.game.blocks import make_blocks
 from combgame.rules.starts import joining
+from combgame.simulate.bench import make_bench
 from combgame.stopping.levels import SCALES, contrast
 from combgame.study.levels import between, surprise
 from combgame.study.round import Record, Told
 
 from .said import refused, says
+from .studies import advisor_of
 
 LEVEL = "per play"
 
@@ -346,6 +348,23 @@ def carried_out(n=1, lift=lambda t, rng: 0.0, seed=0, **options):
             study.tell(todo, measured(rng, todo, lift(t, levels)))
             t += 1
     return study
+
+
+@pytest.mark.own_numbers
+@pytest.mark.parametrize("rule", ["frank-wolfe", "uniform"])
+def test_a_study_reproduces_the_run_of_simulate(rule):
+    """Rewards come from the study's own generator, as in a simulation."""
+    problem, means = problem_of("arms", 0.8)
+    study, game = cg.Study(problem, seed=7, rule=rule), problem.game()
+    rng, order = advisor_of(study).rng, advisor_of(study).numbers.order.tolist()
+    while not study.done:
+        (todo,) = study.ask(1)
+        mine = sorted(todo.arms, key=order.index)
+        study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
+    run = make_bench(problem, means, rule, 0.05, "mixture", 7, 10**4, "python").run(0)
+    run.advance(10**4)
+    assert study.decision.rounds == run.stops[0] > 40
+    assert study.decision.evidence == pytest.approx(float(run.view.evidence[0]), rel=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 4])

@@ -90,7 +90,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         tuple(answer),
         tuple(setting.problem.label([a]) for a in answer),
         facts["why"],
-        warned(closing(advisor, facts), advisor),
+        closing(advisor, facts),
         facts["confidence"],
         facts["evidence"],
         facts["threshold"],
@@ -136,6 +136,9 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         numbers += "; {level}"
         known["level"] = level(facts["retractions"], facts["corrections"], facts["delta"])
     numbers += ")"
+    if (levels := advisor.unstated()) is not None:
+        numbers += ", but {levels}"
+        known["levels"] = levels
     if why == "certified":
         text = "{answer} is the best answer"
         if setting.epsilon:
@@ -190,17 +193,6 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         max_rounds=Option("max_rounds"),
         reason=advisor.ledger.stopped,
         **known,
-    )
-
-
-def warned(sentence: Sentence, advisor: Advisor) -> Sentence:
-    """The same sentence, with what contradicts what it rests on."""
-    levels = advisor.unstated()
-    if levels is None:
-        return sentence
-    text = sentence.text + ", but {levels}"
-    return Sentence(
-        sentence.code, text, remedy=sentence.advice, **sentence.arguments, levels=levels
     )
 
 
