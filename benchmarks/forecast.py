@@ -80,8 +80,8 @@ def main():
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     lines = [
-        "Looks at studies with random means. Inside: of the ranges whose truth is known, those that",
-        "contain it (80 % are asked for). The last columns: the upper end over the lower one.",
+        "Looks at studies with random means. Inside: of the ranges whose truth is known, those",
+        "that contain it (80 % are asked for). The last columns: the upper end over the lower one.",
         "",
         "| problem | looks | with a range | truth known | inside | sooner | to round 60 | later |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
