@@ -80,7 +80,7 @@ def test_certificates_of_tied_arms_err_no_more_than_is_said_however_often_all_is
 
 
 def test_after_retractions_the_level_is_said_wherever_one_looks():
-    study = cg.Study(TWO, delta=0.05)
+    study = cg.Study(TWO, delta=0.05, min_pulls=0)
     slips = [study.observe({"old": 30.0}), study.observe({"new": -30.0})]
     assert "judged at" not in str(study.status) + str(study.decision) and study.status.delta == 0.05
     for number in slips:
@@ -101,7 +101,7 @@ def test_after_retractions_the_level_is_said_wherever_one_looks():
         and decision.evidence - decision.threshold
         == pytest.approx(advisor_of(study).weakest()[0] - math.log(12 / 0.05))
     )
-    assert f"; {said})." in str(decision.sentence)
+    assert f"; {said}); old would be worse by 2 (" in str(decision.sentence)
     assert (decision.retractions, decision.corrections) == (2, 0)
     assert says(decision.assumptions, "retracted", retractions=2, corrections=0)
     assert "one after it with at most delta/2" in str(decision)

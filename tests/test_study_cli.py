@@ -70,7 +70,7 @@ def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
 
 
 def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
-    lab("create", "screen.toml")
+    lab("create", "screen.toml", "--min-pulls", 0)
     Path("old.csv").write_text(
         "arm,value\nann,0.5\nann,0.52\nbob,0.4\nbob,0.41\ncid,0.4\ndee,0.4\n"
     )
@@ -102,7 +102,7 @@ def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
 
 
 def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
-    lab("create", "screen.toml")
+    lab("create", "screen.toml", "--min-pulls", 0)
     lab("ask", "-n", 3, "--out", "todo.csv")
     head, *lines = Path("todo.csv").read_text().splitlines()
     filled = [line + ("1000" if ",bob," in line else "0.4") for line in lines]
@@ -375,7 +375,10 @@ def test_status_says_who_has_what(lab):
     lab("create", "screen.toml")
     lab("ask")
     assert "Measure and tell the pending round;" in lab("status")[1]
-    assert "settings     delta 0.05, rule frank-wolfe, threshold mixture\n" in lab("status")[1]
+    assert (
+        "rule frank-wolfe, threshold mixture, at least 2 values of every arm\n"
+        in (lab("status")[1])
+    )
     assert json.loads(lab("status", "--json")[1])["settings"]["delta"] == 0.05
     lab("ask", "-n", 2)
     lab("ask", "--client", "you")

@@ -30,7 +30,7 @@ def test_a_snapshot_is_the_fold(name):
 
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_a_snapshot_keeps_the_end(by_hand):
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_pulls=0)
     study.ask(3)
     study.tell(1, {0: 0.0})
     if by_hand:

@@ -49,7 +49,7 @@ def test_a_retraction_after_the_decision_opens_the_study_again():
 
 
 def test_results_that_come_after_the_decision_are_kept_but_not_part_of_it():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_pulls=0)
     one, two, three = study.ask(3)
     study.tell(one, {0: 5.0})
     study.tell(two, {1: 0.0})
@@ -91,7 +91,7 @@ def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
     time = [1000.0]
     monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
-    study = cg.Study(problem)
+    study = cg.Study(problem, min_pulls=0)
     first, second = study.ask(client="me", lease=60), study.ask(client="you")
     study.ask(2, client="third")
     study.ask(client="me", lease=60)  # renewed in time: not worth a word
@@ -196,7 +196,9 @@ def test_a_deadline_ends_the_asking(monkeypatch):
 
 
 def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), deadline="2999-01-01T00:00")
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), deadline="2999-01-01T00:00", min_pulls=0
+    )
     one, two = study.ask(2)
     study.tell(one, {0: 0.0})
     monkeypatch.setattr("combgame.study.queries.now", lambda: 4e10)
@@ -317,7 +319,7 @@ def test_the_status_of_a_study_that_has_stopped_is_of_then():
 def test_rounds_that_are_told_together_are_judged_together():
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
     values = {1: {0: 0.0}, 2: {1: 50.0}, 3: {0: 0.1}, 4: {1: 50.1}}
-    apart, whole = cg.Study(problem), cg.Study(problem)
+    apart, whole = cg.Study(problem, min_pulls=0), cg.Study(problem, min_pulls=0)
     for study in (apart, whole):
         assert [one.arms for one in study.ask(4)] == [(0,), (1,), (0,), (1,)]
     for number, said in values.items():
@@ -330,7 +332,7 @@ def test_rounds_that_are_told_together_are_judged_together():
     assert [one for one in called if isinstance(one, int)] == [1, 2, 3, 4] and called[
         3
     ].rounds == whole.decision.rounds == 3
-    study = cg.Study(problem)
+    study = cg.Study(problem, min_pulls=0)
     study.ask(4)
     study.tell_many(values)
     decision = study.decision
@@ -355,7 +357,7 @@ def test_rounds_that_are_told_together_are_judged_together():
 
 
 def test_rounds_may_be_told_as_pairs():
-    study = cg.Study(PROBLEM)
+    study = cg.Study(PROBLEM, min_pulls=0)
     one, two = study.ask(2)
     study.tell_many([(one, dict.fromkeys(one.arms, 0.1)), (two.id, dict.fromkeys(two.arms, 0.2))])
     assert study.status.rounds == 2 and study.status.values == 4
@@ -364,8 +366,8 @@ def test_rounds_may_be_told_as_pairs():
 def test_the_status_has_the_settings():
     study = cg.Study(PROBLEM, delta=0.1, max_rounds=3)
     assert (
-        "\n  settings     delta 0.1, rule frank-wolfe, threshold mixture, at most 3 rounds\n"
-        in str(study.status)
+        "\n  settings     delta 0.1, rule frank-wolfe, threshold mixture, at least 2 values of "
+        "every arm, at most 3 rounds\n" in str(study.status)
     )
     study.extend(7, reason="a grant")
     assert "at most 7 rounds" in str(study.status)

@@ -158,7 +158,7 @@ def test_what_is_accepted_can_be_read_again(url):
 
 def test_a_study_that_is_opened_calls_back_too(url):
     heard = []
-    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url).close()
+    cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), storage=url, min_pulls=0).close()
     with cg.Study.open(
         url, on_asked=heard.append, on_told=heard.append, on_certified=heard.append
     ) as study:

@@ -341,7 +341,8 @@ class Advisor:
         made = margin(problem, side.game, seen, best, vector(rival, best.size), self.delta, least)
         if made is None:
             return None
-        return replace(made, within=self.setting.epsilon if surely else self.lacks())
+        within = self.setting.epsilon if surely else self.lacks()
+        return replace(made, within=within, delta=self.setting.delta)
 
     def estimates(self) -> list[Estimate]:
         """All arms, with intervals that hold at all times."""

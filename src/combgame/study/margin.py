@@ -44,7 +44,7 @@ class Margin:
     value: float  # in the unit of measurement
     low: float | None  # None: not known yet
     high: float | None
-    delta: float  # for the interval and for `within`, each
+    delta: float  # of the study, for the interval and for `within`, each
     proved: bool  # of the interval
     # no answer is better than the leader by more than this; None: not known, or nothing is proved
     within: float | None = None

@@ -29,7 +29,11 @@ def variances(problem: Problem, seen: Seen, rewards: Rewards) -> Floats:
         return believed.copy()
     spread = spread_of(problem.rewards, problem.d)
     stated = np.full(problem.d, np.nan) if spread is None else spread**2
-    if claimed(problem.rewards) & {License.GAUSSIAN, License.BINARY}:
+    says = claimed(problem.rewards)
+    if License.BINARY in says:
+        share = (seen.sums + 1.0) / (seen.counts + 2.0)
+        return np.asarray(share * (1.0 - share))
+    if License.GAUSSIAN in says:
         return stated
     seen_too: Floats = (seen.squares + stated) / np.maximum(seen.counts, 1.0)  # a bound, not a fact
     return seen_too
@@ -83,7 +87,8 @@ def chance(problem: Problem, game: Game, seen: Seen, best: Floats) -> float | No
     if not np.isfinite(variance).all():
         return None
     free = np.isinf(problem.low).all() and np.isinf(problem.high).all()
-    plain = isinstance(problem.answers, Arms) and problem.rewards.known
+    normal = License.GAUSSIAN in claimed(problem.rewards)
+    plain = isinstance(problem.answers, Arms) and problem.rewards.known and normal
     if problem.d == 2 and plain and free:
         lead = float((2.0 * best - 1.0) @ seen.mean)
         return 0.5 * math.erfc(-lead / math.sqrt(2.0 * float((variance / seen.counts).sum())))
