@@ -15,6 +15,7 @@ from ..theory.limit import limit
 from ..version import __version__
 from .plots import contradicted, drawn, estimated, solved, spread, unit_of
 from .spoken import spoken
+from .status import MANY
 
 QUIET = ("asked", "told", "created")  # events that the table of rounds shows
 
@@ -27,7 +28,8 @@ def gathered(
         raise must_be("plan", plan, "what plan() gave, or None", of="report")
     rows, best, data = moment.rows("round"), None, brief(moment, unit, surface, "overview")
     if data["drawn"] is not None:
-        best = solved(moment.problem, data["drawn"]["arms"])
+        few = moment.problem.d <= MANY  # else it would take minutes
+        best = solved(moment.problem, data["drawn"]["arms"]) if few else None
         spread(data["drawn"]["arms"], best)
     return {
         **data,
