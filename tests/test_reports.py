@@ -223,6 +223,21 @@ def test_what_the_data_contradict_stands_on_every_picture(study):
         assert made.axes[0].get_title(loc="left") == "It lies."
 
 
+def test_a_contradicted_certificate_never_stands_alone(monkeypatch):
+    study = told(PROBLEM, MEANS, 400)
+    lies = {"verdict": "too small", "text": "0.1 does not fit 1.0."}
+    plain = cg.study.Status.to_dict
+    monkeypatch.setattr(
+        cg.study.Status, "to_dict", lambda self, *given: {**plain(self, *given), "noise": lies}
+    )
+    title = study.plot("estimates").get_suptitle()
+    words = " ".join(Reader(study.report()).texts)
+    assert "certified only if the noise were as stated" in title and "95%" not in title
+    assert "95% (proved)" not in words and "which the values contradict" in words
+    assert words.count("certified only if the noise were as stated") == 1
+    assert "0.1 does not fit 1.0." in words and "0.1 does not fit" in study._repr_html_()
+
+
 def test_an_inline_picture_touches_nothing_around_it(study):
     text = inline(study.plot(), "a < b")
     read = Reader(text)

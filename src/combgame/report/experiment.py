@@ -14,6 +14,7 @@ from .figures import figure
 Rows = Sequence[dict[str, Any]]
 KINDS = ("overview", "estimates", "evidence", "pulls")
 WIDTH = 6.4  # inches
+WIDER = 3.0  # times what is usual: still on the scale
 POINTS = 1500  # of a curve; more cannot be seen
 
 
@@ -141,6 +142,7 @@ def scale(points: Rows) -> tuple[float, float]:
     have = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
     needed = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
     high = max([1.0, *needed[-1:], *sorted(needed)[len(needed) // 2 :][:1], *have[-1:]])
+    high = max([high, *(x for x in have if x <= WIDER * high)])
     low = min([0.0, *(x for x in have if x >= -high), *have[-1:]])
     return low, high
 

@@ -34,10 +34,9 @@ LABELS = {
 
 def report(data: Data) -> str:
     """The report as a page that stands alone."""
-    status = data["status"]
     parts = [
         element("h1", data["name"]),
-        _state(status) + " " + element("span", f"as of {data['made']}", "small"),
+        _state(data) + " " + element("span", f"as of {data['made']}", "small"),
         *_lead(data),
         *section("The decision", [facts(_decision(data))]),
         *section("Pictures", _pictures(data)),
@@ -56,7 +55,7 @@ def report(data: Data) -> str:
 def short(data: Data) -> str:
     """What a notebook shows: where it stands, the picture, what to do."""
     status = data["status"]
-    parts = [element("strong", f"study {data['name']}") + " " + _state(status), *_lead(data)]
+    parts = [element("strong", f"study {data['name']}") + " " + _state(data), *_lead(data)]
     if data["drawn"] is not None:
         drawn = {**data["drawn"], "title": "", "warning": ""}
         parts.append(inline(picture(drawn, "estimates"), data["drawn"]["title"]))
@@ -67,8 +66,10 @@ def short(data: Data) -> str:
     return fragment(parts)
 
 
-def _state(status: Data) -> str:
-    state = status["state"]
+def _state(data: Data) -> str:
+    state = data["status"]["state"]
+    if state == "certified" and data["contradicted"]:
+        return element("span", "certified only if the noise were as stated", "state")
     return element("span", STATES.get(state, state), f"state {state.split()[0]}")
 
 
@@ -95,7 +96,10 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
     status, decision, unit = data["status"], data["decision"], data["unit"]
     certified = decision is not None and decision["certified"]
     yield "Best answer" if certified else "Leading", status["leader_name"]
-    if certified:
+    if certified and data["contradicted"]:
+        sure = f"{100 * decision['confidence']:g}%"
+        yield "Confidence", f"{sure} only if the noise were as stated, which the values contradict"
+    elif certified:
         sure = f"{100 * decision['confidence']:g}%"
         yield "Confidence", sure + (" (proved)" if decision["proved"] else " (heuristic)")
     else:

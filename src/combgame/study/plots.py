@@ -66,6 +66,8 @@ def unit_of(problem: Problem) -> str:
 def title(status: dict[str, Any], decision: Any) -> str:
     """Where the study stands, in a line."""
     leader, name = short(status["leader_name"], 50), status["name"]
+    if decision is not None and decision.certified and contradicted(status):
+        return f"{name}: {leader}, certified only if the noise were as stated"
     if decision is not None and decision.certified:
         sure = f"{100 * decision.confidence:g}%" if decision.proved else "by a heuristic threshold"
         be = "is" if len(status["leader"]) == 1 else "are"
@@ -73,6 +75,13 @@ def title(status: dict[str, Any], decision: Any) -> str:
     end = "" if decision is None else ", stopped"
     leads = "leads" if len(status["leader"]) == 1 else "lead"
     return f"{name}: {leader} {leads} after {count(status['rounds'], 'round')}{end}, not certified"
+
+
+def contradicted(status: dict[str, Any]) -> bool:
+    """Whether the data contradict what a certificate rests on. (A stated sigma that is too large
+    only costs rounds.)
+    """
+    return (status.get("noise") or {}).get("verdict") not in (*FINE, "too large")
 
 
 def warning(status: dict[str, Any]) -> str:

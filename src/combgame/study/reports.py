@@ -13,8 +13,9 @@ from ..storage.events import Event
 from ..theory.complexity import Complexity
 from ..theory.limit import limit
 from ..version import __version__
-from .plots import drawn, estimated, solved, spread, unit_of
+from .plots import contradicted, drawn, estimated, solved, spread, unit_of
 from .spoken import spoken
+from .status import MANY
 
 QUIET = ("asked", "told", "created")  # events that the table of rounds shows
 
@@ -27,7 +28,8 @@ def gathered(
         raise must_be("plan", plan, "what plan() gave, or None", of="report")
     rows, best, data = moment.rows("round"), None, brief(moment, unit, surface, "overview")
     if data["drawn"] is not None:
-        best = solved(moment.problem, data["drawn"]["arms"])
+        few = moment.problem.d <= MANY  # else it would take minutes
+        best = solved(moment.problem, data["drawn"]["arms"]) if few else None
         spread(data["drawn"]["arms"], best)
     return {
         **data,
@@ -50,10 +52,12 @@ def brief(
     if unit is not None and not isinstance(unit, str):
         raise must_be("unit", unit, "a text, such as 'mg/l', or None")
     status, decision = moment.status, moment.decision
+    plain = status.to_dict(surface)
     return {
         "name": moment.name,
         "unit": unit or unit_of(moment.problem),
-        "status": status.to_dict(surface),
+        "status": plain,
+        "contradicted": contradicted(plain),
         "decision": None if decision is None else decision.to_dict(surface),
         "drawn": drawn(moment, kind, unit) if status.values else None,
     }
