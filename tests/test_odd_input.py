@@ -296,7 +296,8 @@ def run_python(code, **environment):
 def test_files_are_utf_8_whatever_the_locale(tmp_path):
     code = (
         "import combgame as cg\n"
-        "problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0), names=['\\xe9', '\\u65e5\\u672c'])\n"
+        "names = ['\\xe9', '\\u65e5\\u672c']\n"
+        "problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0), names=names)\n"
         "study = cg.Study(problem, engine='python')\n"
         "study.observe({'\\xe9': 1.0}, 'gr\\xf6\\xdfer')\n"
         f"study.export({str(tmp_path / 'out.csv')!r}, 'arm')\n"

@@ -4,10 +4,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ..errors import either
+
 
 def shows_bar(progress: bool | None) -> bool:
     """Whether to show a progress bar: as asked, and on a terminal if nothing is."""
-    return sys.stderr.isatty() if progress is None else progress
+    return sys.stderr.isatty() if progress is None else either("progress", progress)
 
 
 def bar(outcomes: Iterator[Any], runs: int, label: str, progress: bool | None) -> Iterator[Any]:
