@@ -16,7 +16,7 @@ import numpy as np
 
 PLAIN = (str, int, float, bool, type(None))
 LONGEST = 1000  # items of a list that is an argument; a longer one is a text
-DIGITS = 1000  # of a whole number that is shown; Python refuses to write much longer ones
+BITS = 3300  # of a whole number that is shown; Python refuses to write much longer ones
 # line and paragraph separators, and what turns the direction of writing
 UNSEEN = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -57,7 +57,7 @@ def looks(value: object) -> Shown:
     >>> looks(10**5000)
     <a number of about 5,001 digits>
     """
-    if isinstance(value, int) and value.bit_length() > DIGITS * 3.33:
+    if isinstance(value, int) and value.bit_length() > BITS:
         return Shown(f"<a number of about {int(value.bit_length() * 0.30103) + 1:,} digits>")
     try:
         text = repr(value)
@@ -296,7 +296,7 @@ def _data_of(value: Any, around: tuple[int, ...]) -> Any:
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         return _data_of(value.item(), around) if value.dtype.kind in "biufU" else looks(value)
     if isinstance(value, PLAIN):
-        return looks(value) if isinstance(value, int) and len(f"{value:x}") > DIGITS else value
+        return looks(value) if isinstance(value, int) and value.bit_length() > BITS else value
     if type(value) in (list, tuple, dict) and len(value) <= LONGEST and id(value) not in around:
         inside = (*around, id(value))
         if isinstance(value, dict):

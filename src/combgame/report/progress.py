@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..errors import either
+
 PATIENCE = 2.0  # seconds
 CLEAR = "\r\x1b[2K"
 Say = Callable[[str], None]
@@ -91,7 +93,7 @@ def _writable(screen: Any, wanted: bool | None) -> bool:
 
 def shows_bar(progress: bool | None) -> bool:
     """Whether to show a progress bar: as asked, and on a terminal if nothing is."""
-    return _terminal(sys.stderr) if progress is None else progress
+    return _terminal(sys.stderr) if progress is None else either("progress", progress)
 
 
 @contextmanager

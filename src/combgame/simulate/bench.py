@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SEED, InputError, must_be, said_by, unboxed, whole
+from ..errors import SEED, InputError, must_be, real, said_by, unboxed, whole
 from ..game.records import Floats, Ints
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -207,7 +207,8 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     best, rival = first_two(problem, truth)
     truth = problem.inside(truth)
     gap = truth[list(best)].sum() - truth[list(rival)].sum()
-    if ties != "run" and not epsilon and gap <= 1e-12 * np.abs(truth).max():
+    near = real(unboxed(epsilon)) and epsilon > 0.0  # another value is refused later
+    if ties != "run" and not near and gap <= 1e-12 * np.abs(truth).max():
         raise tied(problem.label(best), problem.label(rival), may_run=ties == "error")
     return truth
 

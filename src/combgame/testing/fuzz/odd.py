@@ -140,7 +140,6 @@ OTHERS: Sequence[Callable[[], Any]] = (
     lambda: ...,
     object,
     Rude,
-    lambda: Rude,
     circle,
     well,
     lambda: Liar([0, 1]),
