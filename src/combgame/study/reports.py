@@ -15,7 +15,7 @@ from ..theory.limit import limit
 from ..version import __version__
 from .plots import contradicted, drawn, estimated, solved, spread, unit_of
 from .spoken import spoken
-from .status import MANY
+from .forecast import MANY
 
 QUIET = ("asked", "told", "created")  # events that the table of rounds shows
 
