@@ -5,11 +5,13 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import combgame as cg
 from combgame.cli.app import app
+from combgame.simulate.bench import make_bench
 from combgame.stopping.names import make_threshold
 
 from .said import refused
@@ -152,7 +154,7 @@ def test_without_rules_nothing_is_simulated():
         )
         assert "at best" not in str(
             plan
-        ) and "fewer or more: so many take the optimal proportions without noise" in str(
+        ) and "half or twice as many: without noise the optimal proportions take so many" in str(
             plan.sentence
         )
         json.dumps(plan.to_dict(), allow_nan=False)
@@ -179,7 +181,7 @@ def test_the_sentence_names_the_deltas_that_were_asked_and_no_other():
         "{bound:,.0f} on average."
     ).format(**alone.rows()[0])
     several = str(cg.plan(PROBLEM, MEANS, delta=[0.1, 0.5], rules=None).sentence)
-    assert ", some 17 at delta = 0.5, fewer or more" in several
+    assert ", some 17 at delta = 0.5, half or twice as many" in several
     assert several.endswith("fewer than 6 on average at delta = 0.1.")  # none is known at 0.5
 
 
@@ -195,9 +197,11 @@ def test_caps_and_heuristics_are_in_the_sentence():
         shrink=[1.0],
     )
     assert plan.rows()[0]["capped"] == 4 and plan.rows()[0]["rule"] == "mine"
-    assert "Expect more than 5 rounds with mine" in str(
-        plan.sentence
-    ) and "4 of 4 runs were stopped at max_rounds = 5" in str(plan.sentence)
+    row, said = plan.rows()[0], str(plan.sentence)
+    assert "Expect 5 rounds with mine" in said and "to be enough in 0% of 4 runs; the" in said
+    assert f"leads at the end is the best in {row['right']:.0%} of them" in said
+    assert row["certified"] == 0.0 and f"by {row['lead']:.3g} as it looks then" in said
+    assert "certified" in str(plan).splitlines()[0]
     assert "the stylised (heuristic) threshold" in str(plan.sentence) and ">= 5" in str(plan)
     assert "fewer than" not in str(
         cg.plan(PROBLEM, MEANS, delta=0.5, rules=None).sentence
@@ -442,3 +446,27 @@ def test_the_command_line_ends_with_a_sentence_and_2_on_errors(tmp_path):
     path.write_text(FILE)
     with refused("truth-missing", cg.InputError, path=str(path)):
         CliRunner().invoke(app, ["plan", str(path)], catch_exceptions=False)
+
+
+def test_who_leads_when_the_budget_ends_is_counted_by_hand():
+    settings = {"rule": "uniform", "delta": [0.1, 0.01], "runs": 12, "seed": 3, "engine": "python"}
+    sim = cg.simulate(PROBLEM, MEANS, max_rounds=12, **settings)
+    for delta in (0.1, 0.01):
+        one = sim.at(delta)
+        bench = make_bench(PROBLEM, MEANS, "uniform", [0.1, 0.01], "mixture", 3, 12, "python")
+        right = []
+        for i in range(12):
+            mine = bench.numbers(i)
+            run = bench.run(i, mine)
+            run.advance(12)
+            leads = np.flatnonzero(mine.theirs(run.view.best)).tolist() == [int(np.argmax(MEANS))]
+            right.append(bool(one.correct[i]) if not one.capped[i] else leads)
+            if one.capped[i]:
+                means = mine.theirs(run.seen.mean)
+                gap = np.sort(means)[-1] - means[np.flatnonzero(mine.theirs(run.view.rival))[0]]
+                assert sim.leads[i] == pytest.approx(gap)
+        assert one.leads_right.tolist() == right
+        capped = one.capped
+        if capped.any():
+            assert one.leader_rate == pytest.approx(np.array(right)[capped].mean())
+            assert f"of the {capped.sum()} runs that were capped" in str(one)

@@ -337,7 +337,7 @@ class Advisor:
         side, (_, rival) = self.told, self.weakest()
         problem, seen, best = self.problem, side.seen, side.view.best
         surely = certified and self.stopping.validity.proved
-        least = -self.setting.epsilon if surely else -math.inf
+        least = 0.0 - self.setting.epsilon if surely else -math.inf  # no -0
         made = margin(problem, side.game, seen, best, vector(rival, best.size), self.delta, least)
         if made is None:
             return None
