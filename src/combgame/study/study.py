@@ -499,9 +499,8 @@ class Study(Queries):
             )
         given: dict[str, Any] = {}
         if max_rounds is not None:
-            given["max_rounds"] = (
-                None if max_rounds == math.inf else whole("max_rounds", max_rounds, 1)
-            )
+            endless = isinstance(max_rounds, float) and max_rounds == math.inf
+            given["max_rounds"] = None if endless else whole("max_rounds", max_rounds, 1)
         if deadline is not None:
             endless = isinstance(deadline, float) and deadline == math.inf
             given["deadline"] = None if endless else read_time(deadline)
