@@ -21,6 +21,8 @@ from combgame.stopping.mixture import SCALES
 from combgame.stopping.names import make_stopping
 from combgame.stopping.pairs import tail
 from combgame.stopping.sets import SHARED, STEADY
+from combgame.structures.rivals import components as components_module
+from combgame.structures.rivals import detours as detours_module
 
 from . import naive
 
@@ -375,6 +377,39 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
     tied = alternative + epsilon / problem.answers.largest() * best
     if box is None:
         assert tied @ rival >= tied @ best - 1e-9
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 5, 12, 40])
+@pytest.mark.parametrize("kind", ["grid", "matchings"])
+def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, most, monkeypatch):
+    """What was not searched counts with its bound, wherever the search stood."""
+    monkeypatch.setattr(detours_module, "LIMIT", most)
+    monkeypatch.setattr(components_module, "LIMIT", most)
+    structure = cg.grid_network(6) if kind == "grid" else cg.Matchings(4, 5)
+    (sets, pairs), gave_up = irreducible(structure), 0
+    for seed in range(25):
+        rng, d = np.random.default_rng(seed), structure.d
+        problem = cg.Problem(structure, None, cg.Gaussian(0.3))
+        counts, mean = np.round(10 ** rng.uniform(1.5, 3.5, d)), rng.normal(size=d) * 0.3
+        seen = blank(d)
+        seen.counts[:], seen.mean[:], seen.sums[:] = counts, mean, mean * counts
+        total = counts.sum()
+        seen.weighed[0], seen.weighed[1], seen.weighed[3] = total, total**2 / counts, mean
+        game = make_stopping("mixture", problem, [0.1]).on(problem.game(), seen)
+        best, rival, alternative = np.zeros((3, d))
+        game.answers.argmax(mean, best)
+        view = View(best, rival, alternative, np.zeros(1), np.zeros(d))
+        judge = game.judge
+        judge.look(game, seen, view)
+        leader = frozenset(np.flatnonzero(best).tolist())
+        rivals = [s for s in sets if (leader, s) in pairs]
+        each = [judge.versus(game, seen, best, vector(s, d)) for s in rivals]
+        far = vector(max(rivals, key=lambda s, i=leader: len(s ^ i)), d)
+        begin = judge.versus(game, seen, best, far)
+        value = judge.rivals.scan(judge.weigher, best, -math.inf, max(begin, min(each) + 5.0), far)
+        assert value <= min(each) + 1e-9
+        gave_up += value < min(each) - 1e-9
+    assert gave_up or most > 5
 
 
 def test_a_run_stops_only_when_every_rival_is_ruled_out():

@@ -157,7 +157,7 @@ def test_both_engines_add_alike():
         ).run(0)
         run.advance(200)
         recommend(run.game, run.seen, run.view)
-        runs.append([x.tolist() for x in run.seen])
+        runs.append([x.tolist() for x in leaves_of(run.seen)])
     assert runs[0] == runs[1]
 
 

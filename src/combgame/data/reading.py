@@ -102,10 +102,12 @@ def _shared(value: Any, at: Place) -> Any:
     return either(truth, several_sets)(value, at)
 
 
-def _gaussian(sigma: Any, shared: Any, supposed: Any, known: bool | None) -> Gaussian:
+def _gaussian(
+    sigma: Any, shared: Any, supposed: Any, level: str | None, known: bool | None
+) -> Gaussian:
     if known is not None:
         raise no_longer_known()
-    return Gaussian(sigma, shared, supposed)
+    return Gaussian(sigma, shared, supposed, level)
 
 
 STRUCTURES: dict[str, Kind] = {

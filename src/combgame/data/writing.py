@@ -66,7 +66,7 @@ def written(asked: Questions, file: str = "problem.toml") -> str:
     names = [json.dumps(name, ensure_ascii=False) for name in asked.names]
     rewards = {
         "gaussian": f'kind = "gaussian"\nsigma = {asked.sigma}',
-        "unknown": 'kind = "gaussian"\nknown = false',
+        "unknown": 'kind = "gaussian"',
         "bernoulli": 'kind = "bernoulli"',
         "bounded": f'kind = "bounded"\nlow = {asked.low}\nhigh = {asked.high}',
     }[asked.noise]

@@ -21,7 +21,7 @@ class CoinWeigherPart(NamedTuple):
     rewards: Rewards  # with the Bernoulli divergence
     variance: Floats  # 1: the nearest rival is sought at the counts
     estimate: Floats  # float64[d]: the variances, for what is foreseen
-    unit: Floats  # that of `inner`, like the next three
+    yardstick: Floats  # that of `inner`, like the next three
     mean: Floats
     offer: Floats
     base: Floats
@@ -64,7 +64,7 @@ def coin_weigher(inner: WeigherPart, rewards: Rewards) -> CoinWeigherPart:
         rewards,
         np.ones(d),
         np.full(d, 0.25),
-        inner.unit,
+        inner.yardstick,
         inner.mean,
         inner.offer,
         inner.base,

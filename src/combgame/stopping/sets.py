@@ -43,7 +43,7 @@ class SetWeigher(Weigher, Protocol):
         """Those with which the nearest rival is sought."""
 
     @property
-    def unit(self) -> Floats:
+    def yardstick(self) -> Floats:
         """float64[1]: in what means are counted."""
 
     def face(self, seen: Seen, best: Floats, shift: float) -> None:
@@ -83,7 +83,7 @@ class SetsJudgePart(NamedTuple):
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
         best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
-        self.weigher.unit[0] = self.spreads.unit(seen)
+        self.weigher.yardstick[0] = self.spreads.unit(seen)
         self.weigher.face(seen, best, self.shift)
         same, waits = True, False
         for a in range(best.size):
@@ -196,7 +196,7 @@ def judging(
             steady,
             SHARED,
             np.zeros((2, d)),
-            np.full((3, d), -1.0),
+            np.full((4, d), -1.0),
             np.zeros((2, d, width)),
             np.zeros((2, d, width)),
             np.zeros((d, steady.size, 4)),

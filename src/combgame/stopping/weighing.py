@@ -83,24 +83,24 @@ class WeigherPart(NamedTuple):
     steady: Floats  # float64[k]: c of the weighed values, and with it that of what they share
     shared: float  # how many times smaller the latter is
     mean: Floats  # float64[2, d]: the means, lifted, and those of the weighed values
-    done: Floats  # float64[3, d]: N and sum v^2 for which the next three are right
+    done: Floats  # float64[4, d]: N on either side, sum v^2 and sum v: for these the next are right
     width: Floats  # float64[2, d, k]: sigma sqrt(N + c)/N, as an arm of the leader or not
     fee: Floats  # float64[2, d, k]
     part: Floats  # float64[d, k, 4]: 1/h, c sigma^2 r, sigma^2 V r, fee; r = c/(V + c)
     row: Floats  # float64[6, k]: scratch
     offer: Floats  # float64[references, d]: see `quote`
     base: Floats  # float64[references]
-    unit: Floats  # float64[1]: in what means are counted
+    yardstick: Floats  # float64[1]: in what means are counted
 
     def face(self, seen: Seen, best: Floats, shift: float) -> None:
         """Look at what was seen; the leader's arms are lifted."""
         for a in range(best.size):
             lift = shift * best[a]
-            self.mean[0, a] = (seen.mean[a] + lift) / self.unit[0]
+            self.mean[0, a] = (seen.mean[a] + lift) / self.yardstick[0]
             total = seen.weighed[0, a]
             if total > 0.0:
                 weighed = seen.weighed[3, a] + seen.weighed[2, a] / total
-                self.mean[1, a] = (weighed + lift) / self.unit[0]
+                self.mean[1, a] = (weighed + lift) / self.yardstick[0]
 
     def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         for i in range(n):
@@ -120,8 +120,8 @@ class WeigherPart(NamedTuple):
                 self.width[side, a, k] = math.sqrt(self.variance[a] * (n + c)) / n
                 self.fee[side, a, k] = 0.5 * math.log1p(n / c)
         total, part = self.seen.weighed[0, a], self.part[a]
-        if square != self.done[2, a] and total > 0.0:
-            self.done[2, a] = square
+        if total > 0.0 and (square != self.done[2, a] or total != self.done[3, a]):
+            self.done[2, a], self.done[3, a] = square, total
             for k in range(self.steady.size):
                 c = self.steady[k]
                 share = c / (square + c)

@@ -13,9 +13,9 @@ from ..storage.events import Event
 from ..theory.complexity import Complexity
 from ..theory.limit import limit
 from ..version import __version__
+from .forecast import MANY
 from .plots import contradicted, drawn, estimated, solved, spread, unit_of
 from .spoken import spoken
-from .forecast import MANY
 
 QUIET = ("asked", "told", "created")  # events that the table of rounds shows
 

@@ -56,8 +56,10 @@ class ComponentsPart(NamedTuple):
             for r in range(base.size):
                 spent[r, 0] = base[r]
                 bound = max(bound, base[r] + rest[r, 1, start])
-            lowest = min(lowest, bound)
-            depth, node[0], option[0] = 0 if bound < least else -1, start, 0
+            if tries > LIMIT:  # what begins here is not searched any more: its bound counts
+                lowest = min(lowest, bound)
+                continue
+            depth, node[0], option[0], whole = -1 if bound >= least else 0, start, 0, bound
             for r in range(rows):
                 used[r] = 0
             used[start] = 1
@@ -82,7 +84,8 @@ class ComponentsPart(NamedTuple):
                         continue
                 tries += 1
                 if tries > LIMIT:
-                    return min(least, lowest)
+                    lowest = min(lowest, whole)
+                    break
                 bound = -math.inf
                 for r in range(base.size):
                     total = spent[r, depth] + price[r, v, last]
@@ -97,12 +100,12 @@ class ComponentsPart(NamedTuple):
                     continue
                 n = exchanged(board, match, node, depth + 1, last, arms, sign)
                 value = weigher.confront(best, arms, sign, n) + self.chance[depth + 1]
-                if value < least:
+                if not value >= least:
                     least = value
                     rebuild(best, arms, sign, n, rival)
-                    if least <= floor:
+                    if not least > floor:
                         return least
-        return least
+        return min(least, lowest)
 
 
 @jitable

@@ -60,8 +60,10 @@ class DetoursPart(NamedTuple):
             for r in range(base.size):
                 spent[r, 0] = base[r]
                 bound = max(bound, base[r] + ahead[r, begin])
-            lowest = min(lowest, bound)
-            depth, option[0] = 0 if bound < least else -1, first[begin]
+            if tries > LIMIT:  # what begins here is not searched any more: its bound counts
+                lowest, begin = min(lowest, bound), head[along[i]]
+                continue
+            depth, option[0], whole = -1 if bound >= least else 0, first[begin], bound
             while depth >= 0:
                 v = begin if depth == 0 else head[via[depth - 1]]
                 k = option[depth]
@@ -73,7 +75,8 @@ class DetoursPart(NamedTuple):
                     continue
                 tries += 1
                 if tries > LIMIT:
-                    return min(least, lowest)
+                    lowest = min(lowest, whole)
+                    break
                 u, bound = head[k], -math.inf
                 for r in range(base.size):
                     spent[r, depth + 1] = spent[r, depth] + price[r, k]
@@ -88,13 +91,13 @@ class DetoursPart(NamedTuple):
                     continue
                 n = around(arm, head, along, place, begin, via, depth + 1, arms, sign)
                 value = weigher.confront(best, arms, sign, n) + self.chance[begin, u]
-                if value < least:
+                if not value >= least:
                     least = value
                     rebuild(best, arms, sign, n, rival)
-                    if least <= floor:
+                    if not least > floor:
                         return least
             begin = head[along[i]]
-        return least
+        return min(least, lowest)
 
 
 @jitable

@@ -38,13 +38,13 @@ class EveryPart(NamedTuple):
                 for i in range(n):
                     total += offer[r, self.arms[i]]
                 bound = max(bound, total)
-            if bound < least:
+            if not bound >= least:
                 value = weigher.confront(best, self.arms, self.sign, n) + self.chance[n]
-                if value < least:
+                if not value >= least:
                     least = value
                     for a in range(best.size):
                         rival[a] = self.members[k, a]
-                    if least <= floor:
+                    if not least > floor:
                         break
         return least
 
