@@ -58,7 +58,7 @@ class SetsJudgePart(NamedTuple):
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
         best, rival, alternative, failed = view.best, view.rival, view.alternative, self.failed
-        self.weigher.unit[0] = self.spreads.unit(seen)
+        self.weigher.yard[0] = self.spreads.unit(seen)
         self.weigher.face(seen, best, self.shift)
         same, waits = True, False
         for a in range(best.size):

@@ -90,17 +90,17 @@ class WeigherPart(NamedTuple):
     row: Floats  # float64[6, k]: scratch
     offer: Floats  # float64[references, d]: see `quote`
     base: Floats  # float64[references]
-    unit: Floats  # float64[1]: in what means are counted
+    yard: Floats  # float64[1]: in what means are counted
 
     def face(self, seen: Seen, best: Floats, shift: float) -> None:
         """Look at what was seen; the leader's arms are lifted."""
         for a in range(best.size):
             lift = shift * best[a]
-            self.mean[0, a] = (seen.mean[a] + lift) / self.unit[0]
+            self.mean[0, a] = (seen.mean[a] + lift) / self.yard[0]
             total = seen.weighed[0, a]
             if total > 0.0:
                 weighed = seen.weighed[3, a] + seen.weighed[2, a] / total
-                self.mean[1, a] = (weighed + lift) / self.unit[0]
+                self.mean[1, a] = (weighed + lift) / self.yard[0]
 
     def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         for i in range(n):
