@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
+from combgame.game.parts import leaves_of
 from combgame.game.records import blank
 from combgame.game.round import note, recommend
 from combgame.rewards.gaussian import FINE
