@@ -18,7 +18,7 @@ from combgame.game.records import blank
 from combgame.game.round import OFTEN, gather, note, scatter
 from combgame.rewards.gaussian import FINE
 from combgame.simulate.run import Run
-from combgame.stopping.mixture import SCALES
+from combgame.stopping.mixture import APART, JOINT, OWN, SCALES, pair_scales
 from combgame.stopping.names import make_stopping
 from combgame.stopping.pooled import CHANCES, RATIOS, excluded, ratios, spreading
 from combgame.stopping.shared import FINEST, shared
@@ -43,14 +43,22 @@ def half(u, n, c, sigma, sided):
 def pair(x, y, seen, i, j, sigma, tau, sided=True):
     """ln of the mixture of a pair with means x and y and known standard deviations."""
     (mi, mj), (ni, nj) = seen.mean[[i, j]], seen.counts[[i, j]]
-    return np.logaddexp.reduce(
-        [
-            math.log(p)
-            + half(mi - x, ni, c, sigma, sided and one)
-            + half(y - mj, nj, e, tau, sided and other)
-            for c, e, one, other, p in SCALES
-        ]
-    )
+    each = [
+        math.log(p)
+        + half(mi - x, ni, c, sigma, sided and one)
+        + half(y - mj, nj, e, tau, sided and other)
+        for (c, e, one, other, _), p in zip(SCALES, APART, strict=True)
+    ]
+    for joint, p in JOINT:  # a direction that both share, if they are of one group
+        c = OWN * joint
+        value = math.log(p) + half(mi - x, ni, c, sigma, 0) + half(y - mj, nj, c, tau, 0)
+        if sided:
+            b, e, even = ni * c / (ni + c), nj * c / (nj + c), joint * sigma**2
+            q = (b + e) * sigma**2
+            z = (b * (mi - x) + e * (y - mj)) / math.sqrt(q + even)
+            value += z * z / 2 + math.log(2) + log_ndtr(z) - math.log1p(q / even) / 2
+        each.append(value)
+    return np.logaddexp.reduce(each)
 
 
 def exact(seen, low=-math.inf, high=math.inf, i=0, j=1):
@@ -98,7 +106,7 @@ def filled(counts, mean, noise, group=(0, 0)):
 
 def of(seen, low=-math.inf, high=math.inf):
     d = seen.counts.size
-    part = shared(seen, np.full(d, float(low)), np.full(d, float(high)), SCALES)
+    part = shared(seen, np.full(d, float(low)), np.full(d, float(high)), *pair_scales())
     part.gauge(seen, np.arange(d) == 0, np.zeros(d))
     return part
 

@@ -92,7 +92,7 @@ JOINT = np.array([(5.0, 0.1), (50.0, 0.15), (500.0, 0.2)])
 OWN = 30.0
 
 
-def _pair_scales() -> tuple[Floats, Floats, Floats, Floats]:
+def pair_scales() -> tuple[Floats, Floats, Floats, Floats]:
     """All scales of pairs: c of either arm, ln 1/chance, sides, and c of the shared direction."""
     prior = np.vstack([SCALES[:, :2], OWN * JOINT[:, :1].repeat(2, axis=1)]).T.copy()
     sided = np.vstack([SCALES[:, 2:4], np.zeros((len(JOINT), 2))]).T.copy()
@@ -152,7 +152,7 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
             fees = MixturePart(spreads_of(problem, deltas, game), prior, cost)
             return game._replace(judge=charged(problem, threshold, fees, rewards, epsilon))
         if problem.rewards.known:
-            variance, (prior, cost, sided, joint) = problem.rewards.spread(d) ** 2, _pair_scales()
+            variance, (prior, cost, sided, joint) = problem.rewards.spread(d) ** 2, pair_scales()
             scales = cost.size
             pairs: Pairs = PairsPart(
                 seen,
@@ -173,10 +173,9 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
             )
             ahead = foresight(variance, prior, cost, sided, joint, _floor(threshold, deltas))
         elif problem.rewards.pooled:
-            pairs = shared(seen, low, high, SCALES)
+            prior, cost, sided, joint = pair_scales()
+            pairs = shared(seen, low, high, prior, cost, sided, joint)
             believed = game.rewards.believed  # type: ignore[attr-defined]
-            prior, cost = SCALES[:, :2].T.copy(), -np.log(SCALES[:, 4])
-            sided, joint = SCALES[:, 2:4].T.copy(), np.zeros(len(SCALES))
             ahead = foresight(believed, prior, cost, sided, joint, _floor(threshold, deltas))
         else:
             pairs = students(seen, game.rewards.believed, low, high)  # type: ignore[attr-defined]

@@ -28,7 +28,8 @@ SMALLEST, LARGEST = 1e-5, 4.0  # s times the degrees of freedom, and s: between 
 @jitable
 def slopes(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float, float]:
     """The mixture of a pair, its derivatives by `up` and by `down`, and its curvature where one
-    grows as the other falls; row: see `pairs.lowest`.
+    grows as the other falls; row[:3]: see `pairs.lowest`; row[7:]: what the arms have in a
+    direction that they share.
     """
     top, total, first, second, bend = -math.inf, 0.0, 0.0, 0.0, 0.0
     for k in range(row.shape[1]):
@@ -40,6 +41,13 @@ def slopes(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, f
         row[6, k] = q * float(row[0, k]) * float(row[0, k]) + s * float(row[1, k]) * float(
             row[1, k]
         )
+        if row[7, k] > 0.0:
+            turn = float(row[8, k]) - float(row[7, k])
+            value, p, q = tail(up * float(row[7, k]) + down * float(row[8, k]))
+            row[3, k] += value
+            row[4, k] += p * float(row[7, k])
+            row[5, k] += p * float(row[8, k])
+            row[6, k] += q * turn * turn
         top = max(top, float(row[3, k]))
     for k in range(row.shape[1]):
         share = math.exp(float(row[3, k]) - top)
@@ -106,14 +114,15 @@ class SharedPart(NamedTuple):
     prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
     cost: Floats  # ln 1/p
     sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
+    joint: Floats  # float64[k]: c of a direction that arms of one group share; 0: there is none
     ratio: Floats  # float64[3, l]: rho - 1, ln(rho)/2, ln of the chance
     state: Floats  # float64[2, groups]: the variance that was seen; how many squares it is of
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2
     bar: Floats  # float64[1]
-    gain: float  # 2 ln 2, by one-sidedness
-    row: Floats  # float64[7, k] scratch
+    gain: float  # 0: no mixture of likelihoods is above the largest
+    row: Floats  # float64[9, k] scratch
     at: Floats  # float64[1] scratch
     spot: Floats  # float64[6, points] scratch: r; c and e of the pair; those of the spread, by s; x
     cell: Floats  # float64[4, cells] scratch: s of arm i from, to; of arm j from, to
@@ -176,12 +185,25 @@ class SharedPart(NamedTuple):
                 - self.charge[1, j, k]
                 - self.cost[k]
             )
+            if self.joint[k] > 0.0 and self.seen.group[i] == self.seen.group[j]:
+                one, other, fee = self.together(i, j, k)
+                z = (up * one + down * other) / math.sqrt(v)
+                self.row[3, k] += 0.5 * z * z + LOG_TWO - fee
             top = max(top, float(self.row[3, k]))
         if not -math.inf < top < math.inf:
             return math.inf
         for k in range(self.cost.size):
             total += math.exp(float(self.row[3, k]) - top)
         return top + math.log(total)
+
+    def together(self, i: int, j: int, k: int) -> tuple[float, float, float]:
+        """What a standard deviation of either arm is in the direction that they share, and its
+        fee.
+        """
+        n, m, c = float(self.seen.counts[i]), float(self.seen.counts[j]), float(self.prior[0, k])
+        first, second = n * c / (n + c), m * c / (m + c)
+        sd = math.sqrt(first + second + self.joint[k])
+        return first / sd, second / sd, 0.5 * math.log1p((first + second) / self.joint[k])
 
     def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
@@ -204,6 +226,10 @@ class SharedPart(NamedTuple):
                 return 0.0
             row[0, k], row[1, k] = 1.0 / math.sqrt(first), deviation / math.sqrt(w * second)
             row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
+            row[7, k] = 0.0
+            if self.joint[k] > 0.0 and g == h:
+                row[7, k], row[8, k], fee = self.together(i, j, k)
+                row[2, k] -= fee
         lead, n, m = (one - other) / deviation, float(self.state[1, g]), float(self.state[1, h])
         if g == h:
             value, x = self.alike(
@@ -373,24 +399,35 @@ class SharedPart(NamedTuple):
         return value + one + two, x
 
 
-def shared(seen: Seen, low: Floats, high: Floats, scales: Floats) -> SharedPart:
-    """The mixture of arms whose means are known to lie in [low, high]; scales: `mixture.SCALES`."""
-    d, k = low.size, len(scales)
+def shared(
+    seen: Seen,
+    low: Floats,
+    high: Floats,
+    prior: Floats,
+    cost: Floats,
+    sided: Floats,
+    joint: Floats,
+) -> SharedPart:
+    """The mixture of arms whose means are known to lie in [low, high]; the scales are those of
+    `pairs`.
+    """
+    d, k = low.size, cost.size
     return SharedPart(
         seen,
         low.copy(),
         high.copy(),
-        scales[:, :2].T.copy(),
-        -np.log(scales[:, 4]),
-        scales[:, 2:4].T.copy(),
+        prior,
+        cost,
+        sided,
+        joint,
         ratios(),
         np.zeros((2, seen.noise.shape[1])),
         np.full((2, d), -1.0),
         np.zeros((2, d, k)),
         np.zeros((2, d, k)),
         np.full(1, np.inf),
-        2.0 * LOG_TWO,
-        np.zeros((7, k)),
+        0.0,
+        np.zeros((9, k)),
         np.zeros(1),
         np.zeros((6, POINTS)),
         np.zeros((4, CELLS)),
