@@ -18,7 +18,7 @@ from combgame.report.svg import inline
 from .said import refused
 from .studies import COINS, MEANS, NAMES, PROBLEM, TOML, UNKNOWN, command, measure
 
-NASTY = ["<script>alert(1)</script>", "a & b", "$x_1$", '"quoted"', "new\nline", "naïve 酵素"]
+NASTY = ["<script>alert(1)</script>", "a & b", "$x_1$", '"quoted"', "back\\slash", "naïve 酵素"]
 VOID = {"meta", "br", "circle", "path", "use", "rect", "hr", "image", "line"}
 
 

@@ -682,7 +682,9 @@ def test_evidence_says_what_a_run_would_do(seed, threshold):
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.3))
     mean, counts = rng.normal(size=5), rng.integers(2, 60, 5).astype(float)
     found = cg.evidence(problem, mean, counts, delta=0.1, threshold=threshold)
-    assert found.value == cg.evidence(problem, mean, counts).value
+    nearest = cg.evidence(problem, mean, counts)
+    assert found.value >= nearest.value  # the weakest in the mixture need not be the nearest
+    assert found.rival != nearest.rival or found.value == nearest.value
     stopping = make_stopping(threshold, problem, [0.1])
     best = np.zeros(5)
     best[list(found.answer)] = 1.0

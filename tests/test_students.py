@@ -274,7 +274,7 @@ def test_a_study_whose_values_come_late_and_are_retracted():
     study = cg.Study(problem, delta=0.05, rule="uniform", seed=1)
     study.observe({a: rng.normal([3.0, 1.0, 9.0][a], 1, 30).tolist() for a in range(3)})
     study.retract(arm=2, reason="another batch")
-    for _ in range(30):
+    for _ in range(80):
         if study.done:
             break
         todo = study.ask()

@@ -61,11 +61,11 @@ class Margin:
         """
         known: dict[str, Any] = {"enters": list(self.enters), "leaves": list(self.leaves)}
         if len(self.rival) == len(self.enters) == len(self.leaves) == 1:
-            return Sentence("exchange", "{enters:list}", **known)
+            return Sentence("exchange-arm", "{enters:list}", **known)
         if not self.enters:
-            return Sentence("exchange", "the same without {leaves:list}", **known)
+            return Sentence("exchange-without", "the same without {leaves:list}", **known)
         if not self.leaves:
-            return Sentence("exchange", "the same with {enters:list}", **known)
+            return Sentence("exchange-with", "the same with {enters:list}", **known)
         return Sentence("exchange", "{enters:list} instead of {leaves:list}", **known)
 
     @property
