@@ -283,7 +283,7 @@ def test_what_cannot_be_compared_within_plays_is_refused():
 def test_what_levels_exclude_is_said():
     with refused("must-be", InputError, name="level"):
         cg.Gaussian(1.0, level="per plate")
-    with refused("sigma-missing", InputError):
+    with refused("level-sigma", InputError):
         cg.Gaussian(level=LEVEL)
     with refused("level-sigma", InputError):
         cg.Gaussian(1.0, known=False, level=LEVEL)

@@ -281,7 +281,7 @@ def test_names_that_are_allowed_survive_the_table(tmp_path):
         path = tmp_path / "sheet.csv"
         path.write_text(sheet.replace(",\n", ",0.5\n"), encoding="utf-8")
         read = read_sheet(path, problem, made.name)
-    assert {arm for values in read.values() for arm in values} == set(range(len(names)))
+    assert {arm for values in read.values.values() for arm in values} == set(range(len(names)))
     assert not any(cell.startswith(("=", "+", "@")) for cell in sheet.replace("\n", ",").split(","))
 
 

@@ -110,7 +110,7 @@ def test_doubts_and_retractions_where_values_are_turned():
     study.retract(bad, "a typing mistake")
     assert study.rows("arm")[0]["mean"] == pytest.approx(1.05)
     assert study.rows("arm")[1]["mean"] == 2.0
-    lone = cg.Study(problem, delta=0.4)
+    lone = cg.Study(problem, delta=0.4, min_pulls=1)
     lone.observe({0: 1.25, 1: 7.5})
     assert lone.decision.names == ("0",)
     (said,) = [one for one in lone.decision.assumptions if one.code == "single-values"]

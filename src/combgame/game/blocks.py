@@ -212,8 +212,8 @@ def make_blocks(precision: Floats) -> Blocks:
     (None, None, None)
     >>> blocks.put(1, 3.0, 1.0), blocks.put(2, 0.0, 1.0), blocks.pass_play()
     (None, None, None)
-    >>> (blocks.lead[0, 1] / blocks.sure[0, 1], blocks.sure[0, 1], blocks.sure[0, 2])
-    (2.0, 0.5, 0.0)
+    >>> (blocks.lead[0] / np.maximum(blocks.sure[0], 0.1)).tolist(), blocks.sure[0].tolist()
+    ([0.0, 2.0, 0.0], [0.0, 0.5, 0.0])
     """
     d = precision.size
     lead, sure, awaited = np.zeros((3, d, d))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, must_be
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Random
@@ -95,13 +95,16 @@ class Listed(StructureBase):
         self.d, self.called = counted(d, 1, "Listed")
         kept: list[tuple[int, ...]] = []
         wanted = "a list of sets of arms, such as [[0, 1], [2]]"
+        given = items_of("sets", sets, wanted, of="Listed")
+        if any(isinstance(one, int | float | np.number) for one in given):
+            raise must_be("sets", sets, wanted, of="Listed")
         listed = [
             numbers_of(
-                items_of("a set", given, "a list of arms, such as [0, 1]", of="Listed"),
+                items_of("a set", one, "a list of arms, such as [0, 1]", of="Listed"),
                 self.called,
                 "Listed",
             )
-            for given in items_of("sets", sets, wanted, of="Listed")
+            for one in given
         ]
         check_size(len(listed) * self.d, "arms in all its sets", of="Listed", times=MATRIX)
         for number, arms in enumerate(listed):

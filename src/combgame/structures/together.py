@@ -18,7 +18,7 @@ def apart(
     two arms, and of any two there is a play that has both.
 
     >>> print(apart(Arms(3), Arms(3)))
-    no play has both arm 0 and arm 1, so nothing compares them: let plays have several arms
+    no play has both arm 0 and arm 1, so nothing compares them; let plays have several arms.
     >>> apart(Subsets(3, 2), Arms(3)) is None
     True
     """

@@ -89,7 +89,7 @@ def surprise(squares: float, degrees: int) -> float:
     """ln of the average over kappa.
 
     >>> round(surprise(100.0, 10), 2), round(surprise(10.0, 10), 2)
-    (33.44, -1.02)
+    (31.35, -3.5)
     """
     if degrees == 0:
         return 0.0
