@@ -117,10 +117,12 @@ def test_every_action_is_the_one_that_the_description_gives(case, options):
 
 
 def test_distances_are_taken_at_what_the_counts_are_worth():
-    problem = cg.Problem(*CASES["a list, another list"], cg.Gaussian(SIGMA))
+    """Where a judge discounts them: bounds on unknown variances."""
+    rewards = cg.Gaussian(supposed=SIGMA, shared=False)
+    problem = cg.Problem(*CASES["a list, another list"], rewards)
     stopping = make_stopping("mixture", problem, [1e-6])
     run = Run(problem, cg.FrankWolfe().setup(problem), stopping, np.array(MEANS), 1, 0, 0, "python")
-    run.advance(60)
+    run.advance(600)
     seen, rule = run.seen, run.rule
     recommend(run.game, seen, run.view)
     rule.choose(run.game, seen, run.view, run.rng)
@@ -128,7 +130,7 @@ def test_distances_are_taken_at_what_the_counts_are_worth():
     for k in range(rule.used[0]):
         arms = rule.arms[k, : rule.number[k]]
         lead = -(rule.sign[k, : rule.number[k]] * seen.mean[arms]).sum()
-        spread = (np.array(SIGMA)[arms] ** 2 / seen.worth[arms]).sum()
+        spread = (run.game.rewards.believed[arms] / seen.worth[arms]).sum()
         assert rule.value[k] == pytest.approx(max(lead, 0.0) ** 2 / (2 * spread))
 
 

@@ -12,7 +12,7 @@ from combgame.testing.fuzz.run import KINDS, Tally, again, fuzz, summary
 
 FEW = {  # those that open databases take longer
     "operations": 40,
-    "storages": 40,
+    "storages": 200,
     "bytes of studies": 40,
     "cells of studies": 40,
     "bytes of campaigns": 20,

@@ -601,7 +601,7 @@ def test_a_rule_is_not_blamed_for_a_missing_engine(monkeypatch, code):
     def run(*given):
         raise cg.EngineError(code, "engine = 'compiled' cannot be used")
 
-    monkeypatch.setattr(testing, "Run", run)
+    monkeypatch.setattr(testing.conformance, "Run", run)
     if code == "foreign-part":  # a part that cannot be compiled is allowed
         check_rule("uniform", rounds=5)
     else:

@@ -286,7 +286,7 @@ def test_what_levels_exclude_is_said():
     with refused("level-sigma", InputError):
         cg.Gaussian(level=LEVEL)
     with refused("level-sigma", InputError):
-        cg.Gaussian(1.0, known=False, level=LEVEL)
+        cg.Gaussian(supposed=1.0, level=LEVEL)
     with refused("level-sigma", InputError):
         cg.Gaussian([1.0, 1e4], level=LEVEL)
     problem, means = problem_of("arms")

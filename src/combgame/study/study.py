@@ -108,6 +108,8 @@ class Study(Queries):
     ) -> "Study":
         """A stored study by its name, with the settings that are stored with it."""
         name = _name(name)
+        if storage is None:
+            raise must_be("storage", storage, "where the study is stored, such as sqlite:///lab.db")
         storing = open_storage(storage, name, timeout)
         try:
             setting = setting_from(storing.created().data, name)
