@@ -55,6 +55,14 @@ def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
             make_private(path, mode)
 
 
+def _unmake(url: URL) -> None:
+    """Take away the empty file that `check_there` made for a connection that cannot be."""
+    file = file_of(url)
+    with suppress(OSError):
+        if file is not None and Path(file).stat().st_size == 0:
+            Path(file).unlink()
+
+
 def connect(url: URL, timeout: float) -> Engine:
     """An engine that is connected."""
     postgres = url.get_backend_name() == "postgresql"
@@ -63,12 +71,14 @@ def connect(url: URL, timeout: float) -> Engine:
         with made.connect():
             return made
     except (ModuleNotFoundError, NoSuchModuleError):
+        _unmake(url)
         if not postgres:
             text, remedy = "SQLite needs no driver of its own", "write sqlite:///{file}"
             file = str(url.database)
             raise InputError("sqlite-driver", text, remedy=remedy, file=file) from None
         raise needs_extra("PostgreSQL (postgresql+psycopg://...)", "postgres") from None
     except (ArgumentError, TypeError, ValueError, OverflowError):  # what it says may quote the URL
+        _unmake(url)
         text = "storage {where} cannot be opened with what else its URL says (after ?, before @)"
         remedy = "leave that out, or correct it"
         raise InputError("url-options", text, remedy=remedy, where=shown(url)) from None
