@@ -122,7 +122,7 @@ class Curious(NamedTuple):
     learn: np.ndarray
     find: int
 
-    def least(self, a: int, b: float) -> float:
+    def smallest(self, a: int, b: float) -> float:
         return self._twice(min(self.learn[a], b))
 
     def _twice(self, x: float) -> float:
@@ -133,19 +133,19 @@ class Curious(NamedTuple):
 
 
 class Lazy(NamedTuple):
-    least: np.ndarray
+    smallest: np.ndarray
     inner: Curious
     count: float
 
     def learn(self, more: float) -> None:
-        for a in range(self.least.size):
-            self.least[a] += self._twice() * more + self.inner.least(a, more)
+        for a in range(self.smallest.size):
+            self.smallest[a] += self._twice() * more + self.inner.smallest(a, more)
 
     def _twice(self) -> float:
         return self.count / 2.0
 
     def find(self, a: int, b: int, c: int) -> float:
-        return self.least[a] + self.inner.learn[b] * c
+        return self.smallest[a] + self.inner.learn[b] * c
 
 
 class Heir(Curious):
@@ -158,8 +158,8 @@ class Heir(Curious):
 def ask(one: Curious, two: Lazy, heir: Heir, out: np.ndarray) -> None:
     two.learn(0.5)
     two.learn(more=0.25)
-    out[0], out[1] = one.least(1, 0.75), two.find(0, 1, c=3)
-    out[2], out[3] = heir.least(1, 0.75), two.count
+    out[0], out[1] = one.smallest(1, 0.75), two.find(0, 1, c=3)
+    out[2], out[3] = heir.smallest(1, 0.75), two.count
 
 
 def test_helpers_of_parts_may_have_any_name():
@@ -171,7 +171,7 @@ def test_helpers_of_parts_may_have_any_name():
         two, out = Lazy(np.array([0.2, 0.9]), one, 0.6), np.zeros(4)
         parts = one, two, Heir(*one), out
         choose_engine(engine, parts, ask)(*parts)
-        made.append([out.tolist(), two.least.tolist()])
+        made.append([out.tolist(), two.smallest.tolist()])
     assert made[0] == made[1] and made[0][0][0] == 2 * 0.7 + 4 and made[0][0][2] == 2 * 0.7 + 100
 
 
