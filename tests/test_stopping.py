@@ -23,7 +23,7 @@ from combgame.simulate.run import Run
 from combgame.stopping.bernoulli import BetaPart, beta_regret
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES
 from combgame.stopping.names import make_stopping
-from combgame.stopping.pairs import beyond, tail
+from combgame.stopping.pairs import beyond, direction, tail
 from combgame.stopping.theorem2 import c_gaussian, t_function
 from combgame.stopping.variances import SPREAD, UnknownPart, least_chi_square
 from combgame.theory.limit import judge, limit
@@ -834,7 +834,7 @@ def test_a_direction_that_two_arms_share_by_integration(seed):
     _, game, seen = watched(problem, "mixture", mean, counts)
     seen.mean[:], seen.counts[:] = mean, counts
     pairs, which = game.judge.pairs, len(SCALES) + k
-    one, other, fee = pairs.shared(0, 1, which)
+    one, other, fee = direction(n, m, c, joint, sigma**2, tau**2)
     pairs.ready(0, 0)
     pairs.ready(1, 1)
     value, _, _ = tail(up * sigma * one + down * tau * other)

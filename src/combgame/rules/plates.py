@@ -67,7 +67,7 @@ class PlatesPart(NamedTuple):
             for j in range(best.size):
                 self.extra[i, j] = blocks.awaited[i, j]
                 if self.rivals(best, i, j):
-                    unit = self.evenly(seen, i, j)
+                    unit = self.per_play(seen, i, j)
                     one = contrast(self.scales, blocks.lead[i, j], blocks.sure[i, j], unit)
                     self.have[i, j] = max(one, LEAST)
         if leaders == 1 and plays > 1:
@@ -83,7 +83,7 @@ class PlatesPart(NamedTuple):
         same = self.group[i] == self.group[j] and self.group[i] >= 0
         return bool(same and best[i] > best[j])
 
-    def evenly(self, seen: Seen, i: int, j: int) -> float:
+    def per_play(self, seen: Seen, i: int, j: int) -> float:
         """The information of one play on a pair that it has."""
         first, second = float(seen.blocks.precision[i]), float(seen.blocks.precision[j])
         return first / (first + second) * second
@@ -113,7 +113,7 @@ class PlatesPart(NamedTuple):
         for i in range(best.size):
             if best[i] > 0.5 and self.group[i] == self.group[a]:
                 known = blocks.sure[i, a] + self.extra[i, a]
-                most = max(most, known / self.evenly(seen, i, a))
+                most = max(most, known / self.per_play(seen, i, a))
         return float(most)
 
     def floor(self, t: int) -> float:
@@ -169,7 +169,7 @@ class PlatesPart(NamedTuple):
             for m in range(n):
                 if m != k:
                     a, b = self.queue[p, k], self.queue[p, m]
-                    self.extra[a, b] += self.evenly(seen, a, b)
+                    self.extra[a, b] += self.per_play(seen, a, b)
 
     def take_turns(self, game: Game, seen: Seen, view: View, rng: Random, plays: int) -> None:
         """A block around a single leader: it is in every play, the others by turns, as often as

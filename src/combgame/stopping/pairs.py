@@ -125,6 +125,73 @@ def lowest(
     return value if value > -math.inf else -math.inf, at  # not a number: no evidence
 
 
+@jitable
+def price(prior: Floats, side: int, a: int, n: float, charge: Floats, wide: Floats) -> None:
+    """The fees and widths of an arm with n values, for each scale."""
+    for k in range(prior.shape[1]):
+        c = prior[side, k]
+        charge[side, a, k] = 0.5 * math.log1p(n / c)
+        wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
+
+
+@jitable
+def direction(
+    n: float, m: float, c: float, joint: float, variance: float, other: float
+) -> tuple[float, float, float]:
+    """What a unit of either arm is in the direction that both share, in standard deviations, and
+    its fee.
+    """
+    first, second = n * c / (n + c), m * c / (m + c)
+    base, spare = 0.5 * joint * (variance + other), variance * first + other * second
+    sd = math.sqrt(spare + base)
+    return first / sd, second / sd, 0.5 * math.log1p(spare / base)
+
+
+@jitable
+def ceiling(
+    row: Floats,
+    charge: Floats,
+    wide: Floats,
+    cost: Floats,
+    sided: Floats,
+    joint: Floats,
+    prior: Floats,
+    n: float,
+    m: float,
+    variance: float,
+    other: float,
+    up: float,
+    down: float,
+    i: int,
+    j: int,
+) -> float:
+    """The mixture at most, where arm i is `up` below its mean and arm j `down` above its own, with
+    ln 2 for ln(2 Phi); infinity where that is no help.
+    """
+    top, total = -math.inf, 0.0
+    for k in range(cost.size):
+        first, second = variance * float(wide[0, i, k]), other * float(wide[1, j, k])
+        if not (first > 0.0 and second > 0.0):
+            return math.inf
+        row[3, k] = (
+            0.5 * (up * up / first + down * down / second)
+            + LOG_TWO * (sided[0, k] + sided[1, k])
+            - charge[0, i, k]
+            - charge[1, j, k]
+            - cost[k]
+        )
+        if joint[k] > 0.0:
+            one, two, fee = direction(n, m, prior[0, k], joint[k], variance, other)
+            z = up * one + down * two
+            row[3, k] += 0.5 * z * z + LOG_TWO - fee
+        top = max(top, float(row[3, k]))
+    if not -math.inf < top < math.inf:
+        return math.inf
+    for k in range(cost.size):
+        total += math.exp(float(row[3, k]) - top)
+    return top + math.log(total)
+
+
 @compilable
 class Pairs(Protocol):
     """An e-process for every exchange of arm i of the leader for arm j. Structures take it for
@@ -271,10 +338,7 @@ class PairsPart(NamedTuple):
         n = self.seen.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
-            for k in range(self.cost.size):
-                c = self.prior[side, k]
-                self.charge[side, a, k] = 0.5 * math.log1p(n / c)
-                self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
+            price(self.prior, side, a, n, self.charge, self.wide)
 
     def above(self, mean: Floats, i: int, j: int, x: float) -> float:
         """F(x) is at most this, since ln(2 Phi) is at most ln 2."""
@@ -282,40 +346,23 @@ class PairsPart(NamedTuple):
             return math.inf
         self.ready(i, 0)
         self.ready(j, 1)
-        up, down, top, total = float(mean[i]) - x, x - float(mean[j]), -math.inf, 0.0
-        for k in range(self.cost.size):
-            first = float(self.variance[i]) * float(self.wide[0, i, k])
-            second = float(self.variance[j]) * float(self.wide[1, j, k])
-            if not (first > 0.0 and second > 0.0):
-                return math.inf
-            self.row[3, k] = (
-                0.5 * (up * up / first + down * down / second)
-                + LOG_TWO * (self.sided[0, k] + self.sided[1, k])
-                - self.charge[0, i, k]
-                - self.charge[1, j, k]
-                - self.cost[k]
-            )
-            if self.joint[k] > 0.0:
-                one, other, fee = self.shared(i, j, k)
-                z = up * one + down * other
-                self.row[3, k] += 0.5 * z * z + LOG_TWO - fee
-            top = max(top, float(self.row[3, k]))
-        if not -math.inf < top < math.inf:
-            return math.inf
-        for k in range(self.cost.size):
-            total += math.exp(float(self.row[3, k]) - top)
-        return top + math.log(total)
-
-    def shared(self, i: int, j: int, k: int) -> tuple[float, float, float]:
-        """What a unit of either arm is in the direction that they share, in standard deviations,
-        and its fee.
-        """
-        n, m, c = float(self.seen.counts[i]), float(self.seen.counts[j]), float(self.prior[0, k])
-        first, second = n * c / (n + c), m * c / (m + c)
-        one, other = float(self.variance[i]), float(self.variance[j])
-        base, spare = 0.5 * self.joint[k] * (one + other), one * first + other * second
-        sd = math.sqrt(spare + base)
-        return first / sd, second / sd, 0.5 * math.log1p(spare / base)
+        return ceiling(
+            self.row,
+            self.charge,
+            self.wide,
+            self.cost,
+            self.sided,
+            self.joint,
+            self.prior,
+            self.seen.counts[i],
+            self.seen.counts[j],
+            float(self.variance[i]),
+            float(self.variance[j]),
+            float(mean[i]) - x,
+            x - float(mean[j]),
+            i,
+            j,
+        )
 
     def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """min of F over the x that M allows, from below."""
@@ -342,7 +389,14 @@ class PairsPart(NamedTuple):
             row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
             row[6, k] = 0.0
             if self.joint[k] > 0.0:
-                row[6, k], row[7, k], fee = self.shared(i, j, k)
+                row[6, k], row[7, k], fee = direction(
+                    self.seen.counts[i],
+                    self.seen.counts[j],
+                    self.prior[0, k],
+                    self.joint[k],
+                    float(self.variance[i]),
+                    float(self.variance[j]),
+                )
                 row[2, k] -= fee
                 continue
             alone = 0.5 * lead * lead / (first + second) + float(row[2, k])

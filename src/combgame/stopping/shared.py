@@ -15,7 +15,7 @@ import numpy as np
 from ..game.marks import jitable
 from ..game.records import Floats, Ints, Seen
 from ..rewards.base import swapped
-from .pairs import CLOSE, LOG_TWO, exchanged, onward, scanned, tail
+from .pairs import CLOSE, ceiling, direction, exchanged, onward, price, scanned, tail
 from .pooled import excluded, ratios, spotted, spreading
 
 FINEST = 5e-3  # how far below its minimum the mixture of a pair may be taken
@@ -115,6 +115,7 @@ class SharedPart(NamedTuple):
     cost: Floats  # ln 1/p
     sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
     joint: Floats  # float64[k]: c of a direction that arms of one group share; 0: there is none
+    alone: Floats  # float64[k]: zeros, for arms of two groups
     ratio: Floats  # float64[3, l]: rho - 1, ln(rho)/2, ln of the chance
     state: Floats  # float64[2, groups]: the variance that was seen; how many squares it is of
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
@@ -159,10 +160,7 @@ class SharedPart(NamedTuple):
         n = self.seen.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
-            for k in range(self.cost.size):
-                c = self.prior[side, k]
-                self.charge[side, a, k] = 0.5 * math.log1p(n / c)
-                self.wide[side, a, k] = (n + c) / (n * n) if n > 0.0 else math.inf
+            price(self.prior, side, a, n, self.charge, self.wide)
 
     def above(self, mean: Floats, i: int, j: int, x: float) -> float:
         """At the variances that were seen, with ln 2 for ln(2 Phi)."""
@@ -173,37 +171,23 @@ class SharedPart(NamedTuple):
             return 0.0
         self.ready(i, 0)
         self.ready(j, 1)
-        up, down, top, total = float(mean[i]) - x, x - float(mean[j]), -math.inf, 0.0
-        for k in range(self.cost.size):
-            first, second = v * float(self.wide[0, i, k]), w * float(self.wide[1, j, k])
-            if not (first > 0.0 and second > 0.0):
-                return math.inf
-            self.row[3, k] = (
-                0.5 * (up * up / first + down * down / second)
-                + LOG_TWO * (self.sided[0, k] + self.sided[1, k])
-                - self.charge[0, i, k]
-                - self.charge[1, j, k]
-                - self.cost[k]
-            )
-            if self.joint[k] > 0.0 and self.seen.group[i] == self.seen.group[j]:
-                one, other, fee = self.together(i, j, k)
-                z = (up * one + down * other) / math.sqrt(v)
-                self.row[3, k] += 0.5 * z * z + LOG_TWO - fee
-            top = max(top, float(self.row[3, k]))
-        if not -math.inf < top < math.inf:
-            return math.inf
-        for k in range(self.cost.size):
-            total += math.exp(float(self.row[3, k]) - top)
-        return top + math.log(total)
-
-    def together(self, i: int, j: int, k: int) -> tuple[float, float, float]:
-        """What a standard deviation of either arm is in the direction that they share, and its
-        fee.
-        """
-        n, m, c = float(self.seen.counts[i]), float(self.seen.counts[j]), float(self.prior[0, k])
-        first, second = n * c / (n + c), m * c / (m + c)
-        sd = math.sqrt(first + second + self.joint[k])
-        return first / sd, second / sd, 0.5 * math.log1p((first + second) / self.joint[k])
+        return ceiling(
+            self.row,
+            self.charge,
+            self.wide,
+            self.cost,
+            self.sided,
+            self.joint if self.seen.group[i] == self.seen.group[j] else self.alone,
+            self.prior,
+            self.seen.counts[i],
+            self.seen.counts[j],
+            float(v),
+            float(w),
+            float(mean[i]) - x,
+            x - float(mean[j]),
+            i,
+            j,
+        )
 
     def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
@@ -228,7 +212,14 @@ class SharedPart(NamedTuple):
             row[2, k] = -self.charge[0, i, k] - self.charge[1, j, k] - self.cost[k]
             row[7, k] = 0.0
             if self.joint[k] > 0.0 and g == h:
-                row[7, k], row[8, k], fee = self.together(i, j, k)
+                row[7, k], row[8, k], fee = direction(
+                    self.seen.counts[i],
+                    self.seen.counts[j],
+                    self.prior[0, k],
+                    self.joint[k],
+                    1.0,
+                    1.0,
+                )
                 row[2, k] -= fee
         lead, n, m = (one - other) / deviation, float(self.state[1, g]), float(self.state[1, h])
         if g == h:
@@ -420,6 +411,7 @@ def shared(
         cost,
         sided,
         joint,
+        np.zeros(k),
         ratios(),
         np.zeros((2, seen.noise.shape[1])),
         np.full((2, d), -1.0),
