@@ -26,8 +26,10 @@ HEAD = [
     *THRESHOLDS,
     "mixture / gaussian",
     "mixture / stylised",
-    "mixture with unknown variances",
-    "over known ones",
+    "one unknown sigma",
+    "over known",
+    "unknown, each arm its own",
+    "over known",
     "errors",
 ]
 COINS = ((0.5, 0.4), (0.1, 0.05), (0.9, 0.85), (0.02, 0.005))
@@ -93,14 +95,18 @@ def main() -> None:
         return
     cells, shares = [], []
     for family, instance in instances():
-        rounds, errors = [], 0
+        rounds, slack, errors = [], [], 0
         problem, means = instance.problem, instance.means
-        unknown = cg.Problem(
-            problem.actions,
-            problem.answers,
-            cg.Gaussian(supposed=problem.rewards.sigma, shared=False),
+        one, own = (
+            cg.Problem(
+                problem.actions,
+                problem.answers,
+                cg.Gaussian(supposed=problem.rewards.sigma, shared=shared),
+            )
+            for shared in (True, False)
         )
-        for question, name in [*((problem, name) for name in THRESHOLDS), (unknown, "mixture")]:
+        asked = [*((problem, name) for name in THRESHOLDS), (one, "mixture"), (own, "mixture")]
+        for question, name in asked:
             sim = cg.simulate(
                 question,
                 means,
@@ -112,17 +118,20 @@ def main() -> None:
                 relabel=True,
             )
             rounds.append(sim.rounds.mean())
+            slack.append(sim.rounds.std() / options.runs**0.5)
             errors += sim.report()[0]["errors"] if name != "stylised" else 0
         shares.append((family, rounds[1] / rounds[3]))
         cells.append(
             [
                 family,
                 instance.name,
-                *(f"{x:,.0f}" for x in rounds[:4]),
+                *(f"{x:,.0f} +- {e:,.0f}" for x, e in zip(rounds[:4], slack, strict=False)),
                 f"{shares[-1][1]:.2f}",
                 f"{rounds[1] / rounds[0]:.2f}",
                 f"{rounds[4]:,.0f}",
                 f"{rounds[4] / rounds[1]:.2f}",
+                f"{rounds[5]:,.0f}",
+                f"{rounds[5] / rounds[1]:.2f}",
                 errors,
             ]
         )
