@@ -3,7 +3,9 @@
 numba makes machine code of every function that it compiles, with all that it calls inside; of these
 only the outermost is ever run. A `LazyLibrary` stays LLVM code if only compiled code can call it.
 One that Python can call is linked with everything that it needs, optimised once, and made machine
-code once. This leans on private parts of numba: `numba/__init__.py` says for which versions.
+code once. All else in it is internal, so that what is called in one place only is inlined: handing
+over a game, which is some hundred arrays, took longer than most of what is done with it. This leans
+on private parts of numba: `numba/__init__.py` says for which versions.
 """
 
 import functools
@@ -23,14 +25,15 @@ ENVIRONMENT = (
     "_ZN08NumbaEnv"  # how the names of global variables begin that have the address of one
 )
 
+OPEN = ("_ZN7cpython", "cfunc.")  # how those of functions begin that Python calls
+
 
 class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     inner = False  # nothing but its own LLVM code so far
 
     def finalize(self) -> None:
         if any(
-            f.name.startswith(("_ZN7cpython", "cfunc.")) and not f.is_declaration
-            for f in self._final_module.functions
+            f.name.startswith(OPEN) and not f.is_declaration for f in self._final_module.functions
         ):
             self._whole()
         else:
@@ -55,6 +58,9 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
             self._reload_init.update(library._reload_init)
             own = codegen.JITCodeLibrary._get_module_for_linking
             self._final_module.link_in(own(library), preserve=True)
+        for function in self._final_module.functions:
+            if not function.is_declaration and not function.name.startswith(OPEN):
+                function.linkage = "internal"
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
