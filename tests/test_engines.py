@@ -554,9 +554,10 @@ def test_the_key_of_a_kept_function_knows_classes_by_their_modules_and_users_are
     assert len({disk.spelled(typeof(one)) for one in given}) == len(given)
 
 
-def test_what_is_kept_is_bounded(tmp_path):
+def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
     from combgame.game.numba import disk
 
+    monkeypatch.setattr(disk, "KEPT_SOURCES", 3)
     for i in range(6):
         (tmp_path / f"old{i}").mkdir()
         os.utime(tmp_path / f"old{i}", (i, i))
