@@ -17,20 +17,26 @@ from .pairs import exchanged, scanned
 # chosen before the data, one row per scale of the mixture: c and h as an arm of the leading answer,
 # c and h as another, and the chance of the scale. A mean is shifted by N(0, variance/c), and the
 # precision multiplied by Gamma(h, h) times 1 + LIFT/c: the finer the shift, the less does the
-# variance of the nearest alternative differ. The third and the fourth are for a leader that is
-# known far more precisely than its rivals.
+# variance of the nearest alternative differ. The first two are for a few values that are many
+# standard deviations apart, the fifth and the sixth for a leader that is known far more precisely
+# than its rivals.
 SCALES = np.array(
     [
-        (3.0, 6.0, 3.0, 5.0, 0.05),
-        (13.0, 80.0, 1.5, 8.0, 0.05),
-        (3000.0, 40_000.0, 0.22, 4.4, 0.24),
-        (200.0, 1600.0, 6.7, 60.0, 0.1),
-        (20.0, 200.0, 13.0, 40.0, 0.08),
-        (80.0, 2000.0, 70.0, 1500.0, 0.23),
-        (650.0, 60_000.0, 480.0, 25_000.0, 0.21),
-        (6000.0, 5e6, 4500.0, 2e6, 0.04),
+        (0.1, 0.5, 0.1, 0.5, 0.04),
+        (0.7, 1.0, 0.7, 1.0, 0.06),
+        (3.0, 6.0, 3.0, 5.0, 0.045),
+        (13.0, 80.0, 1.5, 8.0, 0.045),
+        (3000.0, 40_000.0, 0.22, 4.4, 0.216),
+        (200.0, 1600.0, 6.7, 60.0, 0.09),
+        (20.0, 200.0, 13.0, 40.0, 0.072),
+        (80.0, 2000.0, 70.0, 1500.0, 0.207),
+        (650.0, 60_000.0, 480.0, 25_000.0, 0.189),
+        (6000.0, 5e6, 4500.0, 2e6, 0.036),
     ]
 )
+# of a scale's chance: shifts that make arm i worse and arm j better only, so for arm j alone, and so
+# for arm i alone
+SIDES = np.array([0.34, 0.36, 0.3])
 LIFT = 1.5
 FEW = 2.0  # values of an arm that rules are to count for little
 FINEST = 1e-2  # how far below its minimum the mixture of a pair may be taken
@@ -69,6 +75,35 @@ def climb(far: float, per: float, n: float, c: float, h: float, b: float) -> tup
     return power * math.log1p(gain) - b * gain, 2.0 * steep * far * per
 
 
+@jitable
+def cut(n: float, h: float) -> tuple[float, float]:
+    """A ratio of b + u Q to that of the worst variance, below 1, and e^(what ln Z is above its
+    least there); at most 2.
+    """
+    power = h + 0.5 * n
+    step = math.sqrt(2.0 * math.log(2.0) / power)
+    step += step * step / 3.0
+    ratio = math.exp(-step)
+    return ratio, math.exp(min(power * (step + math.expm1(-step)), math.log(2.0)))
+
+
+@jitable
+def sided(
+    far: float, per: float, n: float, c: float, h: float, b: float, ratio: float, most: float
+) -> float:
+    """What Z is multiplied by, at least, if shifts to one side only are mixed, with a mean that is
+    off by `far` to that side; ratio, most: see `cut`. Between 1 and 2; between two distances at
+    least the smaller of what it is there.
+    """
+    w, power = far * far * per, h + 0.5 * n
+    gain, end = w * (n / (n + c)) / (1.0 + w * (c / (n + c))), ratio * power / b
+    if not gain < end - 1.0:
+        return 1.0
+    y = math.sqrt((2.0 * power - 0.5) * math.log1p((1.0 - (1.0 + gain) / end) * gain))
+    rise = power * math.log(end / (1.0 + gain)) - b * (end - 1.0 - gain)
+    return min(math.erfc(-y / math.sqrt(2.0)), most, math.exp(min(max(rise, 0.0), math.log(2.0))))
+
+
 class StudentsPart(NamedTuple):
     """For exchanges of arm i of the leader for arm j: as `Rewards`, with evidence less fees for a
     distance.
@@ -89,11 +124,15 @@ class StudentsPart(NamedTuple):
     cost: Floats  # ln 1/p
     done: Floats  # float64[2, d]: N for which the next is right
     charge: Floats  # float64[2, d, k]: minus ln Z where the mean is right
+    ratio: Floats  # float64[2, d, k]: of `cut`
+    most: Floats  # float64[2, d, k]: of `cut`
+    share: Floats  # float64[3]: both arms one-sided, arm j alone, arm i alone
     spot: Floats  # float64[points] scratch: points between the means, in the order they were tried
     after: Ints  # int64[points]: the next one to the right
     bound: Floats  # float64[points]: the least that the mixture can be between the two
     value: Floats  # float64[2, points, k]: what arm i and arm j add
     slope: Floats  # float64[2, points, k]: how steeply
+    side: Floats  # float64[2, points, k]: what one-sidedness is worth
     row: Floats  # float64[k]
     bar: Floats  # float64[1]
     gain: float  # infinity: the ratio is of other variances
@@ -151,6 +190,7 @@ class StudentsPart(NamedTuple):
                     + b
                     - h
                 )
+                self.ratio[side, a, k], self.most[side, a, k] = cut(n, h)
 
     def above(self, mean: Floats, i: int, j: int, x: float) -> float:
         return math.inf
@@ -172,11 +212,21 @@ class StudentsPart(NamedTuple):
             self.believed[i] / self.seen.counts[i],
             self.believed[j] / self.seen.counts[j],
         )
-        self.try_at(mean, i, j, 0, left)
+        edge = math.inf  # where only one of the arms looks too good, or too bad
+        self.try_at(mean, i, j, 0, other)
+        if other >= self.low[i] and mean[j] >= self.low[j]:
+            edge = min(edge, self.mixed(0, 0, 0.0, 2))
+        self.try_at(mean, i, j, 1, one)
+        if one <= self.high[j] and mean[i] <= self.high[i]:
+            edge = min(edge, self.mixed(1, 1, 0.0, 1))
+        if left != other:
+            self.try_at(mean, i, j, 0, left)
+        if right != one:
+            self.try_at(mean, i, j, 1, right)
         best, here = self.between(0, 0, 0.0), 0
-        self.try_at(mean, i, j, 1, right)
         if self.between(1, 1, 0.0) < best:
             best, here = self.between(1, 1, 0.0), 1
+        best = min(best, edge)
         self.after[0], self.after[1] = 1, -1
         self.bound[0] = self.between(0, 1, right - left)
         least, used, x = self.bound[0], 2, one - (one - other) * first / (first + second)
@@ -203,6 +253,7 @@ class StudentsPart(NamedTuple):
                     least, cell = float(self.bound[p]), p
                 p = self.after[p]
         self.at[0] = self.spot[here]
+        least = min(least, edge)
         return least if least > -math.inf else -math.inf  # not a number: no evidence
 
     def try_at(self, mean: Floats, i: int, j: int, p: int, x: float) -> None:
@@ -210,17 +261,26 @@ class StudentsPart(NamedTuple):
         self.spot[p] = x
         for side in range(2):
             a = i if side == 0 else j
-            n, far = float(self.seen.counts[a]), abs(float(mean[a]) - x)
+            n, far = float(self.seen.counts[a]), float(mean[a]) - x
+            if side == 1:
+                far = -far
             per = n / ((1.0 + 4.0 / FINE) * float(self.seen.squares[a]))
             for k in range(self.cost.size):
-                value, slope = climb(
-                    far, per, n, self.prior[side, k], self.shape[side, k], self.rate[side, k]
-                )
+                c, h, b = self.prior[side, k], self.shape[side, k], self.rate[side, k]
+                value, slope = climb(abs(far), per, n, c, h, b)
                 self.value[side, p, k] = value - self.charge[side, a, k]
                 self.slope[side, p, k] = slope
+                self.side[side, p, k] = 1.0
+                if far > 0.0:
+                    ratio, most = self.ratio[side, a, k], self.most[side, a, k]
+                    self.side[side, p, k] = sided(far, per, n, c, h, b, ratio, most)
 
     def between(self, p: int, q: int, wide: float) -> float:
         """The mixture at a point p = q; or what it is at least between two, `wide` apart."""
+        return self.mixed(p, q, wide, 0)
+
+    def mixed(self, p: int, q: int, wide: float, only: int) -> float:
+        """`between`; only: 1 or 2 for that of `share` alone."""
         top, total = -math.inf, 0.0
         for k in range(self.cost.size):
             steep = min(
@@ -230,7 +290,14 @@ class StudentsPart(NamedTuple):
             self.row[k] = self.value[0, q, k] + self.value[1, p, k] + steep * wide - self.cost[k]
             top = max(top, float(self.row[k]))
         for k in range(self.cost.size):
-            total += math.exp(float(self.row[k]) - top)
+            first = min(self.side[0, p, k], self.side[0, q, k])
+            second = min(self.side[1, p, k], self.side[1, q, k])
+            times = self.share[1] * second if only != 2 else 0.0
+            if only != 1:
+                times += self.share[2] * first
+            if only == 0:
+                times += self.share[0] * first * second
+            total += times * math.exp(float(self.row[k]) - top)
         return top + math.log(total)
 
 
@@ -253,9 +320,13 @@ def students(seen: Seen, believed: Floats, low: Floats, high: Floats) -> Student
         -np.log(SCALES[:, 4]),
         np.full((2, d), -1.0),
         np.zeros((2, d, scales)),
+        np.zeros((2, d, scales)),
+        np.zeros((2, d, scales)),
+        SIDES.copy(),
         np.zeros(POINTS),
         np.zeros(POINTS, np.int64),
         np.zeros(POINTS),
+        np.zeros((2, POINTS, scales)),
         np.zeros((2, POINTS, scales)),
         np.zeros((2, POINTS, scales)),
         np.zeros(scales),
