@@ -405,6 +405,7 @@ def main() -> None:
     parser.add_argument(
         "--only", action="append", choices=ALL, help="a threshold; may be given several times"
     )
+    parser.add_argument("--case", default="", help="only cases whose name begins so")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     cells = []
@@ -421,6 +422,8 @@ def main() -> None:
         if options.levels
         else cases()
     ):
+        if not name.startswith(options.case):
+            continue
         rules = (
             [
                 "uniform",
@@ -476,7 +479,7 @@ def main() -> None:
                         ]
                     )
                     print(*cells[-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
-    if options.hard:
+    if options.hard and not options.case:
         for delta in (0.2, 0.05):
             stages = [retracted(delta, seed) for seed in range(options.studies)]
             for what, level, errors in (
