@@ -140,7 +140,7 @@ class Database:
         """
         here = connection.execute(query, {"name": self.name}).first()
         if self._study is None and here is not None:
-            check_seal("", *as_event(here[1:]), self.name)
+            check_seal("", as_event(here[1:]), self.name)
             self._study = here
         if here is not None and here == self._study:
             return Transaction(connection, here.id, here.seal)

@@ -26,7 +26,7 @@ import numpy as np
 from ..errors import CombGameError, StoreError, UnknownNameError
 from ..game.records import Floats, Ints, Seen, blank
 from ..game.round import add, balance, gather, note, scatter
-from ..storage.events import Event
+from ..storage.events import Event, no_collecting
 from .blocks import commit, count_blocks, recount
 from .doubts import nothing_far, reach
 from .entries import Entry, pulls
@@ -92,6 +92,8 @@ class Ledger:
         self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
         self.had: Floats = np.zeros(d)  # the same, with replicates that nobody had asked for
         self.first: Floats = np.zeros(d) if first is None else first
+        self.total = 0.0  # of `drawn`
+        self.short = int((self.first > 0.0).sum())  # arms that have fewer than `first`
         self.far: Floats = nothing_far(d)
         self.late: Floats = nothing_late(d)  # values after the start
         self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
@@ -104,8 +106,12 @@ class Ledger:
         """
         made = cls(d, whole=True, first=first)
         made._adding = False
-        for event in events:
-            made.apply(event)
+        # lists are quicker to count in, one by one
+        for name in ("pending", "drawn", "had", "first"):
+            setattr(made, name, getattr(made, name).tolist())
+        with no_collecting():
+            for event in events:
+                made.apply(event)
         return made
 
     # ---- what it says
@@ -134,7 +140,8 @@ class Ledger:
     @property
     def records(self) -> dict[int, Record]:
         """All rounds that it keeps, by their numbers."""
-        return dict(sorted({**(self.shut or {}), **self.open}.items()))
+        kept = {**(self.shut or {}), **self.open}
+        return {number: kept[number] for number in sorted(kept)}
 
     def look_up(self, number: int, past: Past) -> Record:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
@@ -143,7 +150,7 @@ class Ledger:
         shut = self.shut
         if shut is None:  # a database cannot be asked for any number
             known = 0 < number <= self.last
-            shut = type(self).of(self.pending.size, past()).records if known else {}
+            shut = type(self).of(len(self.pending), past()).records if known else {}
         if number not in shut:
             remedy = "the last one is {last}" if self.last else "none was asked yet"
             text = "round {round} is not known"
@@ -182,14 +189,15 @@ class Ledger:
                 seq=event.seq,
                 kind=event.kind,
             )
-        gather(self.seen)
+        if self._adding:
+            gather(self.seen)
         try:
             effect: Effect = act(event, past)
         except CombGameError:
             raise
         except Exception as error:  # what it says cannot be so
             raise unusable(event, error) from error
-        if self.seen.start[0] and self._started:
+        if self._adding and self.seen.start[0] and self._started:
             self._begin()
         if self.anew and not event.data.get("more"):
             self._count("anew")
@@ -212,20 +220,20 @@ class Ledger:
                 event.at,
                 until,
                 since=event.seq,
-                steady=self._lacks,
+                steady=self.short > 0,
                 weights=self._draw(dict.fromkeys(arms, 1)),
                 block=list(event.data.get("block", ())),
             )
             commit(self.blocks, self.open[number].block)
             self.last, self.asked = number, self.asked + 1
-            self.pending[arms] += 1.0
+            self._await(arms, 1.0)
             return Effect.NOTHING
         record = self.open[number]
         self._count("overdue", record.expired(event.at))
         if record.waiting:
             record.waiting = False
             self.waiting -= 1
-            self.pending[record.left] += 1.0
+            self._await(record.left, 1.0)
         record.asker, record.asked, record.until = event.client, event.at, until
         record.rest, record.since = "open", event.seq
         return Effect.NOTHING
@@ -250,7 +258,8 @@ class Ledger:
         self._comes_back(present.intersection(record.gone))
         if not record.touched:
             earlier = takewhile(lambda other: other < number, self.open)
-            self._count("overtaking", any(not self.open[other].waiting for other in earlier))
+            if any(not self.open[other].waiting for other in earlier):
+                self._count("overtaking")
         self.told += not record.touched
         record.touched = True
         for arm, entry in values.items():
@@ -269,7 +278,7 @@ class Ledger:
         record = self.open[event.round or 0]
         self._count("failed")
         if not record.waiting:
-            self.pending[record.left] -= 1.0
+            self._await(record.left, -1.0)
             self.waiting += 1
         record.waiting, record.until, record.rest, record.since = True, None, "failed", event.seq
         if not event.data.get("retry", True):
@@ -412,26 +421,33 @@ class Ledger:
 
     # ---- totals
 
+    def _await(self, arms: Iterable[int], n: float) -> None:
+        for arm in arms:
+            self.pending[arm] += n
+
     def _draw(self, numbers: dict[int, int]) -> list[float]:
         """The weights of values that are to come, so many of each arm: no value decides them."""
         for arm, n in numbers.items():
             self.drawn[arm] += n
-            self.had[arm] += n
-        total = float(self.drawn.sum())
-        return [total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
+            self.total += n
+            self._have(arm, n)
+        return [self.total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
 
-    @property
-    def _lacks(self) -> bool:
-        """Whether there are arms of which fewer values were asked for than the start has. Then no
-        value decides what is asked next (`Advisor.choose`).
+    def _have(self, arm: int, n: int) -> None:
+        """n more values of an arm. As long as there are arms of which fewer were asked for than the
+        start has, no value decides what is asked next (`Advisor.choose`).
         """
-        return bool((self.had < self.first).any())
+        before, wanted = self.had[arm], self.first[arm]
+        self.had[arm] += n
+        if before < wanted <= self.had[arm]:
+            self.short -= 1
 
     @property
     def _started(self) -> bool:
         """Whether all of the start has been told."""
-        waits = any(one.steady and not one.waiting and one.left for one in self.open.values())
-        return not (waits or self._lacks)
+        return self.short == 0 and not any(
+            one.steady and not one.waiting and one.left for one in self.open.values()
+        )
 
     def _begin(self) -> None:
         """From now on what is played may depend on values."""
@@ -439,20 +455,23 @@ class Ledger:
         self.early[:] = self.seen.noise[:2]
 
     def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
-        self._count("missing", entry is None)
-        self._count("averaged", isinstance(entry, dict))
-        if not record.outside:
-            self.had[arm] += max(values_of(entry) - 1, 0)
-        self._add(arm, entry, record, anew)
+        if entry is None:
+            self._count("missing")
+        elif isinstance(entry, dict):
+            self._count("averaged")
+        if isinstance(entry, dict | list) and not record.outside:
+            self._have(arm, values_of(entry) - 1)
+        if self._adding:
+            self._add(arm, entry, record, anew)
 
     def _add(self, arm: int, entry: Entry, record: Record, anew: bool) -> None:
         """Enter values of an arm. One that is told anew may have had a say in what was played
         before it, so it tells nothing of the spread.
         """
         number = record.number
-        if self._adding and self.seen.start[0] and not record.steady and entry is not None:
+        if self.seen.start[0] and not record.steady and entry is not None:
             self._begin()
-        for mean, n in pulls(entry) if self._adding else ():
+        for mean, n in pulls(entry):
             x, total = mean, mean * n
             if self.pivot is not None:  # the game maximises
                 x, total = self.pivot - mean, self.pivot * n - total

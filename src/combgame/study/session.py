@@ -36,7 +36,7 @@ class Batch:
     def look_up(self, number: int) -> Record:
         """A round, also one that has ended."""
         return self.advisor.ledger.look_up(
-            number, lambda: (one for one, _ in self.log.events(after=1, round=number))
+            number, lambda: (one.event for one in self.log.events(after=1, round=number))
         )
 
     def choose(self, wanted: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Batch:
         self.clean = False
         event = Event(self.advisor.ledger.seq + 1, kind, self.at, round, self.client, reason, data)
         sealed = seal(self.advisor.ledger.seal, event)
-        self.events.append((event, sealed))
+        self.events.append(Sealed(event, sealed))
         go_on(self.advisor, event, sealed, self.log, self.name, chosen)
 
 
@@ -137,9 +137,9 @@ class Session:
         seq, known = advisor.ledger.seq, advisor.ledger.seal
         # in one read, which is of one moment in any database
         stored = log.events(after=0 if history else max(seq - 1, 0))
-        news = [one for one in stored if one[0].seq >= seq]
+        news = [one for one in stored if one.event.seq >= seq]
         # the last one must be there, as it knows it
-        if seq and (not news or (news[0][0].seq, news[0][1]) != (seq, known)):
+        if seq and (not news or (news[0].event.seq, news[0].seal) != (seq, known)):
             if self._advisor is not None:
                 # for good: a worker that tries again must not go on with other data unawares
                 self._lost = Sentence(
@@ -155,9 +155,9 @@ class Session:
             advisor, seq = (load(self.setting, self.engine, None), 0)
             news = stored = stored if history else log.events()
         self._advisor = advisor
-        for event, sealed in news[1:] if seq else news:
-            check_seal(advisor.ledger.seal, event, sealed, self.name)
-            go_on(advisor, event, sealed, log, self.name)
+        for one in news[1:] if seq else news:
+            check_seal(advisor.ledger.seal, one, self.name)
+            go_on(advisor, one.event, one.seal, log, self.name)
         return advisor, stored
 
     def _keep(self, log: Log, advisor: Advisor) -> None:

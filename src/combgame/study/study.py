@@ -11,7 +11,7 @@ from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
 from ..sentences import Call, Option, Phrase
-from ..storage.events import Event, seal
+from ..storage.events import Event, Sealed, seal
 from ..storage.opening import open_storage
 from ..tables import is_frame
 from . import carrying
@@ -85,7 +85,7 @@ class Study(Queries):
         event = Event(1, "created", now(), client=_client(client), data=described)
         storing = open_storage(storage, name, timeout, mode)
         try:
-            stored = storing.begin((event, seal("", event)), if_exists)
+            stored = storing.begin(Sealed(event, seal("", event)), if_exists)
             if stored != event:
                 check_same(stored.data, described, name)
         except BaseException:
