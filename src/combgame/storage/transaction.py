@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, or_, select
+from sqlalchemy import Connection, bindparam, delete, insert, select, union_all
 
 from ..errors import StoreError
 from ..sentences import looks
@@ -15,16 +15,27 @@ from .tables import events, snapshots
 
 ALWAYS = 1 << 60
 COLUMNS = [events.c[name] for name in (*Event._fields, "seal")]
-EVENTS = (
+OF_STUDY = (events.c.study == bindparam("study"),)
+BETWEEN = (
+    *OF_STUDY,
+    events.c.seq > bindparam("after"),
+    events.c.seq < bindparam("before"),
+)
+EVENTS = select(*COLUMNS).where(*BETWEEN).order_by(events.c.seq)
+# the numbers first, which stand in the index by rounds; all events would be gone through otherwise
+OF_ROUND = (
     select(*COLUMNS)
     .where(
-        events.c.study == bindparam("study"),
-        events.c.seq > bindparam("after"),
-        events.c.seq < bindparam("before"),
+        *OF_STUDY,
+        events.c.seq.in_(
+            union_all(
+                select(events.c.seq).where(*BETWEEN, events.c.round == bindparam("round")),
+                select(events.c.seq).where(*BETWEEN, events.c.round.is_(None)),
+            )
+        ),
     )
     .order_by(events.c.seq)
 )
-OF_ROUND = EVENTS.where(or_(events.c.round == bindparam("round"), events.c.round.is_(None)))
 ADD = insert(events)
 
 

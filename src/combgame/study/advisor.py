@@ -106,7 +106,7 @@ class Advisor:
     def changes(self) -> int:
         return self.ledger.retractions + self.ledger.corrections
 
-    def apply(self, event: Event, past: Past = tuple, chosen: bool = False) -> Effect:
+    def apply(self, event: Event, past: Past | None = None, chosen: bool = False) -> Effect:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
         asked = None if chosen else new_round(event)
         if asked is not None:

@@ -19,7 +19,8 @@ replays and exports do not look at kinds.
 from collections.abc import Callable, Iterable
 from enum import Enum
 from itertools import takewhile
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,7 +35,20 @@ from .noise import follow, nothing_late
 from .repeats import fingerprint
 from .round import Record, Told
 
-Past = Callable[[], Iterable[Event]]  # the events before the one at hand
+
+class Past(Protocol):
+    """The events before the one at hand, for the few kinds of events that look back."""
+
+    def whole(self, event: Event) -> "Ledger":
+        """A whole ledger of all before this one; or `Behind`, and nothing has happened."""
+
+
+class Behind(Exception):
+    """There is more to read than others should wait for; event: for the sake of which."""
+
+    def __init__(self, event: Event | None = None) -> None:
+        super().__init__()
+        self.event = event
 
 
 class Effect(Enum):
@@ -98,6 +112,8 @@ class Ledger:
         self.late: Floats = nothing_late(d)  # values after the start
         self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
         self._adding = True  # values are added up as they come
+        # of a whole ledger: values that a retraction will leave, and what they add up to
+        self.rehearsed: tuple[list[_Value], list[Any]] = ([], [])
 
     @classmethod
     def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "Ledger":
@@ -143,7 +159,7 @@ class Ledger:
         kept = {**(self.shut or {}), **self.open}
         return {number: kept[number] for number in sorted(kept)}
 
-    def look_up(self, number: int, past: Past) -> Record:
+    def look_up(self, number: int, past: Callable[[], Iterable[Event]]) -> Record:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
         if number in self.open:
             return self.open[number]
@@ -176,9 +192,9 @@ class Ledger:
 
     # ---- one more event
 
-    def apply(self, event: Event, past: Past = tuple) -> Effect:
-        """past: the events before it, which only a retraction wants to know, and no whole
-        ledger.
+    def apply(self, event: Event, past: Past | None = None) -> Effect:
+        """past: what was before it, which retractions and what is told anew want to know; a whole
+        ledger knows.
         """
         act = getattr(self, f"on_{event.kind}", None)
         if act is None:
@@ -193,7 +209,7 @@ class Ledger:
             gather(self.seen)
         try:
             effect: Effect = act(event, past)
-        except CombGameError:
+        except (CombGameError, Behind):
             raise
         except Exception as error:  # what it says cannot be so
             raise unusable(event, error) from error
@@ -205,11 +221,11 @@ class Ledger:
         self.seq = event.seq
         return effect
 
-    def on_created(self, event: Event, past: Past) -> Effect:
+    def on_created(self, event: Event, past: Past | None) -> Effect:
         """data: everything that determines the study."""
         return Effect.LOOK
 
-    def on_asked(self, event: Event, past: Past) -> Effect:
+    def on_asked(self, event: Event, past: Past | None) -> Effect:
         """data: `arms`, `until` (the end of the lease), `again` (the round was given before)."""
         number, arms, until = event.round or 0, event.data["arms"], event.data.get("until")
         if new_round(event) is not None:
@@ -238,7 +254,7 @@ class Ledger:
         record.rest, record.since = "open", event.seq
         return Effect.NOTHING
 
-    def on_told(self, event: Event, past: Past) -> Effect:
+    def on_told(self, event: Event, past: Past | None) -> Effect:
         """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was
         told together with it).
         """
@@ -246,8 +262,8 @@ class Ledger:
         present = {arm for arm, entry in values.items() if entry is not None}
         record = self.open.get(number)
         if record is None:  # an arm that was retracted after the round had ended
+            ended = self._whole(event, past).look_up(number, tuple)
             self._comes_back(present)
-            ended = self.look_up(number, past)
             for arm, entry in values.items():
                 self._enter(arm, entry, ended, anew=True)
                 if self.shut is not None:
@@ -273,7 +289,7 @@ class Ledger:
             self._end(record)
         return Effect.VALUES
 
-    def on_failed(self, event: Event, past: Past) -> Effect:
+    def on_failed(self, event: Event, past: Past | None) -> Effect:
         """data: `retry`; otherwise the round is given up."""
         record = self.open[event.round or 0]
         self._count("failed")
@@ -292,7 +308,7 @@ class Ledger:
                 return Effect.VALUES
         return Effect.NOTHING
 
-    def on_observed(self, event: Event, past: Past) -> Effect:
+    def on_observed(self, event: Event, past: Past | None) -> Effect:
         """data: `values` by arm; `carried`: from which study they come, and what that costs."""
         self.carried = event.data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
@@ -320,10 +336,12 @@ class Ledger:
             self.shut[self.last] = record
         return Effect.VALUES
 
-    def on_retracted(self, event: Event, past: Past) -> Effect:
+    def on_retracted(self, event: Event, past: Past | None) -> Effect:
         """data: `arm`, if it is not a round that is retracted."""
         if self.shut is None:
-            self._become(type(self).of(self.pending.size, [*past(), event], self.first))
+            whole = self._whole(event, past)
+            whole.apply(event)
+            self._become(whole)
             return Effect.CHANGE
         self._count("retracted")
         number, arms = event.round, self._named(event)
@@ -355,13 +373,13 @@ class Ledger:
         self._recount(event, past)
         return Effect.CHANGE
 
-    def on_extended(self, event: Event, past: Past) -> Effect:
+    def on_extended(self, event: Event, past: Past | None) -> Effect:
         """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
         self._count("extended")
         self.limits.update(event.data)
         return Effect.NOTHING
 
-    def on_closed(self, event: Event, past: Past) -> Effect:
+    def on_closed(self, event: Event, past: Past | None) -> Effect:
         """It was stopped by hand."""
         self.stopped = event.reason or "stopped by hand"
         return Effect.LOOK
@@ -391,13 +409,22 @@ class Ledger:
             if self._adding:
                 count_blocks(self.seen.blocks, self.blocks, self.held, self.open, self.pivot)
 
-    def _recount(self, event: Event, past: Past) -> None:
+    def _recount(self, event: Event, past: Past | None) -> None:
         """Blocks anew, after values of them have changed."""
         if self._adding and self.seen.blocks.precision.size > 0:
             records = self.records
             if self.shut is None:
-                records = type(self).of(self.pending.size, [*past(), event]).records
+                whole = self._whole(event, past)
+                whole.apply(event)
+                records = whole.records
             recount(self.seen.blocks, self.blocks, self.held, records, self.pivot)
+
+    def _whole(self, event: Event, past: Past | None) -> "Ledger":
+        """All rounds before an event."""
+        if self.shut is not None:
+            return self
+        assert past is not None
+        return past.whole(event)
 
     def _named(self, retraction: Event) -> list[int]:
         """The arms that a retraction is about: of a round, those of which something was ever told.
@@ -490,22 +517,55 @@ class Ledger:
     def _add_up(self, whole: "Ledger") -> None:
         """Add up all arms anew: how the values vary depends on the order of all of them."""
         if self._adding:
-            for total in totals(self.seen):
-                total[...] = 0.0
-            self.seen.noise[:], self.seen.start[0], self.early[:] = 0.0, 1, 0.0
-            self.far[:], self.late[:] = nothing_far(self.had.size), 0.0
+            values, (done, sums) = whole._standing(), whole.rehearsed
+            if done and values[: len(done)] == done:
+                for mine, its in zip(self._sums(), sums, strict=True):
+                    mine[...] = its
+                self._sum(values[len(done) :])
+            else:
+                self._clear()
+                self._sum(values)
+
+    def rehearse(self, whole: "Ledger", event: Event) -> None:
+        """Add up what a retraction will leave, before others have to wait for it."""
+        if event.kind == "retracted" and self._adding:
+            before = [one.copy() for one in self._sums()]
+            number, arm = event.round, event.data.get("arm")
+            left = [v for v in whole._standing() if v.record.number != number and v.arm != arm]
+            self._clear()
+            self._sum(left)
+            whole.rehearsed = left, [one.copy() for one in self._sums()]
+            for mine, its in zip(self._sums(), before, strict=True):
+                mine[...] = its
+
+    def _standing(self) -> list["_Value"]:
+        """The values that count, in the order in which they came. (Of a whole ledger.)"""
+        with no_collecting():
             values = [
-                (told.seq, arm, told, one)
-                for one in whole.records.values()
+                _Value(told.seq, arm, told, one)
+                for one in self.records.values()
                 for arm, told in one.told.items()
                 if arm not in one.again and told.entry is not None
             ]
-            last = 0
-            for seq, arm, told, one in sorted(values, key=lambda value: value[0]):
-                if seq != last:
-                    gather(self.seen)
-                    last = seq
-                self._add(arm, told.entry, one, told.anew)
+            return sorted(values, key=itemgetter(0))
+
+    def _sums(self) -> list[Any]:
+        """The arrays that are added up."""
+        seen = self.seen
+        return [*totals(seen), seen.noise, seen.start, self.early, self.far, self.late]
+
+    def _clear(self) -> None:
+        for one in self._sums():
+            one[...] = 0
+        self.seen.start[0], self.far[:] = 1, nothing_far(len(self.had))
+
+    def _sum(self, values: Iterable["_Value"]) -> None:
+        last = 0
+        for seq, arm, told, record in values:
+            if seq != last:
+                gather(self.seen)
+                last = seq
+            self._add(arm, told.entry, record, told.anew)
 
     def _count(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
@@ -516,7 +576,7 @@ class Ledger:
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
         arrays = ("pending", "drawn", "had", "first", "far", "late", "early")
-        beside = ("open", "held", "shut", "pivot", "seen", *arrays, "_adding")
+        beside = ("open", "held", "shut", "pivot", "seen", *arrays, "_adding", "rehearsed")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         for name in ("open", "held"):
             kept[name] = [one.plain() for one in vars(self)[name].values()]
@@ -539,6 +599,15 @@ class Ledger:
         self._add_up(whole)
         if self.seen.blocks.precision.size > 0:
             recount(self.seen.blocks, self.blocks, self.held, whole.records, self.pivot)
+
+
+class _Value(NamedTuple):
+    """A value that counts."""
+
+    seq: int
+    arm: int
+    told: Told
+    record: Record
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:

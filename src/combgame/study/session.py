@@ -1,27 +1,31 @@
 """A study as one process has it: the advisor, brought up to date and written to in transactions."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
-from ..storage.events import Event, Sealed, check_seal, checked, seal
+from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
 from .advisor import Advisor
+from .ledger import Behind, Effect, Ledger
 from .round import Record
 from .settings import Setting, now
 from .snapshot import EVERY, dump, load
 
 
+T = TypeVar("T")
+
+
 class Batch:
     """The events of one transaction."""
 
-    def __init__(self, advisor: Advisor, log: Log, name: str, client: str | None) -> None:
-        self.advisor, self.log, self.name, self.client = advisor, log, name, client
+    def __init__(self, session: "Session", advisor: Advisor, log: Log, client: str | None) -> None:
+        self._session, self.advisor, self.log, self.client = session, advisor, log, client
         self.at, self.before = now(), advisor.ledger.seq
         self.events: list[Sealed] = []
         self.clean = True  # the advisor is still that of what is stored
@@ -64,11 +68,15 @@ class Batch:
             if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
                 raise must_be(what, value, kinds, kind=kind_of.__name__)
-        self.clean = False
         event = Event(self.advisor.ledger.seq + 1, kind, self.at, round, self.client, reason, data)
-        sealed = seal(self.advisor.ledger.seal, event)
-        self.events.append(Sealed(event, sealed))
-        go_on(self.advisor, event, sealed, self.log, self.name, chosen)
+        one = Sealed(event, seal(self.advisor.ledger.seal, event))
+        clean, self.clean = self.clean, False
+        try:
+            self._session.go_on(self.advisor, one, self.log, self.events, chosen)
+        except Behind:
+            self.clean = clean
+            raise
+        self.events.append(one)
 
 
 class Session:
@@ -79,27 +87,62 @@ class Session:
         self.lock = threading.RLock()
         self._advisor: Advisor | None = None
         self._lost: Sentence | None = None  # why it cannot go on
+        # all rounds up to some event, where something looked back: used at once, or dropped
+        self._whole: Ledger | None = None
+        self._used = False
+        self._hurry = False  # others are waiting for what is done now
+
+    def write(self, client: str | None, act: Callable[[Batch], T]) -> T:
+        """As `writing`, for what may look back at all rounds: they are read before others have to
+        wait for it, and `act` begins again.
+        """
+        with self.lock:
+            try:
+                with self.writing(client) as batch:
+                    return act(batch)
+            except Behind as behind:
+                self._read(behind.event)
+            with self.writing(client) as batch:
+                return act(batch)
 
     @contextmanager
     def writing(self, client: str | None) -> Iterator[Batch]:
         """Catch up, do, store: nobody else writes in the meantime, and what fails has changed
-        nothing.
+        nothing. What takes long to catch up with is read before.
         """
-        with self.lock, deferred():
-            batch = None
-            try:
-                with self.storage.writing() as log:
-                    advisor, read = self._catch_up(log)
-                    batch = Batch(advisor, log, self.name, client)
-                    yield batch
-                    if batch.events:
-                        log.append(batch.events)
-                    if len(read) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
-                        self._keep(log, advisor)
-            except BaseException:
-                if batch is None or not batch.clean:
-                    self._advisor = None  # it may be ahead of what is stored: to be made again
-                raise
+        with self.lock, deferred(), ExitStack() as stack:
+            if self._advisor is None:
+                self._read()
+            self._used = False
+            for self._hurry in (True, True, False):  # others may write as fast as it reads
+                try:
+                    batch = stack.enter_context(self._locked(client))
+                    break
+                except Behind:
+                    self._read()
+            yield batch
+
+    @contextmanager
+    def _locked(self, client: str | None) -> Iterator[Batch]:
+        batch = None
+        try:
+            with self.storage.writing() as log:
+                advisor, read = self._catch_up(log)
+                batch = Batch(self, advisor, log, client)
+                yield batch
+                if batch.events:
+                    log.append(batch.events)
+                if len(read) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
+                    self._keep(log, advisor)
+        except BaseException as error:
+            known = isinstance(error, Behind) if batch is None else batch.clean
+            if not known:
+                self._forget()  # it may be ahead of what is stored: to be made again
+            raise
+        finally:
+            self._hurry = False
+            if not self._used:
+                self._whole = None
 
     @contextmanager
     def reading(self, history: bool = False) -> Iterator[tuple[Advisor, list[Event]]]:
@@ -112,7 +155,7 @@ class Session:
                     with self.storage.reading() as log:
                         advisor, stored = self._catch_up(log, history)
                 except BaseException:
-                    self._advisor = None
+                    self._forget()
                     raise
             yield advisor, checked(stored, self.name) if history else []
 
@@ -154,11 +197,71 @@ class Session:
             # that was a snapshot of other events
             advisor, seq = (load(self.setting, self.engine, None), 0)
             news = stored = stored if history else log.events()
+        if self._hurry and len(news) > EVERY:
+            raise Behind
         self._advisor = advisor
         for one in news[1:] if seq else news:
             check_seal(advisor.ledger.seal, one, self.name)
-            go_on(advisor, one.event, one.seal, log, self.name)
+            self.go_on(advisor, one, log)
         return advisor, stored
+
+    def go_on(
+        self,
+        advisor: Advisor,
+        one: Sealed,
+        log: Log,
+        before: Sequence[Sealed] = (),
+        chosen: bool = False,
+    ) -> None:
+        """One more event; before: those that come before it and are not stored yet."""
+        effect = advisor.apply(one.event, _Past(self, advisor.ledger, log, before), chosen)
+        advisor.ledger.seal = one.seal
+        if effect is Effect.CHANGE:
+            self._whole = None  # the advisor goes on with its rounds
+
+    def whole(
+        self, event: Event, ledger: Ledger, log: Log, before: Sequence[Sealed] = ()
+    ) -> Ledger:
+        """All rounds of a study as far as a ledger knows it, for the event that comes next; before:
+        as for `go_on`.
+        """
+        if self._whole is None and self._hurry and ledger.seq > EVERY:
+            raise Behind(event)
+        whole = self._whole or Ledger.of(len(ledger.pending), (), ledger.first)
+        after = max(whole.seq - 1, 0)
+        news = log.events(after, ledger.seq + 1)
+        news += [one for one in before if one.event.seq > after]
+        if whole.seq:
+            if not news or news[0].seal != whole.seal:  # it is of other events
+                self._whole = None
+                return self.whole(event, ledger, log, before)
+            del news[0]
+        with no_collecting():
+            for one in news:
+                check_seal(whole.seal, one, self.name)
+                whole.apply(one.event)
+                whole.seal = one.seal
+        self._whole, self._used = whole, True
+        return whole
+
+    def _read(self, coming: Event | None = None) -> None:
+        """Catch up while others may write; coming: and look back at all rounds, for an event that
+        is to come.
+        """
+        self._hurry = False
+        with deferred():
+            try:
+                with self.storage.reading() as log:
+                    advisor, _ = self._catch_up(log)
+                    if coming is not None:
+                        whole = self.whole(coming, advisor.ledger, log)
+                        advisor.ledger.rehearse(whole, coming)
+            except BaseException:
+                self._forget()
+                raise
+
+    def _forget(self) -> None:
+        self._advisor = self._whole = None
 
     def _keep(self, log: Log, advisor: Advisor) -> None:
         body = dump(advisor) if self.storage.url else None
@@ -166,8 +269,13 @@ class Session:
             log.keep(advisor.ledger.seq, digest(), body)
 
 
-def go_on(
-    advisor: Advisor, event: Event, sealed: str, log: Log, name: str, chosen: bool = False
-) -> None:
-    advisor.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
-    advisor.ledger.seal = sealed
+class _Past(NamedTuple):
+    """What was before an event, for a ledger that looks back."""
+
+    session: Session
+    ledger: Ledger
+    log: Log
+    before: Sequence[Sealed]
+
+    def whole(self, event: Event) -> Ledger:
+        return self.session.whole(event, self.ledger, self.log, self.before)

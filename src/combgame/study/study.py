@@ -261,25 +261,29 @@ class Study(Queries):
                 raise InputError("round-twice", text, remedy="give it once", round=number)
             rounds[number] = values
         final = either("final", final)
-        with self._session.writing(_client(client) or self.client) as batch:
-            news = {
-                number: self._read(batch, number, values, final)
-                for number, values in rounds.items()
-            }
-            fresh = {number: new for number, new in news.items() if new is not None}
-            for k, (number, new) in enumerate(fresh.items(), start=1):
-                # judged after the last of them
-                more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
-                last = final and number in batch.advisor.ledger.open
-                batch.add(
-                    "told",
-                    number,
-                    values={str(arm): entry for arm, entry in new.items()},
-                    final=last,
-                    **more,
-                )
-            decision = self._certified(batch)
+
+        def act(batch: Batch) -> tuple[dict[int, dict[int, Entry]], Decision | None]:
+            fresh = self._enter(batch, rounds, final)
+            return fresh, self._certified(batch)
+
+        fresh, decision = self._session.write(_client(client) or self.client, act)
         self._call(told=list(fresh), certified=decision)
+        return fresh
+
+    def _enter(
+        self, batch: Batch, rounds: Mapping[int, Any], final: bool
+    ) -> dict[int, dict[int, Entry]]:
+        """What is new of some rounds, which is entered."""
+        news = {
+            number: self._read(batch, number, values, final) for number, values in rounds.items()
+        }
+        fresh = {number: new for number, new in news.items() if new is not None}
+        for k, (number, new) in enumerate(fresh.items(), start=1):
+            # judged after the last of them
+            more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
+            last = final and number in batch.advisor.ledger.open
+            said = {str(arm): entry for arm, entry in new.items()}
+            batch.add("told", number, values=said, final=last, **more)
         return fresh
 
     def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
@@ -369,7 +373,8 @@ class Study(Queries):
             text = "retract takes a round or an arm, one of them"
             remedy, arm_option = "give a round, or {arm}, and not both", Option("arm")
             raise InputError("round-or-arm", text, remedy=remedy, arm=arm_option)
-        with self._session.writing(_client(client) or self.client) as batch:
+
+        def act(batch: Batch) -> Decision | None:
             if round is None:
                 which = self.problem.arm(arm)  # type: ignore[arg-type]
                 if batch.advisor.ledger.seen.counts[which] == 0.0:
@@ -385,8 +390,9 @@ class Study(Queries):
                     )
                     raise StudyError("round-not-told", text, round=number)
                 batch.add("retracted", number, reason)
-            decision = self._certified(batch)
-        self._call(certified=decision)
+            return self._certified(batch)
+
+        self._call(certified=self._session.write(_client(client) or self.client, act))
 
     def observe(
         self,
