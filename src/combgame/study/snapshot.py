@@ -29,6 +29,7 @@ def dump(advisor: Advisor) -> bytes | None:
         for leaf in rule
     ):
         return None
+    advisor.opening.settle(advisor.setting.problem)
     facts = {
         "ledger": advisor.ledger.plain(),
         "rng": advisor.rng.bit_generator.state,

@@ -27,6 +27,7 @@ from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, now, past, read_time, setting_from
 
 IF_EXISTS = ("error", "resume", "replace")
+MOST = 10_000  # rounds that are given out in one transaction
 
 
 class Study(Queries):
@@ -165,11 +166,16 @@ class Study(Queries):
         given out. lease: seconds after which a round may be given to somebody else. When the study
         is done (or all of its budget is out) a list is empty, and ask() says so.
         """
-        most = 1 if n is None else whole("n", n, 1)
-        if lease is not None and (
-            isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
-        ):
-            raise must_be("lease", lease, "a positive number of seconds, or None")
+        most, lease = 1 if n is None else whole("n", n, 1), _lease(lease)
+        if most > MOST:
+            raise InputError(
+                "too-many-rounds",
+                "n = {n:,} is more than the {most:,} rounds that are given out at once, while "
+                "others wait",
+                remedy="ask for them in portions",
+                n=most,
+                most=MOST,
+            )
         with self._session.writing(_client(client) or self.client) as batch:
             rounds, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
         self._call(asked=rounds)
@@ -192,7 +198,7 @@ class Study(Queries):
         advisor, ledger = batch.advisor, batch.advisor.ledger
         if advisor.state(batch.at) != "running":
             return []
-        given: list[int] = []
+        given: dict[int, None] = {}  # in their order
         until = None if lease is None else batch.at + lease
 
         def again(number: int) -> None:
@@ -202,18 +208,18 @@ class Study(Queries):
             if len(given) < most and batch.client is not None and one.client == batch.client:
                 if one.expired(batch.at) or lease is not None:
                     again(number)
-                given.append(number)
+                given[number] = None
         left = [(number, one) for number, one in sorted(ledger.open.items()) if number not in given]
         for number, one in sorted(left, key=lambda pair: not pair[1].waiting):
             if len(given) < most and (
                 (one.waiting and advisor.affordable) or one.expired(batch.at)
             ):
                 again(number)
-                given.append(number)
+                given[number] = None
         while len(given) < most and advisor.affordable:
-            chosen = batch.choose(most - len(given))
-            given.append(ledger.last + 1)
-            batch.add("asked", given[-1], until=until, chosen=True, **chosen)
+            chosen, number = batch.choose(most - len(given)), ledger.last + 1
+            given[number] = None
+            batch.add("asked", number, until=until, chosen=True, **chosen)
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
@@ -269,6 +275,38 @@ class Study(Queries):
         fresh, decision = self._session.write(_client(client) or self.client, act)
         self._call(told=list(fresh), certified=decision)
         return fresh
+
+    def step(
+        self,
+        round: Round | int,
+        values: Any,
+        client: str | None = None,
+        lease: float | None = None,
+    ) -> Round | None:
+        """Tell a round and ask for the next one, in one transaction: both are stored or neither,
+        and the disk syncs once instead of twice.
+
+        It does what `tell` and then `ask(1)` do. None: there is nothing to ask, because the study
+        is done, or because all of its budget is out.
+
+        >>> import combgame as cg
+        >>> study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+        >>> todo = study.ask()
+        >>> while todo is not None:
+        ...     todo = study.step(todo, {arm: 0.5 if arm == 1 else 0.2 for arm in todo.arms})
+        >>> study.decision.answer
+        (1,)
+        """
+        number, lease = _number(round), _lease(lease)
+
+        def act(batch: Batch) -> tuple[list[int], Decision | None, list[Round]]:
+            fresh = self._enter(batch, {number: values}, final=True)
+            decision = self._certified(batch)
+            return list(fresh), decision, self._give(batch, 1, lease)
+
+        told, decision, asked = self._session.write(_client(client) or self.client, act)
+        self._call(asked, told, decision)
+        return asked[0] if asked else None
 
     def _enter(
         self, batch: Batch, rounds: Mapping[int, Any], final: bool
@@ -586,6 +624,14 @@ class Study(Queries):
 
 def _number(round: Any) -> int:
     return whole("round", round.id if isinstance(round, Round) else round, 1)
+
+
+def _lease(lease: Any) -> float | None:
+    if lease is not None and (
+        isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
+    ):
+        raise must_be("lease", lease, "a positive number of seconds, or None")
+    return lease
 
 
 def _name(name: Any) -> str:
