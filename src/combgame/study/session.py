@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import StoreError, must_be, said_by
@@ -12,10 +13,14 @@ from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, 
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
 from .advisor import Advisor
+from .keeper import Keeper
 from .ledger import Behind, Effect, Ledger
 from .round import Record
 from .settings import Setting, now
-from .snapshot import EVERY, dump, load
+from .snapshot import EVERY, capture, load, pack
+
+RATE = 20.0  # a snapshot may take a twentieth of the time
+CHECKPOINT = 200  # transactions
 
 
 T = TypeVar("T")
@@ -91,30 +96,37 @@ class Session:
         self._whole: Ledger | None = None
         self._used = False
         self._hurry = False  # others are waiting for what is done now
+        self._keeper = Keeper(self._keep)
+        self._due = False  # a snapshot
+        self._stored = 0  # transactions since the last checkpoint
+        # seconds in transactions since the last snapshot, and what that one took
+        self._spent = self._price = 0.0
 
     def write(self, client: str | None, act: Callable[[Batch], T]) -> T:
         """As `writing`, for what may look back at all rounds: they are read before others have to
         wait for it, and `act` begins again.
         """
         with self.lock:
-            try:
-                with self.writing(client) as batch:
-                    return act(batch)
-            except Behind as behind:
-                self._read(behind.event)
-            with self.writing(client) as batch:
+            for _ in range(2):  # others may retract something meanwhile
+                try:
+                    with self.writing(client) as batch:
+                        return act(batch)
+                except Behind as behind:
+                    self._read(behind.event)
+            with self.writing(client, hurry=False) as batch:
                 return act(batch)
 
     @contextmanager
-    def writing(self, client: str | None) -> Iterator[Batch]:
+    def writing(self, client: str | None, hurry: bool = True) -> Iterator[Batch]:
         """Catch up, do, store: nobody else writes in the meantime, and what fails has changed
-        nothing. What takes long to catch up with is read before.
+        nothing. hurry: what takes long to catch up with is read before.
         """
         with self.lock, deferred(), ExitStack() as stack:
             if self._advisor is None:
                 self._read()
             self._used = False
-            for self._hurry in (True, True, False):  # others may write as fast as it reads
+            # others may write as fast as it reads
+            for self._hurry in (True, True, False) if hurry else (False,):
                 try:
                     batch = stack.enter_context(self._locked(client))
                     break
@@ -124,16 +136,15 @@ class Session:
 
     @contextmanager
     def _locked(self, client: str | None) -> Iterator[Batch]:
-        batch = None
+        batch, began = None, perf_counter()
         try:
             with self.storage.writing() as log:
-                advisor, read = self._catch_up(log)
+                advisor, _ = self._catch_up(log)
                 batch = Batch(self, advisor, log, client)
                 yield batch
                 if batch.events:
                     log.append(batch.events)
-                if len(read) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
-                    self._keep(log, advisor)
+            self._tell_keeper(advisor.ledger.seq // EVERY > batch.before // EVERY)
         except BaseException as error:
             known = isinstance(error, Behind) if batch is None else batch.clean
             if not known:
@@ -141,6 +152,7 @@ class Session:
             raise
         finally:
             self._hurry = False
+            self._spent += perf_counter() - began
             if not self._used:
                 self._whole = None
 
@@ -199,6 +211,7 @@ class Session:
             news = stored = stored if history else log.events()
         if self._hurry and len(news) > EVERY:
             raise Behind
+        self._due |= len(news) > EVERY
         self._advisor = advisor
         for one in news[1:] if seq else news:
             check_seal(advisor.ledger.seal, one, self.name)
@@ -263,10 +276,44 @@ class Session:
     def _forget(self) -> None:
         self._advisor = self._whole = None
 
-    def _keep(self, log: Log, advisor: Advisor) -> None:
-        body = dump(advisor) if self.storage.url else None
-        if body is not None:
-            log.keep(advisor.ledger.seq, digest(), body)
+    def close(self) -> None:
+        """Let go of the storage, when what is under way is done; a snapshot that is due is
+        taken.
+        """
+        self._price = 0.0
+        if self._due:
+            self._keeper.begin()
+        self._keeper.wait()
+        with self.lock:
+            self.storage.close()
+
+    def _tell_keeper(self, due: bool) -> None:
+        """After something was stored: what is to be done, that no caller waits for. A snapshot has
+        its price, so it waits until `RATE` times as much was spent in other ways.
+        """
+        if self.storage.url is None:
+            return
+        self._due |= due
+        self._stored += 1
+        if (self._due and self._spent >= RATE * self._price) or self._stored >= CHECKPOINT:
+            self._keeper.begin()
+
+    def _keep(self) -> None:
+        """A snapshot if one is due; others may write between taking and storing it."""
+        if self._due and self._spent >= RATE * self._price:
+            began = perf_counter()
+            with self.lock:
+                advisor, self._due, self._spent = self._advisor, False, 0.0
+                taken = None if advisor is None else capture(advisor)
+                seq = 0 if advisor is None else advisor.ledger.seq
+            if taken is not None:
+                body = pack(*taken)
+                with self.lock, self.storage.writing() as log:
+                    log.keep(seq, digest(), body)
+            self._price = perf_counter() - began
+        if self._stored >= CHECKPOINT:
+            self._stored = 0
+            self.storage.checkpoint()
 
 
 class _Past(NamedTuple):

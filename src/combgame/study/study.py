@@ -138,7 +138,7 @@ class Study(Queries):
         """Let go of the file or the connection; what SQLite keeps beside a file goes into it.
         (Nothing is lost without.) `stop` ends it.
         """
-        self._session.storage.close()
+        self._session.close()
 
     def __enter__(self) -> "Study":
         return self
