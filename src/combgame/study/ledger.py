@@ -43,7 +43,7 @@ class Past(Protocol):
         """A whole ledger of all before this one; or `Behind`, and nothing has happened."""
 
 
-class Behind(Exception):
+class Behind(Exception):  # noqa: N818  (it is no error)
     """There is more to read than others should wait for; event: for the sake of which."""
 
     def __init__(self, event: Event | None = None) -> None:
