@@ -100,7 +100,7 @@ def between(records: Iterable[Record], precision: Floats) -> tuple[float, int]:
     return (max(squares, 0.0), degrees) if degrees else (0.0, 0)
 
 
-def _explained(weights: Any, own: Floats, other: Floats, totals: Floats, sums: Floats) -> float:
+def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> float:
     """Squares that the rows of a matrix of weights explain, given its columns: b' A^+ b by
     conjugate gradients, which come from below.
     """
