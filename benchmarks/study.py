@@ -1,5 +1,6 @@
-"""Studies: ask+tell per second beside optuna, opening 100,000 rounds, batches, ten thousand arms:
-python benchmarks/study.py [--out FILE]
+"""Studies: ask+tell per second beside optuna, opening 100,000 rounds, batches, ten thousand arms;
+the slowest calls beside the disk's slowest syncs, and growth in rounds and arms:
+python benchmarks/study.py [--out FILE] [--parts worst,growth]
 
 Needs the extra `bench` (optuna, and a PostgreSQL from PyPI). Turns are interleaved, because the
 time of a sync changes with the hour.
@@ -11,9 +12,11 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from made import PYTHON, save
@@ -21,6 +24,7 @@ from made import PYTHON, save
 import combgame as cg
 from combgame.paper.instances import matroid
 from combgame.report.tables import markdown
+from combgame.study.snapshot import dump
 
 NEVER = 1e-200  # a delta at which nothing stops
 
@@ -279,6 +283,145 @@ def large(folder: Path, rounds: int = 300) -> str:
     )
 
 
+def worst(folder: Path, calls: int = 2000, d: int = 10_000) -> str:
+    """The slowest of so many calls with ten thousand arms, and of as many syncs of 4 kB between
+    them.
+    """
+    problem = cg.Problem(cg.Subsets(d, 100), cg.Arms(d), cg.Gaussian(1.0))
+    study, rng = begun(problem, f"sqlite:///{folder}/worst.db", "worst")
+    spent: dict[str, list[float]] = {"ask": [], "tell": [], "step": []}
+    syncs: list[float] = []
+
+    def timed(what: str, call: Callable[[], Any]) -> Any:
+        began = time.perf_counter()
+        made = call()
+        spent[what].append(1e3 * (time.perf_counter() - began))
+        syncs.extend(sync_times(folder, 1))
+        return made
+
+    def values(one: cg.Round) -> dict[int, float]:
+        return {a: float(rng.standard_normal()) for a in one.arms}
+
+    for _ in range(calls // 4):
+        one = timed("ask", study.ask)
+        timed("tell", partial(study.tell, one, values(one)))
+    one = study.ask()
+    for _ in range(calls // 2):
+        one = timed("step", partial(study.step, one, values(one)))
+    study.close()
+    rows = [
+        [f"{what}, of {len(found):,}", *(f"{x:.1f}" for x in spread(found, max(syncs)))]
+        for what, found in {**spent, "sync of 4 kB": syncs}.items()
+    ]
+    head = ["ms", "median", "99 in 100", "slowest", "slowest by the slowest sync"]
+    told = f"Subsets({d}, 100), the best arm, SQLite; a sync of 4 kB after every call.\n\n"
+    return told + markdown(head, rows) + "\n"
+
+
+def spread(found: list[float], sync: float) -> list[float]:
+    """The median, the 99th percentile, the most, and the most in slowest syncs."""
+    return [
+        statistics.median(found),
+        float(np.quantile(found, 0.99)),
+        max(found),
+        max(found) / sync,
+    ]
+
+
+def long_study(url: str, rounds: int) -> cg.Study:
+    """Five arms, played in turns, told in portions."""
+    problem, rng = cg.Problem(cg.Arms(5), rewards=cg.Gaussian(1.0)), np.random.default_rng(0)
+    study = cg.Study(problem, delta=NEVER, rule="uniform", storage=url, engine="python")
+    for _ in range(rounds // 1000):
+        told = study.ask(1000)
+        study.tell_many({one: {a: float(rng.normal(0.01 * a)) for a in one.arms} for one in told})
+    return study
+
+
+def growth(folder: Path, rounds: Sequence[int], arms: Sequence[int]) -> str:
+    """What takes how long in studies of so many rounds, and with so many arms."""
+    columns: list[list[str]] = []
+    for n in rounds:
+        with long_study(f"sqlite:///{folder}/long{n}.db", n) as study:
+            locked = waits(study)
+            column = [
+                seconds(lambda: study.status),
+                seconds(study.events),
+                seconds(lambda: study.rows("round")),
+                seconds(lambda: study.tell(3, {})),
+                seconds(lambda: study.retract(7, "a slip")),
+                f"{max(locked):.3f}",
+            ]
+        began = time.perf_counter()
+        with cg.Study.open(f"sqlite:///{folder}/long{n}.db", engine="python") as again:
+            again.ask()
+            column.append(f"{time.perf_counter() - began:.3f}")
+        columns.append(column)
+    what = [
+        "status",
+        "events()",
+        'rows("round")',
+        "tell a round that was told",
+        "retract a round",
+        "of that, others wait",
+        "open it and ask",
+    ]
+    head = ["seconds; 5 arms", *(f"{n:,} rounds" for n in rounds)]
+    rows = [[name, *(column[k] for column in columns)] for k, name in enumerate(what)]
+    cells = []
+    for d in arms:
+        problem = cg.Problem(cg.Subsets(d, 100), cg.Arms(d), cg.Gaussian(1.0))
+        study, rng = begun(problem, f"sqlite:///{folder}/wide.db", f"{d}")
+        one, steps = study.ask(), []
+        for _ in range(30):
+            told = {a: float(rng.standard_normal()) for a in one.arms}
+            began = time.perf_counter()
+            one = study.step(one, told)
+            steps.append(1e3 * (time.perf_counter() - began))
+        began = time.perf_counter()
+        size = len(dump(study._session._advisor) or b"")
+        spent = 1e3 * (time.perf_counter() - began)
+        study.close()
+        figures = f"{statistics.median(steps):.1f}", f"{max(steps):.1f}", f"{spent:.0f}"
+        cells.append([f"{d:,}", *figures, f"{size / 1e6:.1f}"])
+    wide = ["arms", "step, ms", "slowest of 30", "a snapshot (no call waits), ms", "its MB"]
+    return (
+        markdown(head, rows)
+        + "\n\nSubsets(arms, 100), the best arm, compiled:\n\n"
+        + (markdown(wide, cells) + "\n")
+    )
+
+
+def powers(most: int, least: int) -> list[int]:
+    """
+    >>> powers(100_000, 1000)
+    [1000, 10000, 100000]
+    """
+    return [] if most < least else [*powers(most // 10, least), most]
+
+
+def seconds(call: Callable[[], Any]) -> str:
+    began = time.perf_counter()
+    call()
+    return f"{time.perf_counter() - began:.3f}"
+
+
+def waits(study: cg.Study) -> list[float]:
+    """How long each of the study's transactions has the write lock."""
+    storing, found = study._session.storage, []
+    real = storing.writing
+
+    @contextmanager
+    def timed() -> Iterator[Any]:
+        with real() as log:
+            began = time.perf_counter()
+            yield log
+        found.append(time.perf_counter() - began)
+
+    storing.writing = timed  # type: ignore[method-assign]
+    return found
+
+
 def memory() -> str:
     """The most that a study holds at once, its events included: as tracemalloc sees it, in memory,
     compiled.
@@ -311,7 +454,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=60)
-    parser.add_argument("--parts", default="speed,opening,batches,large,memory")
+    parser.add_argument("--arms", type=int, default=100_000)
+    parser.add_argument("--parts", default="speed,opening,batches,large,memory,worst,growth")
     parser.add_argument(
         "--folder",
         type=Path,
@@ -328,6 +472,10 @@ def main() -> None:
             "batches": lambda: batches(options.runs),
             "large": lambda: large(folder),
             "memory": memory,
+            "worst": lambda: worst(folder),
+            "growth": lambda: growth(
+                folder, powers(options.rounds, 1000), powers(options.arms, 1000)
+            ),
         }
         for part in options.parts.split(","):
             found.append(known[part]())

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 import combgame as cg
 from combgame.cli.app import app
 from combgame.presets import PRESETS
+from combgame.study.ledger import Ledger
 
 MEANS = (0.5, 0.3, 0.2, 0.1, 0.0)
 NAMES = ("ann", "bob", "cid", "dee", "eve")
@@ -32,6 +33,16 @@ def measure(round, rng, means=MEANS, sigma=0.1):
 def advisor_of(study):
     with study._session.reading() as (advisor, _):
         return advisor
+
+
+class Past:
+    """What was before an event, for an advisor that looks back."""
+
+    def __init__(self, advisor, events):
+        self.advisor, self.events = advisor, events
+
+    def whole(self, event):
+        return Ledger.of(self.advisor.problem.d, self.events, self.advisor.ledger.first)
 
 
 def command(*words):

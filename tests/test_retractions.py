@@ -18,7 +18,7 @@ from combgame.study.settings import check_setting
 from combgame.study.snapshot import dump, load
 
 from .said import says
-from .studies import HARD, UNKNOWN, advisor_of
+from .studies import HARD, UNKNOWN, Past, advisor_of
 
 PAIR = cg.Problem(
     cg.Listed([[0, 1]], 2), cg.Arms(2), cg.Gaussian(1.0)
@@ -46,7 +46,7 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
 
     def add(kind, number=None, **data):
         event = Event(len(events) + 1, kind, 0.0, number, None, "by the schedule", data)
-        advisor.apply(event, lambda: events, chosen=True)
+        advisor.apply(event, Past(advisor, events), chosen=True)
         events.append(event)
 
     for stage in range(stages):
@@ -222,7 +222,7 @@ def test_a_snapshot_and_a_replay_are_judged_as_the_study_was(problem):
     copy, again = load(setting, "python", (0, dump(advisor))), Advisor(setting, "python")
     events = study.events()
     for k, event in enumerate(events):
-        again.apply(event, lambda k=k: events[:k])
+        again.apply(event, Past(again, events[:k]))
     assert advisor.changes == 2 and not again.differences
     for one in (copy, again):
         assert one.facts("running") == advisor.facts("running") and one.delta == 1e-3 / 12

@@ -12,7 +12,7 @@ from combgame.study.decision import decide
 from combgame.study.snapshot import dump
 
 from .said import refused, says
-from .studies import HARD, PROBLEM, advisor_of, measure
+from .studies import HARD, PROBLEM, Past, advisor_of, measure
 
 # ---- taking back, and data from outside
 
@@ -351,7 +351,7 @@ def test_rounds_that_are_told_together_are_judged_together():
     assert [one["rounds"] for one in study.history()] == [4] and study.replay().same
     again = Advisor(study._setting, "auto")
     for k, event in enumerate(study.events()):
-        again.apply(event, lambda k=k: study.events()[:k])
+        again.apply(event, Past(again, study.events()[:k]))
     again.ledger.seal = advisor_of(study).ledger.seal
     assert dump(again) == dump(advisor_of(study)) and decide(again, again.ended) == decision
 

@@ -105,6 +105,8 @@ def sqlite_engine(url: URL, timeout: float) -> Engine:
     @event.listens_for(made, "connect")
     def begun(connection: Any, record: Any) -> None:
         set_up(connection, synchronous="FULL", journal="WAL")
+        # `Database.checkpoint` does it, outside the calls that write; if not, they do
+        connection.execute("PRAGMA wal_autocheckpoint = 20000")
         path = file_of(url)
         record.info["file"] = None if path is None else SameFile(path)
 

@@ -2,9 +2,11 @@
 from them.
 """
 
+import gc
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..errors import StoreError, must_be
@@ -40,10 +42,22 @@ def seal(before: str, event: Event) -> str:
     >>> seal("", Event(1, "closed", 0.0)) == seal("", Event(1, "closed", 1.0))
     False
     """
-    return checksum(before, compact(event), digits=16)
+    return seal_of(before, compact(event))
 
 
-Sealed = tuple[Event, str]
+def seal_of(before: str, said: str) -> str:
+    """The seal of an event of which `compact` says this."""
+    return checksum(before + said, digits=16)
+
+
+class Sealed(NamedTuple):
+    """An event as it is stored. said: what `compact` said of it, where that was stored too."""
+
+    event: Event
+    seal: str
+    said: str | None = None
+
+
 HEAD = re.compile(r"([1-9]\d{0,17}):([0-9a-f]{16})")
 
 
@@ -79,17 +93,32 @@ def check_head(events: list[Event], head: str, name: str) -> None:
         raise StoreError("other-history", text, remedy=remedy, name=name, number=number)
 
 
+@contextmanager
+def no_collecting() -> Iterator[None]:
+    """While very many objects are made that all stay, looking for garbage among them, again and
+    again, would take longer than making them.
+    """
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
 def checked(stored: list[Sealed], name: str) -> list[Event]:
     """The events from the first one on, each as it was stored."""
     before = ""
-    for event, sealed in stored:
-        check_seal(before, event, sealed, name)
-        before = sealed
-    return [event for event, _ in stored]
+    for one in stored:
+        check_seal(before, one, name)
+        before = one.seal
+    return [one.event for one in stored]
 
 
-def check_seal(before: str, event: Event, sealed: str, name: str) -> None:
-    if seal(before, event) != sealed:
+def check_seal(before: str, stored: Sealed, name: str) -> None:
+    event, sealed, said = stored
+    if seal_of(before, compact(event) if said is None else said) != sealed:
         text = (
             "study {name!r}: event {event} is not what was stored, because the file is damaged or "
             "was changed"

@@ -54,6 +54,9 @@ class Storage(Protocol):
     def copy(self, destination: Path) -> None:
         """All of it into a new file, while others go on."""
 
+    def checkpoint(self) -> None:
+        """Put what is stored where it is read from, where these are two places."""
+
     def close(self) -> None: ...
 
 
@@ -78,6 +81,8 @@ class Memory:
 
     def close(self) -> None:
         pass
+
+    checkpoint = close
 
     def copy(self, destination: Path) -> None:
         text, remedy = "copy: a study in memory has no file", "{export} writes all of it"

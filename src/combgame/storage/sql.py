@@ -24,7 +24,7 @@ from .interrupts import deferred
 from .sqlite import transaction
 from .tables import events, snapshots, studies
 from .transaction import COLUMNS, Transaction, as_event
-from .urls import absolute, parse, quotes_secret, shown
+from .urls import absolute, file_of, parse, quotes_secret, shown
 
 INHERITED: list[Engine] = []
 FIND = (
@@ -140,7 +140,7 @@ class Database:
         """
         here = connection.execute(query, {"name": self.name}).first()
         if self._study is None and here is not None:
-            check_seal("", *as_event(here[1:]), self.name)
+            check_seal("", as_event(here[1:]), self.name)
             self._study = here
         if here is not None and here == self._study:
             return Transaction(connection, here.id, here.seal)
@@ -178,6 +178,16 @@ class Database:
                 ):
                     connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._drop()
+
+    def checkpoint(self) -> None:
+        """What SQLite has kept beside the file goes into it, while others go on: on a connection of
+        its own, so that nobody waits for it.
+        """
+        path = file_of(self._place)
+        if path is not None:
+            where = f"{Path(path).absolute().as_uri()}?mode=rw"  # which makes no file
+            with self._guard(), closing(sqlite3.connect(where, uri=True, timeout=0)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def copy(self, destination: Path) -> None:
         """All studies that are there, in a file of its own; also of a file that was deleted or

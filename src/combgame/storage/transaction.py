@@ -5,27 +5,67 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, or_, select
+from sqlalchemy import Connection, bindparam, delete, insert, select, union_all
 
 from ..errors import StoreError
 from ..sentences import looks
 from .checksums import checksum
-from .events import Event, Sealed, compact
+from .events import Event, Sealed, compact, no_collecting
 from .tables import events, snapshots
 
 ALWAYS = 1 << 60
 COLUMNS = [events.c[name] for name in (*Event._fields, "seal")]
-EVENTS = (
+OF_STUDY = (events.c.study == bindparam("study"),)
+BETWEEN = (
+    *OF_STUDY,
+    events.c.seq > bindparam("after"),
+    events.c.seq < bindparam("before"),
+)
+EVENTS = select(*COLUMNS).where(*BETWEEN).order_by(events.c.seq)
+# the numbers first, which stand in the index by rounds; all events would be gone through otherwise
+OF_ROUND = (
     select(*COLUMNS)
     .where(
-        events.c.study == bindparam("study"),
-        events.c.seq > bindparam("after"),
-        events.c.seq < bindparam("before"),
+        *OF_STUDY,
+        events.c.seq.in_(
+            union_all(
+                select(events.c.seq).where(*BETWEEN, events.c.round == bindparam("round")),
+                select(events.c.seq).where(*BETWEEN, events.c.round.is_(None)),
+            )
+        ),
     )
     .order_by(events.c.seq)
 )
-OF_ROUND = EVENTS.where(or_(events.c.round == bindparam("round"), events.c.round.is_(None)))
 ADD = insert(events)
+
+
+def as_events(rows: Sequence[Any]) -> list[Sealed]:
+    """The events of many rows, all at once: a study has hundreds of thousands. What is not as it
+    should be is looked at row by row, to say what it is.
+    """
+    if not rows:
+        return []
+    *columns, texts, seals = zip(*rows, strict=True)
+    kinds = list(KINDS.values())
+    fits = all(
+        all(issubclass(one, kind) for one in set(map(type, column)))
+        for column, kind in zip((*columns, texts, seals), (*kinds[:6], str, str), strict=True)
+    )
+    try:
+        data = json.loads(f"[{','.join(texts)}]") if fits else []
+    except (ValueError, RecursionError):
+        data = []
+    fits = len(data) == len(rows) and set(map(type, data)) == {dict}
+    if not fits or not all(map(math.isfinite, columns[2])):
+        return [as_event(row) for row in rows]
+    words = {one: compact(one) for column in columns[4:6] for one in set(column)}
+    said = [
+        f'[{seq},"{kind}",{at!r},{"null" if number is None else number},'
+        f"{words[client]},{words[reason]},{text}]"
+        for seq, kind, at, number, client, reason, text in zip(*columns, texts, strict=True)
+    ]
+    made = map(Event._make, zip(*columns, data, strict=True))
+    return list(map(Sealed._make, zip(made, seals, said, strict=True)))
 
 
 def as_event(row: Any) -> Sealed:
@@ -38,7 +78,7 @@ def as_event(row: Any) -> Sealed:
             raise _unreadable(f"its {name} is {looks(value)}")
     if not math.isfinite(event.at):
         raise _unreadable(f"its at is {event.at}")
-    return event, sealed
+    return Sealed(event, sealed)
 
 
 KINDS: dict[str, Any] = {  # what stands in the columns
@@ -75,15 +115,15 @@ class Transaction:
             "before": ALWAYS if before is None else before,
         }
         query = EVENTS if round is None else OF_ROUND
-        rows = self._connection.execute(
-            query, where if round is None else {**where, "round": round}
-        ).all()
-        return [as_event(row) for row in rows]
+        if round is not None:
+            where["round"] = round
+        with no_collecting():
+            return as_events(self._connection.execute(query, where).all())
 
     def append(self, new: Sequence[Sealed]) -> None:
         rows = [
             {**one._asdict(), "study": self._study, "data": compact(one.data), "seal": sealed}
-            for one, sealed in new
+            for one, sealed, _ in new
         ]
         self._connection.execute(ADD, rows)
 

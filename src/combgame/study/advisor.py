@@ -86,7 +86,6 @@ class Advisor:
         )
         self.late = 0  # results that came after that
         self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
-        self._levels: tuple[Sentence | None] | None = None  # what `unstated` said
         self.charge()
 
     def charge(self) -> None:
@@ -106,7 +105,7 @@ class Advisor:
     def changes(self) -> int:
         return self.ledger.retractions + self.ledger.corrections
 
-    def apply(self, event: Event, past: Past = tuple, chosen: bool = False) -> Effect:
+    def apply(self, event: Event, past: Past | None = None, chosen: bool = False) -> Effect:
         """Go on by one event; `chosen`: `choose` has just chosen what it asks."""
         asked = None if chosen else new_round(event)
         if asked is not None:
@@ -208,17 +207,14 @@ class Advisor:
     def _open(self) -> None:
         """The round that is chosen belongs to the start, if that lasts."""
         if self.opening.lasts:
-            self.opening.rounds.append(self.ledger.last + 1)
+            self.opening.rounds.add(self.ledger.last + 1)
 
     def unstated(self) -> Sentence | None:
         """What the start says of levels that nobody stated, once it is over; None also after a
         retraction, when what is left of it was perhaps chosen by its values.
         """
-        if self.opening.lasts or self.changes or not self.opening.over:
-            return None
-        if self._levels is None:
-            self._levels = (unstated(self.setting.problem, self.opening.records()),)
-        return self._levels[0]
+        found = None if self.changes else self.opening.settle(self.setting.problem)
+        return None if found is None else unstated(*found)
 
     def _look_ahead(self, wanted: int, most: int | None) -> list[int] | None:
         """Where plays have levels: what the rule is to know of blocks; the one that is being

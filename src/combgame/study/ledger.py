@@ -19,14 +19,15 @@ replays and exports do not look at kinds.
 from collections.abc import Callable, Iterable
 from enum import Enum
 from itertools import takewhile
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..errors import CombGameError, StoreError, UnknownNameError
 from ..game.records import Floats, Ints, Seen, blank
 from ..game.round import add, balance, gather, note, scatter
-from ..storage.events import Event
+from ..storage.events import Event, no_collecting
 from .blocks import commit, count_blocks, recount
 from .doubts import nothing_far, reach
 from .entries import Entry, pulls
@@ -34,7 +35,20 @@ from .noise import follow, nothing_late
 from .repeats import fingerprint
 from .round import Record, Told
 
-Past = Callable[[], Iterable[Event]]  # the events before the one at hand
+
+class Past(Protocol):
+    """The events before the one at hand, for the few kinds of events that look back."""
+
+    def whole(self, event: Event) -> "Ledger":
+        """A whole ledger of all before this one; or `Behind`, and nothing has happened."""
+
+
+class Behind(Exception):  # noqa: N818  (it is no error)
+    """There is more to read than others should wait for; event: for the sake of which."""
+
+    def __init__(self, event: Event | None = None) -> None:
+        super().__init__()
+        self.event = event
 
 
 class Effect(Enum):
@@ -92,10 +106,14 @@ class Ledger:
         self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
         self.had: Floats = np.zeros(d)  # the same, with replicates that nobody had asked for
         self.first: Floats = np.zeros(d) if first is None else first
+        self.total = 0.0  # of `drawn`
+        self.short = int((self.first > 0.0).sum())  # arms that have fewer than `first`
         self.far: Floats = nothing_far(d)
         self.late: Floats = nothing_late(d)  # values after the start
         self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
         self._adding = True  # values are added up as they come
+        # of a whole ledger: values that a retraction will leave, and what they add up to
+        self.rehearsed: tuple[list[_Value], list[Any]] = ([], [])
 
     @classmethod
     def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "Ledger":
@@ -104,8 +122,12 @@ class Ledger:
         """
         made = cls(d, whole=True, first=first)
         made._adding = False
-        for event in events:
-            made.apply(event)
+        # lists are quicker to count in, one by one
+        for name in ("pending", "drawn", "had", "first"):
+            setattr(made, name, getattr(made, name).tolist())
+        with no_collecting():
+            for event in events:
+                made.apply(event)
         return made
 
     # ---- what it says
@@ -134,16 +156,17 @@ class Ledger:
     @property
     def records(self) -> dict[int, Record]:
         """All rounds that it keeps, by their numbers."""
-        return dict(sorted({**(self.shut or {}), **self.open}.items()))
+        kept = {**(self.shut or {}), **self.open}
+        return {number: kept[number] for number in sorted(kept)}
 
-    def look_up(self, number: int, past: Past) -> Record:
+    def look_up(self, number: int, past: Callable[[], Iterable[Event]]) -> Record:
         """A round as it stands; past: its own events, and those of no round, if it has ended."""
         if number in self.open:
             return self.open[number]
         shut = self.shut
         if shut is None:  # a database cannot be asked for any number
             known = 0 < number <= self.last
-            shut = type(self).of(self.pending.size, past()).records if known else {}
+            shut = type(self).of(len(self.pending), past()).records if known else {}
         if number not in shut:
             remedy = "the last one is {last}" if self.last else "none was asked yet"
             text = "round {round} is not known"
@@ -169,9 +192,9 @@ class Ledger:
 
     # ---- one more event
 
-    def apply(self, event: Event, past: Past = tuple) -> Effect:
-        """past: the events before it, which only a retraction wants to know, and no whole
-        ledger.
+    def apply(self, event: Event, past: Past | None = None) -> Effect:
+        """past: what was before it, which retractions and what is told anew want to know; a whole
+        ledger knows.
         """
         act = getattr(self, f"on_{event.kind}", None)
         if act is None:
@@ -182,14 +205,15 @@ class Ledger:
                 seq=event.seq,
                 kind=event.kind,
             )
-        gather(self.seen)
+        if self._adding:
+            gather(self.seen)
         try:
             effect: Effect = act(event, past)
-        except CombGameError:
+        except (CombGameError, Behind):
             raise
         except Exception as error:  # what it says cannot be so
             raise unusable(event, error) from error
-        if self.seen.start[0] and self._started:
+        if self._adding and self.seen.start[0] and self._started:
             self._begin()
         if self.anew and not event.data.get("more"):
             self._count("anew")
@@ -197,11 +221,11 @@ class Ledger:
         self.seq = event.seq
         return effect
 
-    def on_created(self, event: Event, past: Past) -> Effect:
+    def on_created(self, event: Event, past: Past | None) -> Effect:
         """data: everything that determines the study."""
         return Effect.LOOK
 
-    def on_asked(self, event: Event, past: Past) -> Effect:
+    def on_asked(self, event: Event, past: Past | None) -> Effect:
         """data: `arms`, `until` (the end of the lease), `again` (the round was given before)."""
         number, arms, until = event.round or 0, event.data["arms"], event.data.get("until")
         if new_round(event) is not None:
@@ -212,25 +236,25 @@ class Ledger:
                 event.at,
                 until,
                 since=event.seq,
-                steady=self._lacks,
+                steady=self.short > 0,
                 weights=self._draw(dict.fromkeys(arms, 1)),
                 block=list(event.data.get("block", ())),
             )
             commit(self.blocks, self.open[number].block)
             self.last, self.asked = number, self.asked + 1
-            self.pending[arms] += 1.0
+            self._await(arms, 1.0)
             return Effect.NOTHING
         record = self.open[number]
         self._count("overdue", record.expired(event.at))
         if record.waiting:
             record.waiting = False
             self.waiting -= 1
-            self.pending[record.left] += 1.0
+            self._await(record.left, 1.0)
         record.asker, record.asked, record.until = event.client, event.at, until
         record.rest, record.since = "open", event.seq
         return Effect.NOTHING
 
-    def on_told(self, event: Event, past: Past) -> Effect:
+    def on_told(self, event: Event, past: Past | None) -> Effect:
         """data: `values` by arm, `final` (what is not told is missing), `more` (the next event was
         told together with it).
         """
@@ -238,8 +262,8 @@ class Ledger:
         present = {arm for arm, entry in values.items() if entry is not None}
         record = self.open.get(number)
         if record is None:  # an arm that was retracted after the round had ended
+            ended = self._whole(event, past).look_up(number, tuple)
             self._comes_back(present)
-            ended = self.look_up(number, past)
             for arm, entry in values.items():
                 self._enter(arm, entry, ended, anew=True)
                 if self.shut is not None:
@@ -250,7 +274,8 @@ class Ledger:
         self._comes_back(present.intersection(record.gone))
         if not record.touched:
             earlier = takewhile(lambda other: other < number, self.open)
-            self._count("overtaking", any(not self.open[other].waiting for other in earlier))
+            if any(not self.open[other].waiting for other in earlier):
+                self._count("overtaking")
         self.told += not record.touched
         record.touched = True
         for arm, entry in values.items():
@@ -264,12 +289,12 @@ class Ledger:
             self._end(record)
         return Effect.VALUES
 
-    def on_failed(self, event: Event, past: Past) -> Effect:
+    def on_failed(self, event: Event, past: Past | None) -> Effect:
         """data: `retry`; otherwise the round is given up."""
         record = self.open[event.round or 0]
         self._count("failed")
         if not record.waiting:
-            self.pending[record.left] -= 1.0
+            self._await(record.left, -1.0)
             self.waiting += 1
         record.waiting, record.until, record.rest, record.since = True, None, "failed", event.seq
         if not event.data.get("retry", True):
@@ -283,7 +308,7 @@ class Ledger:
                 return Effect.VALUES
         return Effect.NOTHING
 
-    def on_observed(self, event: Event, past: Past) -> Effect:
+    def on_observed(self, event: Event, past: Past | None) -> Effect:
         """data: `values` by arm; `carried`: from which study they come, and what that costs."""
         self.carried = event.data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
@@ -311,10 +336,12 @@ class Ledger:
             self.shut[self.last] = record
         return Effect.VALUES
 
-    def on_retracted(self, event: Event, past: Past) -> Effect:
+    def on_retracted(self, event: Event, past: Past | None) -> Effect:
         """data: `arm`, if it is not a round that is retracted."""
         if self.shut is None:
-            self._become(type(self).of(self.pending.size, [*past(), event], self.first))
+            whole = self._whole(event, past)
+            whole.apply(event)
+            self._become(whole)
             return Effect.CHANGE
         self._count("retracted")
         number, arms = event.round, self._named(event)
@@ -346,13 +373,13 @@ class Ledger:
         self._recount(event, past)
         return Effect.CHANGE
 
-    def on_extended(self, event: Event, past: Past) -> Effect:
+    def on_extended(self, event: Event, past: Past | None) -> Effect:
         """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
         self._count("extended")
         self.limits.update(event.data)
         return Effect.NOTHING
 
-    def on_closed(self, event: Event, past: Past) -> Effect:
+    def on_closed(self, event: Event, past: Past | None) -> Effect:
         """It was stopped by hand."""
         self.stopped = event.reason or "stopped by hand"
         return Effect.LOOK
@@ -382,13 +409,22 @@ class Ledger:
             if self._adding:
                 count_blocks(self.seen.blocks, self.blocks, self.held, self.open, self.pivot)
 
-    def _recount(self, event: Event, past: Past) -> None:
+    def _recount(self, event: Event, past: Past | None) -> None:
         """Blocks anew, after values of them have changed."""
         if self._adding and self.seen.blocks.precision.size > 0:
             records = self.records
             if self.shut is None:
-                records = type(self).of(self.pending.size, [*past(), event]).records
+                whole = self._whole(event, past)
+                whole.apply(event)
+                records = whole.records
             recount(self.seen.blocks, self.blocks, self.held, records, self.pivot)
+
+    def _whole(self, event: Event, past: Past | None) -> "Ledger":
+        """All rounds before an event."""
+        if self.shut is not None:
+            return self
+        assert past is not None
+        return past.whole(event)
 
     def _named(self, retraction: Event) -> list[int]:
         """The arms that a retraction is about: of a round, those of which something was ever told.
@@ -412,26 +448,33 @@ class Ledger:
 
     # ---- totals
 
+    def _await(self, arms: Iterable[int], n: float) -> None:
+        for arm in arms:
+            self.pending[arm] += n
+
     def _draw(self, numbers: dict[int, int]) -> list[float]:
         """The weights of values that are to come, so many of each arm: no value decides them."""
         for arm, n in numbers.items():
             self.drawn[arm] += n
-            self.had[arm] += n
-        total = float(self.drawn.sum())
-        return [total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
+            self.total += n
+            self._have(arm, n)
+        return [self.total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
 
-    @property
-    def _lacks(self) -> bool:
-        """Whether there are arms of which fewer values were asked for than the start has. Then no
-        value decides what is asked next (`Advisor.choose`).
+    def _have(self, arm: int, n: int) -> None:
+        """n more values of an arm. As long as there are arms of which fewer were asked for than the
+        start has, no value decides what is asked next (`Advisor.choose`).
         """
-        return bool((self.had < self.first).any())
+        before, wanted = self.had[arm], self.first[arm]
+        self.had[arm] += n
+        if before < wanted <= self.had[arm]:
+            self.short -= 1
 
     @property
     def _started(self) -> bool:
         """Whether all of the start has been told."""
-        waits = any(one.steady and not one.waiting and one.left for one in self.open.values())
-        return not (waits or self._lacks)
+        return self.short == 0 and not any(
+            one.steady and not one.waiting and one.left for one in self.open.values()
+        )
 
     def _begin(self) -> None:
         """From now on what is played may depend on values."""
@@ -439,20 +482,23 @@ class Ledger:
         self.early[:] = self.seen.noise[:2]
 
     def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
-        self._count("missing", entry is None)
-        self._count("averaged", isinstance(entry, dict))
-        if not record.outside:
-            self.had[arm] += max(values_of(entry) - 1, 0)
-        self._add(arm, entry, record, anew)
+        if entry is None:
+            self._count("missing")
+        elif isinstance(entry, dict):
+            self._count("averaged")
+        if isinstance(entry, dict | list) and not record.outside:
+            self._have(arm, values_of(entry) - 1)
+        if self._adding:
+            self._add(arm, entry, record, anew)
 
     def _add(self, arm: int, entry: Entry, record: Record, anew: bool) -> None:
         """Enter values of an arm. One that is told anew may have had a say in what was played
         before it, so it tells nothing of the spread.
         """
         number = record.number
-        if self._adding and self.seen.start[0] and not record.steady and entry is not None:
+        if self.seen.start[0] and not record.steady and entry is not None:
             self._begin()
-        for mean, n in pulls(entry) if self._adding else ():
+        for mean, n in pulls(entry):
             x, total = mean, mean * n
             if self.pivot is not None:  # the game maximises
                 x, total = self.pivot - mean, self.pivot * n - total
@@ -471,22 +517,55 @@ class Ledger:
     def _add_up(self, whole: "Ledger") -> None:
         """Add up all arms anew: how the values vary depends on the order of all of them."""
         if self._adding:
-            for total in totals(self.seen):
-                total[...] = 0.0
-            self.seen.noise[:], self.seen.start[0], self.early[:] = 0.0, 1, 0.0
-            self.far[:], self.late[:] = nothing_far(self.had.size), 0.0
+            values, (done, sums) = whole._standing(), whole.rehearsed
+            if done and values[: len(done)] == done:
+                for mine, its in zip(self._sums(), sums, strict=True):
+                    mine[...] = its
+                self._sum(values[len(done) :])
+            else:
+                self._clear()
+                self._sum(values)
+
+    def rehearse(self, whole: "Ledger", event: Event) -> None:
+        """Add up what a retraction will leave, before others have to wait for it."""
+        if event.kind == "retracted" and self._adding:
+            before = [one.copy() for one in self._sums()]
+            number, arm = event.round, event.data.get("arm")
+            left = [v for v in whole._standing() if v.record.number != number and v.arm != arm]
+            self._clear()
+            self._sum(left)
+            whole.rehearsed = left, [one.copy() for one in self._sums()]
+            for mine, its in zip(self._sums(), before, strict=True):
+                mine[...] = its
+
+    def _standing(self) -> list["_Value"]:
+        """The values that count, in the order in which they came. (Of a whole ledger.)"""
+        with no_collecting():
             values = [
-                (told.seq, arm, told, one)
-                for one in whole.records.values()
+                _Value(told.seq, arm, told, one)
+                for one in self.records.values()
                 for arm, told in one.told.items()
                 if arm not in one.again and told.entry is not None
             ]
-            last = 0
-            for seq, arm, told, one in sorted(values, key=lambda value: value[0]):
-                if seq != last:
-                    gather(self.seen)
-                    last = seq
-                self._add(arm, told.entry, one, told.anew)
+            return sorted(values, key=itemgetter(0))
+
+    def _sums(self) -> list[Any]:
+        """The arrays that are added up."""
+        seen = self.seen
+        return [*totals(seen), seen.noise, seen.start, self.early, self.far, self.late]
+
+    def _clear(self) -> None:
+        for one in self._sums():
+            one[...] = 0
+        self.seen.start[0], self.far[:] = 1, nothing_far(len(self.had))
+
+    def _sum(self, values: Iterable["_Value"]) -> None:
+        last = 0
+        for seq, arm, told, record in values:
+            if seq != last:
+                gather(self.seen)
+                last = seq
+            self._add(arm, told.entry, record, told.anew)
 
     def _count(self, what: str, happened: bool = True, times: int = 1) -> None:
         if happened and times:
@@ -497,7 +576,7 @@ class Ledger:
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
         arrays = ("pending", "drawn", "had", "first", "far", "late", "early")
-        beside = ("open", "held", "shut", "pivot", "seen", *arrays, "_adding")
+        beside = ("open", "held", "shut", "pivot", "seen", *arrays, "_adding", "rehearsed")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         for name in ("open", "held"):
             kept[name] = [one.plain() for one in vars(self)[name].values()]
@@ -520,6 +599,15 @@ class Ledger:
         self._add_up(whole)
         if self.seen.blocks.precision.size > 0:
             recount(self.seen.blocks, self.blocks, self.held, whole.records, self.pivot)
+
+
+class _Value(NamedTuple):
+    """A value that counts."""
+
+    seq: int
+    arm: int
+    told: Told
+    record: Record
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:

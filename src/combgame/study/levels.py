@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import bmat, csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from ..game.records import Floats
 from ..problem import Problem
@@ -30,30 +32,44 @@ INFLATED = 2.0 ** np.arange(1, 15)
 class Opening:
     """The rounds of a start: those that no value has had a part in choosing."""
 
-    rounds: list[int] = field(default_factory=list)
+    rounds: set[int] = field(default_factory=set)
     lasts: bool = True  # more of them may come
     kept: dict[int, Record] = field(default_factory=dict)  # those that have ended
+    found: tuple[float, int] | None = None  # what `between` said of them, when it was over
 
     def keep(self, record: Record) -> None:
         """One round has ended."""
         if record.number in self.rounds:
             self.kept[record.number] = record
 
-    @property
-    def over(self) -> bool:
-        return len(self.kept) == len(self.rounds)
-
-    def records(self) -> list[Record]:
-        return [self.kept[number] for number in self.rounds]
+    def settle(self, problem: Problem) -> tuple[float, int] | None:
+        """Squares between its rounds and their degrees of freedom, once it is over, after which its
+        rounds are forgotten.
+        """
+        if self.found is None and not self.lasts and len(self.kept) == len(self.rounds):
+            self.found = 0.0, 0
+            if may_lack_levels(problem):
+                records = [self.kept[number] for number in sorted(self.rounds)]
+                self.found = between(records, problem.noise() ** -2.0)
+            self.rounds, self.kept = set(), {}
+        return self.found
 
     def plain(self) -> list[Any]:
         """As JSON can carry it."""
-        return [self.rounds, self.lasts, [one.plain() for one in self.kept.values()]]
+        kept = [one.plain() for one in self.kept.values()]
+        return [sorted(self.rounds), self.lasts, kept, self.found]
 
     @classmethod
     def of(cls, plain: list[Any]) -> "Opening":
-        rounds, lasts, kept = plain
-        return cls(rounds, lasts, {one["number"]: Record.of(one) for one in kept})
+        rounds, lasts, kept, found = plain
+        records = {one["number"]: Record.of(one) for one in kept}
+        return cls(set(rounds), lasts, records, found and (found[0], found[1]))
+
+
+def may_lack_levels(problem: Problem) -> bool:
+    """Whether levels that nobody stated could be seen."""
+    rewards = problem.rewards
+    return isinstance(rewards, Gaussian) and rewards.known and not rewards.levels()
 
 
 def between(records: Iterable[Record], precision: Floats) -> tuple[float, int]:
@@ -67,22 +83,43 @@ def between(records: Iterable[Record], precision: Floats) -> tuple[float, int]:
     ]
     if not cells:
         return 0.0, 0
-    rows, arms = (np.array([cell[k] for cell in cells]) for k in (0, 1))
+    rows, arms = (np.unique([cell[k] for cell in cells], return_inverse=True)[1] for k in (0, 1))
     value, weight = (np.array([cell[k] for cell in cells]) for k in (2, 3))
     value = value - value[0]
-    weights = np.zeros((rows.max() + 1, precision.size))
-    sums = np.zeros(precision.size)
-    np.add.at(weights, (rows, arms), weight)
-    np.add.at(sums, arms, weight * value)
-    every = weights.sum(axis=0)
-    seen = every > 0.0
-    share = weights[:, seen] / every[seen]
-    totals = np.bincount(rows, weight * value, minlength=len(weights))
-    off = totals - share @ sums[seen]  # of each round, from what its arms let expect
-    joint = np.diag(weights.sum(axis=1)) - share @ weights[:, seen].T
-    values, vectors = np.linalg.eigh(0.5 * (joint + joint.T))
-    kept = values > 1e-9 * max(values[-1], 1e-300)
-    return float(np.sum((vectors[:, kept].T @ off) ** 2 / values[kept])), int(kept.sum())
+    weights = csr_matrix((weight, (rows, arms)))
+    rounds, every = (np.bincount(one, weight) for one in (rows, arms))
+    totals, sums = (np.bincount(one, weight * value) for one in (rows, arms))
+    # rounds that share arms, or arms that share rounds, are connected: each such part lacks one
+    parts = connected_components(bmat([[None, weights], [weights.T, None]]), directed=False)[0]
+    degrees = rounds.size - int(parts)
+    if rounds.size <= every.size:
+        squares = _explained(weights, rounds, every, totals, sums)
+    else:  # the same, from the arms given the rounds, which are fewer
+        squares = _explained(weights.T.tocsr(), every, rounds, sums, totals)
+        squares += float(np.sum(totals**2 / rounds) - np.sum(sums**2 / every))
+    return (max(squares, 0.0), degrees) if degrees else (0.0, 0)
+
+
+def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> float:
+    """Squares that the rows of a matrix of weights explain, given its columns: b' A^+ b by
+    conjugate gradients, which come from below.
+    """
+    off = totals - weights @ (sums / other)  # of each row, from what its columns let expect
+    found, rest = 0.0, off.copy()
+    step, size = rest.copy(), float(rest @ rest)
+    tiny = 1e-24 * float(totals @ totals + off @ off)
+    for _ in range(2 * off.size + 10):
+        if size <= tiny:
+            break
+        along = own * step - weights @ ((weights.T @ step) / other)
+        curve = float(step @ along)
+        if curve <= 0.0:
+            break
+        found += size * size / curve
+        rest -= size / curve * along
+        size, before = float(rest @ rest), size
+        step = rest + size / before * step
+    return found
 
 
 def surprise(squares: float, degrees: int) -> float:
@@ -97,15 +134,10 @@ def surprise(squares: float, degrees: int) -> float:
     return float(np.logaddexp.reduce(each) - math.log(INFLATED.size))
 
 
-def unstated(problem: Problem, records: Iterable[Record]) -> Sentence | None:
+def unstated(squares: float, degrees: int) -> Sentence | None:
     """What to say of the rounds of the start: None, unless they contradict that rounds have no
     levels of their own.
     """
-    rewards = problem.rewards
-    if not isinstance(rewards, Gaussian) or not rewards.known or rewards.levels():
-        return None
-    sigma = problem.noise()
-    squares, degrees = between(records, sigma**-2.0)
     if surprise(squares, degrees) <= -math.log(LEVEL):
         return None
     return Sentence(

@@ -2,12 +2,12 @@
 
 import json
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
 from ..errors import unknown
-from ..problem import Problem
-from ..storage.events import Event, seal
+from ..storage.events import Event, no_collecting, seal
 from .advisor import Advisor
 from .entries import pulls
 from .ledger import Effect, Ledger
@@ -23,11 +23,10 @@ def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, An
     """
     if level == "round":
         problem = advisor.setting.problem
-        return [
-            _row(problem, one, arm)
-            for one in Ledger.of(problem.d, events).records.values()
-            for arm in one.arms
-        ]
+        records = Ledger.of(problem.d, events).records.values()
+        names = {arm: problem.label([arm]) for arm in {a for one in records for a in one.arms}}
+        with no_collecting():
+            return [_row(names[arm], one, arm) for one in records for arm in one.arms]
     if level == "arm":
         return _arms(advisor)
     if level == "event":
@@ -40,6 +39,7 @@ def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, An
     raise unknown("level", level, LEVELS)
 
 
+@lru_cache(maxsize=100)  # what was asked or told together has one moment
 def _moment(at: float) -> str:
     try:
         return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
@@ -47,15 +47,15 @@ def _moment(at: float) -> str:
         return f"{at:g} seconds after 1970"
 
 
-def _row(problem: Problem, record: Record, arm: int) -> dict[str, Any]:
-    """An arm of a round; what was retracted is no longer there."""
+def _row(name: str, record: Record, arm: int) -> dict[str, Any]:
+    """An arm of a round, by its name; what was retracted is no longer there."""
     state, told = record.stands(arm), record.told.get(arm)
     stands = told is not None and told.at is not None and state != "retracted"
     values = list(pulls(told.entry)) if told is not None and stands else []
     n, at = sum(k for _, k in values), _moment(record.asked)
     return {
         "round": record.number,
-        "arm": problem.label([arm]),
+        "arm": name,
         "state": state,
         "n": n,
         "mean": sum(x * k for x, k in values) / n if n else None,

@@ -1,27 +1,36 @@
 """A study as one process has it: the advisor, brought up to date and written to in transactions."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
-from ..storage.events import Event, Sealed, check_seal, checked, seal
+from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
 from .advisor import Advisor
+from .keeper import Keeper
+from .ledger import Behind, Effect, Ledger
 from .round import Record
 from .settings import Setting, now
-from .snapshot import EVERY, dump, load
+from .snapshot import EVERY, capture, load, pack
+
+RATE = 20.0  # a snapshot may take a twentieth of the time
+CHECKPOINT = 200  # transactions
+
+
+T = TypeVar("T")
 
 
 class Batch:
     """The events of one transaction."""
 
-    def __init__(self, advisor: Advisor, log: Log, name: str, client: str | None) -> None:
-        self.advisor, self.log, self.name, self.client = advisor, log, name, client
+    def __init__(self, session: "Session", advisor: Advisor, log: Log, client: str | None) -> None:
+        self._session, self.advisor, self.log, self.client = session, advisor, log, client
         self.at, self.before = now(), advisor.ledger.seq
         self.events: list[Sealed] = []
         self.clean = True  # the advisor is still that of what is stored
@@ -36,7 +45,7 @@ class Batch:
     def look_up(self, number: int) -> Record:
         """A round, also one that has ended."""
         return self.advisor.ledger.look_up(
-            number, lambda: (one for one, _ in self.log.events(after=1, round=number))
+            number, lambda: (one.event for one in self.log.events(after=1, round=number))
         )
 
     def choose(self, wanted: int) -> dict[str, Any]:
@@ -64,11 +73,15 @@ class Batch:
             if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
                 raise must_be(what, value, kinds, kind=kind_of.__name__)
-        self.clean = False
         event = Event(self.advisor.ledger.seq + 1, kind, self.at, round, self.client, reason, data)
-        sealed = seal(self.advisor.ledger.seal, event)
-        self.events.append((event, sealed))
-        go_on(self.advisor, event, sealed, self.log, self.name, chosen)
+        one = Sealed(event, seal(self.advisor.ledger.seal, event))
+        clean, self.clean = self.clean, False
+        try:
+            self._session.go_on(self.advisor, one, self.log, self.events, chosen)
+        except Behind:
+            self.clean = clean
+            raise
+        self.events.append(one)
 
 
 class Session:
@@ -79,27 +92,69 @@ class Session:
         self.lock = threading.RLock()
         self._advisor: Advisor | None = None
         self._lost: Sentence | None = None  # why it cannot go on
+        # all rounds up to some event, where something looked back: used at once, or dropped
+        self._whole: Ledger | None = None
+        self._used = False
+        self._hurry = False  # others are waiting for what is done now
+        self._keeper = Keeper(self._keep)
+        self._due = False  # a snapshot
+        self._stored = 0  # transactions since the last checkpoint
+        # seconds in transactions since the last snapshot, and what that one took
+        self._spent = self._price = 0.0
+
+    def write(self, client: str | None, act: Callable[[Batch], T]) -> T:
+        """As `writing`, for what may look back at all rounds: they are read before others have to
+        wait for it, and `act` begins again.
+        """
+        with self.lock:
+            for _ in range(2):  # others may retract something meanwhile
+                try:
+                    with self.writing(client) as batch:
+                        return act(batch)
+                except Behind as behind:
+                    self._read(behind.event)
+            with self.writing(client, hurry=False) as batch:
+                return act(batch)
 
     @contextmanager
-    def writing(self, client: str | None) -> Iterator[Batch]:
+    def writing(self, client: str | None, hurry: bool = True) -> Iterator[Batch]:
         """Catch up, do, store: nobody else writes in the meantime, and what fails has changed
-        nothing.
+        nothing. hurry: what takes long to catch up with is read before.
         """
-        with self.lock, deferred():
-            batch = None
-            try:
-                with self.storage.writing() as log:
-                    advisor, read = self._catch_up(log)
-                    batch = Batch(advisor, log, self.name, client)
-                    yield batch
-                    if batch.events:
-                        log.append(batch.events)
-                    if len(read) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
-                        self._keep(log, advisor)
-            except BaseException:
-                if batch is None or not batch.clean:
-                    self._advisor = None  # it may be ahead of what is stored: to be made again
-                raise
+        with self.lock, deferred(), ExitStack() as stack:
+            if self._advisor is None:
+                self._read()
+            self._used = False
+            # others may write as fast as it reads
+            for self._hurry in (True, True, False) if hurry else (False,):
+                try:
+                    batch = stack.enter_context(self._locked(client))
+                    break
+                except Behind:
+                    self._read()
+            yield batch
+
+    @contextmanager
+    def _locked(self, client: str | None) -> Iterator[Batch]:
+        batch, began = None, perf_counter()
+        try:
+            with self.storage.writing() as log:
+                advisor, _ = self._catch_up(log)
+                batch = Batch(self, advisor, log, client)
+                yield batch
+                if batch.events:
+                    log.append(batch.events)
+            self._tell_keeper(advisor.ledger.seq // EVERY > batch.before // EVERY)
+        except BaseException as error:
+            known = isinstance(error, Behind) if batch is None else batch.clean
+            if not known:
+                self._forget()  # it may be ahead of what is stored: to be made again
+            raise
+        finally:
+            self._hurry = False
+            self._spent += perf_counter() - began
+            if not self._used:
+                self._whole = None
 
     @contextmanager
     def reading(self, history: bool = False) -> Iterator[tuple[Advisor, list[Event]]]:
@@ -112,7 +167,7 @@ class Session:
                     with self.storage.reading() as log:
                         advisor, stored = self._catch_up(log, history)
                 except BaseException:
-                    self._advisor = None
+                    self._forget()
                     raise
             yield advisor, checked(stored, self.name) if history else []
 
@@ -137,9 +192,9 @@ class Session:
         seq, known = advisor.ledger.seq, advisor.ledger.seal
         # in one read, which is of one moment in any database
         stored = log.events(after=0 if history else max(seq - 1, 0))
-        news = [one for one in stored if one[0].seq >= seq]
+        news = [one for one in stored if one.event.seq >= seq]
         # the last one must be there, as it knows it
-        if seq and (not news or (news[0][0].seq, news[0][1]) != (seq, known)):
+        if seq and (not news or (news[0].event.seq, news[0].seal) != (seq, known)):
             if self._advisor is not None:
                 # for good: a worker that tries again must not go on with other data unawares
                 self._lost = Sentence(
@@ -154,20 +209,120 @@ class Session:
             # that was a snapshot of other events
             advisor, seq = (load(self.setting, self.engine, None), 0)
             news = stored = stored if history else log.events()
+        if self._hurry and len(news) > EVERY:
+            raise Behind
+        self._due |= len(news) > EVERY
         self._advisor = advisor
-        for event, sealed in news[1:] if seq else news:
-            check_seal(advisor.ledger.seal, event, sealed, self.name)
-            go_on(advisor, event, sealed, log, self.name)
+        for one in news[1:] if seq else news:
+            check_seal(advisor.ledger.seal, one, self.name)
+            self.go_on(advisor, one, log)
         return advisor, stored
 
-    def _keep(self, log: Log, advisor: Advisor) -> None:
-        body = dump(advisor) if self.storage.url else None
-        if body is not None:
-            log.keep(advisor.ledger.seq, digest(), body)
+    def go_on(
+        self,
+        advisor: Advisor,
+        one: Sealed,
+        log: Log,
+        before: Sequence[Sealed] = (),
+        chosen: bool = False,
+    ) -> None:
+        """One more event; before: those that come before it and are not stored yet."""
+        effect = advisor.apply(one.event, _Past(self, advisor.ledger, log, before), chosen)
+        advisor.ledger.seal = one.seal
+        if effect is Effect.CHANGE:
+            self._whole = None  # the advisor goes on with its rounds
+
+    def whole(
+        self, event: Event, ledger: Ledger, log: Log, before: Sequence[Sealed] = ()
+    ) -> Ledger:
+        """All rounds of a study as far as a ledger knows it, for the event that comes next; before:
+        as for `go_on`.
+        """
+        if self._whole is None and self._hurry and ledger.seq > EVERY:
+            raise Behind(event)
+        whole = self._whole or Ledger.of(len(ledger.pending), (), ledger.first)
+        after = max(whole.seq - 1, 0)
+        news = log.events(after, ledger.seq + 1)
+        news += [one for one in before if one.event.seq > after]
+        if whole.seq:
+            if not news or news[0].seal != whole.seal:  # it is of other events
+                self._whole = None
+                return self.whole(event, ledger, log, before)
+            del news[0]
+        with no_collecting():
+            for one in news:
+                check_seal(whole.seal, one, self.name)
+                whole.apply(one.event)
+                whole.seal = one.seal
+        self._whole, self._used = whole, True
+        return whole
+
+    def _read(self, coming: Event | None = None) -> None:
+        """Catch up while others may write; coming: and look back at all rounds, for an event that
+        is to come.
+        """
+        self._hurry = False
+        with deferred():
+            try:
+                with self.storage.reading() as log:
+                    advisor, _ = self._catch_up(log)
+                    if coming is not None:
+                        whole = self.whole(coming, advisor.ledger, log)
+                        advisor.ledger.rehearse(whole, coming)
+            except BaseException:
+                self._forget()
+                raise
+
+    def _forget(self) -> None:
+        self._advisor = self._whole = None
+
+    def close(self) -> None:
+        """Let go of the storage, when what is under way is done; a snapshot that is due is
+        taken.
+        """
+        self._price = 0.0
+        if self._due:
+            self._keeper.begin()
+        self._keeper.wait()
+        with self.lock:
+            self.storage.close()
+
+    def _tell_keeper(self, due: bool) -> None:
+        """After something was stored: what is to be done, that no caller waits for. A snapshot has
+        its price, so it waits until `RATE` times as much was spent in other ways.
+        """
+        if self.storage.url is None:
+            return
+        self._due |= due
+        self._stored += 1
+        if (self._due and self._spent >= RATE * self._price) or self._stored >= CHECKPOINT:
+            self._keeper.begin()
+
+    def _keep(self) -> None:
+        """A snapshot if one is due; others may write between taking and storing it."""
+        if self._due and self._spent >= RATE * self._price:
+            began = perf_counter()
+            with self.lock:
+                advisor, self._due, self._spent = self._advisor, False, 0.0
+                taken = None if advisor is None else capture(advisor)
+                seq = 0 if advisor is None else advisor.ledger.seq
+            if taken is not None:
+                body = pack(*taken)
+                with self.lock, self.storage.writing() as log:
+                    log.keep(seq, digest(), body)
+            self._price = perf_counter() - began
+        if self._stored >= CHECKPOINT:
+            self._stored = 0
+            self.storage.checkpoint()
 
 
-def go_on(
-    advisor: Advisor, event: Event, sealed: str, log: Log, name: str, chosen: bool = False
-) -> None:
-    advisor.apply(event, lambda: checked(log.events(before=event.seq), name), chosen)
-    advisor.ledger.seal = sealed
+class _Past(NamedTuple):
+    """What was before an event, for a ledger that looks back."""
+
+    session: Session
+    ledger: Ledger
+    log: Log
+    before: Sequence[Sealed]
+
+    def whole(self, event: Event) -> Ledger:
+        return self.session.whole(event, self.ledger, self.log, self.before)

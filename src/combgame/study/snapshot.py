@@ -23,12 +23,21 @@ def dump(advisor: Advisor) -> bytes | None:
     """All that an advisor has become; None if its rule is an object of a kind that cannot be
     written down.
     """
+    taken = capture(advisor)
+    return None if taken is None else pack(*taken)
+
+
+def capture(advisor: Advisor) -> tuple[str, list[Any]] | None:
+    """The same, not packed yet: plain data as JSON, and copies of the arrays, one of those that
+    share their memory.
+    """
     rule = leaves_of(advisor.rule)
     if not all(
         isinstance(leaf, np.ndarray | bool | int | float | str | np.generic | SIGNATURE)
         for leaf in rule
     ):
         return None
+    advisor.opening.settle(advisor.setting.problem)
     facts = {
         "ledger": advisor.ledger.plain(),
         "rng": advisor.rng.bit_generator.state,
@@ -37,27 +46,36 @@ def dump(advisor: Advisor) -> bytes | None:
         "differences": advisor.differences,
         "opening": advisor.opening.plain(),
     }
-    return pack(facts, [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor))
+    copies: dict[Any, Any] = {}
+    arrays = [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor)
+    for one in arrays:
+        place = one.__array_interface__["data"][0], one.dtype.str, one.shape, one.strides
+        if place not in copies:
+            copies[place] = one.copy()
+        copies[id(one)] = copies[place]
+    return json.dumps(facts), [copies[id(one)] for one in arrays]
 
 
-def pack(facts: Any, arrays: Sequence[Any]) -> bytes:
-    """Plain data and arrays in bytes. To be quick, equal arrays are written once, and compressed
-    only if most of their bytes are 0.
+def pack(facts: str, arrays: Sequence[Any]) -> bytes:
+    """Plain data, as JSON, and arrays in bytes. To be quick, equal arrays are written once, and
+    compressed only if most of their bytes are 0.
     """
     known: dict[bytes, int] = {}
-    shapes = [
-        (one.dtype.str, one.shape, known.setdefault(one.tobytes(), len(known))) for one in arrays
-    ]
+    numbers: dict[int, int] = {}
+    for one in arrays:
+        if id(one) not in numbers:
+            numbers[id(one)] = known.setdefault(one.tobytes(), len(known))
+    shapes = [(one.dtype.str, one.shape, numbers[id(one)]) for one in arrays]
     bodies = [(2 * body.count(0) > len(body), body) for body in known]
     stored = [zlib.compress(body, 1) if thin else body for thin, body in bodies]
     sizes = [(thin, len(body)) for (thin, _), body in zip(bodies, stored, strict=True)]
-    head = zlib.compress(json.dumps([facts, shapes, sizes]).encode(), 1)
+    head = zlib.compress(f"[{facts},{json.dumps(shapes)},{json.dumps(sizes)}]".encode(), 1)
     return b"".join([len(head).to_bytes(8, "big"), head, *stored])
 
 
 def unpack(packed: bytes) -> tuple[Any, list[Any]]:
     """
-    >>> facts, arrays = unpack(pack({"a": 1}, [np.zeros((2, 9)), np.arange(3), np.arange(3)]))
+    >>> facts, arrays = unpack(pack('{"a": 1}', [np.zeros((2, 9)), np.arange(3), np.arange(3)]))
     >>> facts, [one.shape for one in arrays], arrays[2]
     ({'a': 1}, [(2, 9), (3,), (3,)], array([0, 1, 2]))
     """

@@ -11,7 +11,7 @@ from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
 from ..sentences import Call, Option, Phrase
-from ..storage.events import Event, seal
+from ..storage.events import Event, Sealed, seal
 from ..storage.opening import open_storage
 from ..tables import is_frame
 from . import carrying
@@ -27,6 +27,7 @@ from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, now, past, read_time, setting_from
 
 IF_EXISTS = ("error", "resume", "replace")
+MOST = 10_000  # rounds that are given out in one transaction
 
 
 class Study(Queries):
@@ -85,7 +86,7 @@ class Study(Queries):
         event = Event(1, "created", now(), client=_client(client), data=described)
         storing = open_storage(storage, name, timeout, mode)
         try:
-            stored = storing.begin((event, seal("", event)), if_exists)
+            stored = storing.begin(Sealed(event, seal("", event)), if_exists)
             if stored != event:
                 check_same(stored.data, described, name)
         except BaseException:
@@ -137,7 +138,7 @@ class Study(Queries):
         """Let go of the file or the connection; what SQLite keeps beside a file goes into it.
         (Nothing is lost without.) `stop` ends it.
         """
-        self._session.storage.close()
+        self._session.close()
 
     def __enter__(self) -> "Study":
         return self
@@ -165,11 +166,16 @@ class Study(Queries):
         given out. lease: seconds after which a round may be given to somebody else. When the study
         is done (or all of its budget is out) a list is empty, and ask() says so.
         """
-        most = 1 if n is None else whole("n", n, 1)
-        if lease is not None and (
-            isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
-        ):
-            raise must_be("lease", lease, "a positive number of seconds, or None")
+        most, lease = 1 if n is None else whole("n", n, 1), _lease(lease)
+        if most > MOST:
+            raise InputError(
+                "too-many-rounds",
+                "n = {n:,} is more than the {most:,} rounds that are given out at once, while "
+                "others wait",
+                remedy="ask for them in portions",
+                n=most,
+                most=MOST,
+            )
         with self._session.writing(_client(client) or self.client) as batch:
             rounds, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
         self._call(asked=rounds)
@@ -192,7 +198,7 @@ class Study(Queries):
         advisor, ledger = batch.advisor, batch.advisor.ledger
         if advisor.state(batch.at) != "running":
             return []
-        given: list[int] = []
+        given: dict[int, None] = {}  # in their order
         until = None if lease is None else batch.at + lease
 
         def again(number: int) -> None:
@@ -202,18 +208,18 @@ class Study(Queries):
             if len(given) < most and batch.client is not None and one.client == batch.client:
                 if one.expired(batch.at) or lease is not None:
                     again(number)
-                given.append(number)
+                given[number] = None
         left = [(number, one) for number, one in sorted(ledger.open.items()) if number not in given]
         for number, one in sorted(left, key=lambda pair: not pair[1].waiting):
             if len(given) < most and (
                 (one.waiting and advisor.affordable) or one.expired(batch.at)
             ):
                 again(number)
-                given.append(number)
+                given[number] = None
         while len(given) < most and advisor.affordable:
-            chosen = batch.choose(most - len(given))
-            given.append(ledger.last + 1)
-            batch.add("asked", given[-1], until=until, chosen=True, **chosen)
+            chosen, number = batch.choose(most - len(given)), ledger.last + 1
+            given[number] = None
+            batch.add("asked", number, until=until, chosen=True, **chosen)
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
@@ -261,25 +267,61 @@ class Study(Queries):
                 raise InputError("round-twice", text, remedy="give it once", round=number)
             rounds[number] = values
         final = either("final", final)
-        with self._session.writing(_client(client) or self.client) as batch:
-            news = {
-                number: self._read(batch, number, values, final)
-                for number, values in rounds.items()
-            }
-            fresh = {number: new for number, new in news.items() if new is not None}
-            for k, (number, new) in enumerate(fresh.items(), start=1):
-                # judged after the last of them
-                more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
-                last = final and number in batch.advisor.ledger.open
-                batch.add(
-                    "told",
-                    number,
-                    values={str(arm): entry for arm, entry in new.items()},
-                    final=last,
-                    **more,
-                )
-            decision = self._certified(batch)
+
+        def act(batch: Batch) -> tuple[dict[int, dict[int, Entry]], Decision | None]:
+            fresh = self._enter(batch, rounds, final)
+            return fresh, self._certified(batch)
+
+        fresh, decision = self._session.write(_client(client) or self.client, act)
         self._call(told=list(fresh), certified=decision)
+        return fresh
+
+    def step(
+        self,
+        round: Round | int,
+        values: Any,
+        client: str | None = None,
+        lease: float | None = None,
+    ) -> Round | None:
+        """Tell a round and ask for the next one, in one transaction: both are stored or neither,
+        and the disk syncs once instead of twice.
+
+        It does what `tell` and then `ask(1)` do. None: there is nothing to ask, because the study
+        is done, or because all of its budget is out.
+
+        >>> import combgame as cg
+        >>> study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+        >>> todo = study.ask()
+        >>> while todo is not None:
+        ...     todo = study.step(todo, {arm: 0.5 if arm == 1 else 0.2 for arm in todo.arms})
+        >>> study.decision.answer
+        (1,)
+        """
+        number, lease = _number(round), _lease(lease)
+
+        def act(batch: Batch) -> tuple[list[int], Decision | None, list[Round]]:
+            fresh = self._enter(batch, {number: values}, final=True)
+            decision = self._certified(batch)
+            return list(fresh), decision, self._give(batch, 1, lease)
+
+        told, decision, asked = self._session.write(_client(client) or self.client, act)
+        self._call(asked, told, decision)
+        return asked[0] if asked else None
+
+    def _enter(
+        self, batch: Batch, rounds: Mapping[int, Any], final: bool
+    ) -> dict[int, dict[int, Entry]]:
+        """What is new of some rounds, which is entered."""
+        news = {
+            number: self._read(batch, number, values, final) for number, values in rounds.items()
+        }
+        fresh = {number: new for number, new in news.items() if new is not None}
+        for k, (number, new) in enumerate(fresh.items(), start=1):
+            # judged after the last of them
+            more: dict[str, Any] = {"more": True} if k < len(fresh) else {}
+            last = final and number in batch.advisor.ledger.open
+            said = {str(arm): entry for arm, entry in new.items()}
+            batch.add("told", number, values=said, final=last, **more)
         return fresh
 
     def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
@@ -369,7 +411,8 @@ class Study(Queries):
             text = "retract takes a round or an arm, one of them"
             remedy, arm_option = "give a round, or {arm}, and not both", Option("arm")
             raise InputError("round-or-arm", text, remedy=remedy, arm=arm_option)
-        with self._session.writing(_client(client) or self.client) as batch:
+
+        def act(batch: Batch) -> Decision | None:
             if round is None:
                 which = self.problem.arm(arm)  # type: ignore[arg-type]
                 if batch.advisor.ledger.seen.counts[which] == 0.0:
@@ -385,8 +428,9 @@ class Study(Queries):
                     )
                     raise StudyError("round-not-told", text, round=number)
                 batch.add("retracted", number, reason)
-            decision = self._certified(batch)
-        self._call(certified=decision)
+            return self._certified(batch)
+
+        self._call(certified=self._session.write(_client(client) or self.client, act))
 
     def observe(
         self,
@@ -580,6 +624,14 @@ class Study(Queries):
 
 def _number(round: Any) -> int:
     return whole("round", round.id if isinstance(round, Round) else round, 1)
+
+
+def _lease(lease: Any) -> float | None:
+    if lease is not None and (
+        isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
+    ):
+        raise must_be("lease", lease, "a positive number of seconds, or None")
+    return lease
 
 
 def _name(name: Any) -> str:

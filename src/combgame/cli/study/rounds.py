@@ -111,16 +111,13 @@ def tell(
         left = {one.id: one.left for one in study.pending}
         if not partial:
             check_whole(file, read, left, study.problem)
-        blank = (
-            []
-            if final
-            else [
-                number
-                for number, values in sheet.items()
-                if all(x is None for x in values.values())
-            ]
-        )
-        told = {number: values for number, values in sheet.items() if number not in blank}
+        blank = [
+            number
+            for number, values in sheet.items()
+            if not final and all(x is None for x in values.values())
+        ]
+        skipped = set(blank)
+        told = {number: values for number, values in sheet.items() if number not in skipped}
         if partial:
             told = {
                 number: {arm: x for arm, x in values.items() if x is not None}
