@@ -9,6 +9,7 @@ from ..errors import StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
 from ..storage.events import Event, Sealed, check_seal, checked, seal
+from ..storage.forks import CHILDREN
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
 from .advisor import Advisor
@@ -79,6 +80,15 @@ class Session:
         self.lock = threading.RLock()
         self._advisor: Advisor | None = None
         self._lost: Sentence | None = None  # why it cannot go on
+        CHILDREN.add(self)
+
+    def forked(self, torn: bool) -> None:
+        """In a child: a thread of the parent's that was at work here is not there to end it."""
+        if self.lock.acquire(blocking=False):
+            self.lock.release()
+        else:
+            self._advisor = None
+        self.lock = threading.RLock()
 
     @contextmanager
     def writing(self, client: str | None) -> Iterator[Batch]:
