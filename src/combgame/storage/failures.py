@@ -29,7 +29,8 @@ STATES = {  # by the first characters of PostgreSQL's codes
     "42501": "unwritable",
     "53100": "full",
     "58030": "full",
-    "XX00": "damaged",
+    "XX001": "damaged",
+    "XX002": "damaged",
     "08": "unreachable",
     "57P": "unreachable",
 }
@@ -104,9 +105,7 @@ def failure(
         text = "{where}: the server cannot be reached ({why})"
         return StoreError("unreachable", text, remedy=advice.unreachable, where=where, why=why)
     if kind == "collided":
-        text = (
-            "{where}: somebody else's transaction got in the way, and nothing was changed ({why})"
-        )
+        text = "{where}: another transaction got in the way, and nothing was changed ({why})"
         return StoreError("collided", text, remedy=advice.refused, where=where, why=why)
     text = "{where}: the database refused, and nothing was changed ({why})"
     return StoreError("refused", text, remedy=advice.refused, where=where, why=why)

@@ -33,10 +33,13 @@ class Gate:
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.inside: Counter[int] = Counter()
+        self.forking = 0  # threads that are about to
 
     def enter(self) -> None:
         with self.changed:
-            self.inside[threading.get_ident()] += 1
+            me = threading.get_ident()
+            self.changed.wait_for(lambda: not self.forking or me in self.inside)
+            self.inside[me] += 1
 
     def leave(self) -> None:
         with self.changed:
@@ -46,8 +49,17 @@ class Gate:
                 del self.inside[me]
                 self.changed.notify_all()
 
-    def others(self) -> bool:
-        return bool(self.inside.keys() - {threading.get_ident()})
+    def close(self) -> None:
+        """Let nobody in any more, and wait until the others are out."""
+        self.changed.acquire()
+        self.forking += 1
+        me = threading.get_ident()
+        self.changed.wait_for(lambda: not self.inside.keys() - {me}, PATIENCE)
+
+    def open(self) -> None:
+        self.forking -= 1
+        self.changed.notify_all()
+        self.changed.release()
 
 
 GATE = Gate()
@@ -76,8 +88,7 @@ def forks_allowed() -> Iterator[None]:
 
 
 def _before() -> None:
-    GATE.changed.acquire()
-    GATE.changed.wait_for(lambda: not GATE.others(), PATIENCE)
+    GATE.close()
     for lock in LOCKS:
         lock.acquire()
 
@@ -85,12 +96,12 @@ def _before() -> None:
 def _in_parent() -> None:
     for lock in LOCKS:
         lock.release()
-    GATE.changed.release()
+    GATE.open()
 
 
 def _in_child() -> None:
     torn, own = bool(GATE.inside), GATE.inside[threading.get_ident()]
-    GATE.changed, GATE.inside = threading.Condition(), Counter()
+    GATE.__init__()  # type: ignore[misc]
     if own:
         GATE.inside[threading.get_ident()] = own
     for lock in LOCKS:

@@ -114,10 +114,12 @@ class Queue:
 
     def _first(self, ticket: int) -> int | None:
         """One of those who are earlier, if there are any."""
+        if self._file is None:
+            return None
         asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 1, ticket - 1, 0)
         try:
             kind, _, start, *_ = struct.unpack(FLOCK, fcntl.fcntl(self._file, LOOK, asked))
-        except (OSError, TypeError):  # not there (any more)
+        except OSError:  # a file system that has forgotten how
             return None
         return None if kind == fcntl.F_UNLCK else start
 
