@@ -6,79 +6,65 @@ acknowledged must be in the database, what stands there must have been given by 
 was refused as not stored must not be there.
 """
 
+import json
 import os
 import random
 import resource
 import select
 import signal
 import subprocess
+import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import combgame as cg
 
-from .workers import CERTAIN, Call, Worker, start
+from .model import Tally, judge
+from .workers import Worker, start
 
 PROBLEM = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0))
 SLACK = 5.0  # seconds beyond the timeout: a connection that is made anew, a busy machine
 WORKERS = 4
 
 
-@dataclass
-class Tally:
-    """What has happened, and what is wrong."""
-
-    faults: Counter[str] = field(default_factory=Counter)
-    acknowledged: Counter[str] = field(default_factory=Counter)  # by call
-    refusals: Counter[str] = field(default_factory=Counter)  # by code
-    unheard: int = 0  # calls that were cut off, or whose outcome the refusal leaves open
-    stored: int = 0  # of them
-    waits: list[tuple[float, str, str]] = field(default_factory=list)  # seconds of every call
-    wrong: list[str] = field(default_factory=list)
-
-    def add(self, other: "Tally") -> None:
-        self.faults += other.faults
-        self.acknowledged += other.acknowledged
-        self.refusals += other.refusals
-        self.unheard += other.unheard
-        self.stored += other.stored
-        self.waits += other.waits
-        self.wrong += other.wrong
-
-
 class Server:
-    """A PostgreSQL of its own that can be mistreated."""
+    """A PostgreSQL of our own that can be mistreated."""
 
-    def __init__(self, found: Any) -> None:
-        self.found = found
-        self.url = found.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    def __init__(self, pgdata: Path, url: str) -> None:
+        self.pgdata, self.uri = pgdata, url.replace("+psycopg", "")
 
     def restart(self, how: str) -> None:
         from pgserver._commands import pg_ctl
 
-        words = ["-m", how, "-w", "-l", str(self.found.log), "restart"]
-        pg_ctl(words, pgdata=self.found.pgdata, user=self.found.system_user, timeout=60)
+        self.ready()  # a server that recovers does not end at once
+        words = ["-m", how, "-w", "-l", str(self.pgdata / "log"), "restart"]
+        user = self.pgdata.owner() if os.getuid() == 0 else None
+        pg_ctl(words, pgdata=self.pgdata, user=user, timeout=60)
+
+    def ready(self) -> None:
+        import psycopg
+
+        for _ in range(600):
+            with suppress(psycopg.OperationalError):
+                psycopg.connect(self.uri, connect_timeout=2).close()
+                return
+            time.sleep(0.1)
 
     def backends(self) -> list[int]:
         """The processes that serve clients."""
-        first = int((Path(self.found.pgdata) / "postmaster.pid").read_text().split()[0])
+        first = int((self.pgdata / "postmaster.pid").read_text().split()[0])
         said = subprocess.run(
             ["ps", "-o", "pid=,args=", "--ppid", str(first)], capture_output=True, text=True
         ).stdout
-        return [
-            int(line.split()[0]) for line in said.splitlines() if "postgres postgres" in line
-        ]
+        return [int(line.split()[0]) for line in said.splitlines() if "postgres postgres" in line]
 
 
 class Schedule:
     """One study, its workers, and what is done to them."""
 
-    def __init__(self, url: str, name: str, seed: str, timeout: float, server: Server | None):
+    def __init__(self, url: str, seed: str, timeout: float, server: Server | None) -> None:
         self.url, self.seed, self.timeout, self.server = url, seed, timeout, server
         self.rng, self.tally = random.Random(seed), Tally()
         self.workers: list[Worker] = []
@@ -259,84 +245,19 @@ class Schedule:
             with suppress(ProcessLookupError):
                 os.kill(self.rng.choice(backends), signal.SIGKILL)
 
-    # ---- the naive model
-
     def check(self) -> None:
+        """The naive model, and whether the study can go on."""
         calls = [(worker, call) for worker in self.ended for call in worker.calls]
-        for worker, call in calls:
-            self.count(worker, call)
         with self.fresh() as study:
             events = study.events()
-            self.compare(calls, events)
+            judge(calls, events, self.timeout + SLACK, self.tally)
             if not study.replay().same:
                 self.tally.wrong.append("replaying gives something else")
+            told = study.status.rounds
             todo = study.ask(client="afterwards")
             study.tell(todo, dict.fromkeys(todo.arms, 0.5))
-            if study.status.rounds != len({one.round for one in events if one.kind == "told"}) + 1:
-                self.tally.wrong.append("the status counts other rounds than were told")
-
-    def count(self, worker: Worker, call: Call) -> None:
-        tally = self.tally
-        if call.result == "done":
-            tally.acknowledged[call.what] += 1
-        elif call.result is None or call.result not in CERTAIN:
-            tally.unheard += call.what in ("ask", "tell")
-        if call.result not in (None, "done"):
-            tally.refusals[call.result] += 1
-        if call.result is not None:
-            tally.waits.append((worker.waited(call), call.what, call.result))
-            if tally.waits[-1][0] > self.timeout + SLACK:
-                tally.wrong.append(f"{call.what} took {tally.waits[-1][0]:.1f} s ({call.result})")
-        if call.result not in (None, "done", "interrupted", "unreachable", *CERTAIN):
-            tally.wrong.append(f"{call.what} ended with {call.result}: {call.value}")
-
-    def compare(self, calls: list[tuple[Worker, Call]], events: list[Any]) -> None:
-        wrong = self.tally.wrong
-        asked = {one.round: one for one in events if one.kind == "asked"}
-        told = {one.round: one for one in events if one.kind == "told"}
-        if [one.seq for one in events] != list(range(1, len(events) + 1)):
-            wrong.append("events are missing")
-        if len(asked) + len(told) + 1 != len(events) or not set(told) <= set(asked):
-            wrong.append("a round was asked twice, told twice, or told without being asked")
-        given = {}
-        acknowledged = set()
-        for worker, call in calls:
-            if call.what == "ask" and call.result == "done":
-                number, arms = call.value
-                found = asked.get(number)
-                acknowledged.add(("ask", number))
-                if found is None or (found.client, found.data["arms"]) != (worker.client, arms):
-                    wrong.append(f"round {number} was given to {worker.client}, and is not there")
-            if call.what == "tell":
-                number, values = call.given
-                found = told.get(number)
-                there = found is not None and found.data["values"] == values
-                given[number, tuple(values.items())] = worker.client
-                if call.result == "done":
-                    acknowledged.add(("tell", number))
-                    if not there:
-                        wrong.append(f"round {number} was acknowledged, and is not there")
-                elif call.result in CERTAIN and there:
-                    wrong.append(f"round {number} was refused ({call.result}), and is there")
-        for number, one in told.items():
-            if given.get((number, tuple(one.data["values"].items()))) != one.client:
-                wrong.append(f"round {number} has values that nobody has told")
-        open_rounds = Counter(asked[number].client for number in set(asked) - set(told))
-        if any(count > 1 for count in open_rounds.values()):
-            wrong.append("somebody has two open rounds, and asked for one at a time")
-        self.reads(calls)
-        self.tally.stored += len(asked) + len(told) - len(acknowledged)
-
-    def reads(self, calls: list[tuple[Worker, Call]]) -> None:
-        """A look shows at least what had been acknowledged before it began, to whomever."""
-        ends = sorted(
-            call.ended for _, call in calls if call.what == "tell" and call.result == "done"
-        )
-        for _, call in calls:
-            if call.what == "read" and call.result == "done":
-                before = sum(end < call.began for end in ends)
-                if call.value < before:
-                    self.tally.wrong.append(f"a look shows {call.value} of {before} rounds")
+            if study.status.rounds != told + 1:
+                self.tally.wrong.append("the study does not go on")
 
 
 def limited(pid: int, size: int) -> None:
@@ -349,3 +270,13 @@ def limited(pid: int, size: int) -> None:
 def thaw(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGCONT)
+
+
+def run(url: str, faults: int, seed: str, pgdata: str | None = None, timeout: float = 1.0) -> Tally:
+    server = None if pgdata is None else Server(Path(pgdata), url)
+    return Schedule(url, seed, timeout, server).run(faults)
+
+
+if __name__ == "__main__":
+    url, faults, seed, *pgdata = sys.argv[1:]
+    print(json.dumps(vars(run(url, int(faults), seed, *pgdata))))

@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import threading
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -213,7 +212,7 @@ def test_what_a_server_says_is_known_in_any_language(error, kind):
 def test_a_server_that_restarts_loses_nothing(url, server, how):
     with study_of(url, client="me", timeout=5) as study:
         todo = study.ask()
-        Server(server).restart(how)
+        Server(Path(server.pgdata), url).restart(how)
         with refused("unreachable", cg.StoreError) as caught:
             study.tell(todo, dict.fromkeys(todo.arms, 0.5))
         assert "try again" in caught.value.remedy

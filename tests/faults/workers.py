@@ -16,6 +16,8 @@ from typing import Any
 
 import combgame as cg
 
+from ..studies import advisor_of
+
 # refusals that say that nothing was changed; of the others nobody knows
 CERTAIN = ("busy", "collided", "disk-full", "refused", "unwritable")
 
@@ -145,7 +147,7 @@ class Working:
             study = self.call("open", None, self.open)[1]
         while True:
             if self.rng.random() < 0.1:
-                self.call("read", None, lambda: study.status.rounds, int)
+                self.call("read", None, lambda: advisor_of(study).ledger.told, int)
             result, todo = self.call(
                 "ask", None, study.ask, lambda one: [one.id, [int(arm) for arm in one.arms]]
             )
