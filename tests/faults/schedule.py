@@ -58,7 +58,7 @@ class Server:
         said = subprocess.run(
             ["ps", "-o", "pid=,args=", "--ppid", str(first)], capture_output=True, text=True
         ).stdout
-        return [int(line.split()[0]) for line in said.splitlines() if "postgres postgres" in line]
+        return [int(line.split()[0]) for line in said.splitlines() if "postgres: postgres " in line]
 
 
 class Schedule:

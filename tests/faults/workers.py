@@ -138,7 +138,7 @@ class Working:
             result, said = "foreign", traceback.format_exc()
         self.say("end", result, said)
         if result not in ("done", "interrupted"):
-            time.sleep(0.02)
+            time.sleep(0.05)
         return result, value
 
     def work(self) -> None:
