@@ -126,13 +126,16 @@ def schedule(folder: Path, faults: int) -> str:
 # ---- whose turn it is
 
 
-def writer(url: str, name: str, until: float, pipe: int) -> None:
+def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
     """Small transactions as fast as they go, and how long each of them took."""
     event = Event(1, "created", 0.0, data={})
     last, waits = seal("", event), []
     storage = Database(url, name, 30.0)
     storage.begin((event, last), "resume")
-    while time.time() < until:
+    os.write(pipe, b"\n")
+    os.read(go, 1)  # until everybody is here
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
         began = time.perf_counter()
         event = event._replace(seq=event.seq + 1, kind="told")
         last = seal(last, event)
@@ -148,7 +151,7 @@ def turns(folder: Path, processes: int, seconds: float, queueing: bool) -> list[
     """Of every process."""
     url = f"sqlite:///{folder}/{processes}{queueing}.db"
     Database(url, "first", 30.0).close()
-    began, pipes = time.time(), []
+    (wait, go), pipes = os.pipe(), []
     usual = queue.fcntl
     if not queueing:
         queue.fcntl = None  # type: ignore[assignment]
@@ -156,14 +159,19 @@ def turns(folder: Path, processes: int, seconds: float, queueing: bool) -> list[
         for k in range(processes):
             read, write = os.pipe()
             if os.fork() == 0:
+                os.close(go)
                 try:
-                    writer(url, f"study {k}", began + 2.0 + seconds, write)
+                    writer(url, f"study {k}", seconds, wait, write)
                 finally:
                     os._exit(0)
             os.close(write)
             pipes.append(read)
     finally:
         queue.fcntl = usual
+    for pipe in pipes:
+        os.read(pipe, 1)
+    os.close(go)
+    os.close(wait)
     found = []
     for pipe in pipes:
         with os.fdopen(pipe) as heard:

@@ -4,9 +4,10 @@ queue. Nobody asserts a time here: what would wait is ended after a minute, and 
 
 import os
 import signal
+import socket
 import stat
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -34,11 +35,6 @@ def study_of(url, **more):
 def sql(study, words):
     with study._session.storage._transaction(write=False) as connection:
         return connection.exec_driver_sql(words).scalar()
-
-
-@pytest.fixture
-def postgres(server, request):
-    return request.getfixturevalue("url")
 
 
 only_postgres = pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -99,6 +95,55 @@ def test_a_frozen_server_lets_nobody_wait_for_a_connection(url, server):
         assert study.ask().id == 1
 
 
+class Cable:
+    """A network between a client and a server, which can be cut: what is sent is lost, and nobody
+    is told.
+    """
+
+    def __init__(self, folder):
+        self.far, self.cut = f"{folder}/.s.PGSQL.5432", threading.Event()
+        self.near = socket.create_server(("127.0.0.1", 0))
+        self.ends = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with suppress(OSError):
+            while True:
+                client = self.near.accept()[0]
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self.far)
+                self.ends += [client, server]
+                for pair in ((client, server), (server, client)):
+                    threading.Thread(target=self.carry, args=pair, daemon=True).start()
+
+    def carry(self, source, target):
+        with suppress(OSError):
+            while sent := source.recv(1 << 16):
+                if not self.cut.is_set():
+                    target.sendall(sent)
+            target.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        for end in (self.near, *self.ends):
+            end.close()
+
+
+@only_postgres
+def test_a_network_that_is_cut_is_waited_for_no_longer_than_the_timeout(url, server):
+    cable = Cable(server.pgdata)
+    port = cable.near.getsockname()[1]
+    through = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+    with closing(cable), study_of(through, timeout=0.5, client="me") as study:
+        todo = study.ask()
+        cable.cut.set()
+        for _ in range(2):  # in the midst of a connection, and when one is made
+            with refused("unreachable", cg.StoreError):
+                study.tell(todo, dict.fromkeys(todo.arms, 0.5))
+        cable.cut.clear()
+        study.tell(todo, dict.fromkeys(todo.arms, 0.5))
+        assert study.status.rounds == 1 and study.replay().same
+
+
 @only_postgres
 def test_what_a_server_is_told_of_waiting(url):
     for timeout, lock, whole in ((0.0005, "1ms", "1min"), (2, "2s", "1min"), (30, "30s", "5min")):
@@ -122,11 +167,10 @@ def test_the_shortest_timeout_is_not_for_ever(url):
     with (
         study_of(url) as one,
         study_of(url, timeout=0.0005) as two,
+        one._session.storage.writing(),
+        refused("busy", cg.StoreError, seconds=0.0005),
     ):
-        ends = threading.Timer(LONG, lambda: None)
-        with one._session.storage.writing(), refused("busy", cg.StoreError, seconds=0.0005):
-            two.ask()
-        ends.cancel()
+        two.ask()
 
 
 # ---- other isolation

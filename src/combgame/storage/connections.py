@@ -100,7 +100,8 @@ def sqlite_engine(url: URL, timeout: float) -> Engine:
     def begins(connection: Connection) -> None:
         options = connection.get_execution_options()
         write, patience = bool(options.get("write")), options.get("patience", timeout)
-        begin(connection.exec_driver_sql, write, patience)
+        if patience is not None:
+            begin(connection.exec_driver_sql, write, patience)
 
     return made
 

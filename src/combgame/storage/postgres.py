@@ -50,7 +50,7 @@ def settings(timeout: float) -> str:
         "client_min_messages": "warning",
         # a client whose machine is gone keeps its locks until this notices
         "tcp_keepalives_idle": _seconds(timeout),
-        "tcp_keepalives_interval": _seconds(timeout / 3),
+        "tcp_keepalives_interval": _seconds(timeout / 3, 20),
         "tcp_keepalives_count": 3,
     }
     return " ".join(f"-c {name}={value}" for name, value in chosen.items())
@@ -62,14 +62,14 @@ def patience(timeout: float) -> dict[str, int]:
         "connect_timeout": max(math.ceil(min(timeout, MOST)), 1),
         "keepalives": 1,
         "keepalives_idle": _seconds(timeout),
-        "keepalives_interval": _seconds(timeout / 3),
+        "keepalives_interval": _seconds(timeout / 3, 20),
         "keepalives_count": 3,
         "tcp_user_timeout": min(math.ceil(1000 * (timeout + GRACE)), MOST),
     }
 
 
-def _seconds(timeout: float) -> int:
-    return min(max(math.ceil(timeout), 1), 60)
+def _seconds(timeout: float, most: int = 60) -> int:
+    return min(max(math.ceil(timeout), 1), most)
 
 
 def attentive(driver: Any, timeout: float) -> Any:

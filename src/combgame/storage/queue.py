@@ -4,11 +4,15 @@ SQLite lets those who wait look again at intervals that grow, so that whoever co
 first. Here a ticket is a lock on one byte of a file beside the database, at the time when it was
 taken: it is somebody's turn when no earlier byte is locked, and the kernel gives a ticket back when
 its process dies. That is a courtesy between writers: what keeps the database whole is SQLite's own
-lock, and who has waited for long takes that one out of turn, lest a process that is paused in the
-queue keep the others from writing. Without such locks (they are Linux's) nobody queues.
+lock, and if the queue does not move, whoever can takes that one out of turn, lest a process that is
+paused in the queue keep the others from writing. Without such locks (they are Linux's) nobody
+queues.
 """
 
+import math
 import os
+import select
+import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -28,9 +32,10 @@ except (ImportError, AttributeError):
 
 TAIL = "-queue"
 FLOCK = "hhqqi0q"  # the system's struct: kind, whence, start, length, process
-IMPATIENT = 1.0  # seconds after which somebody also goes out of turn
-OFTEN = 0.25  # and how often that is tried
-SHORTEST, LONGEST = 0.0003, 0.005  # seconds between two looks
+STUCK = 1.0  # seconds for which the same one has been first: then others try, too
+OFTEN = 0.25  # and how often
+LOOKS = 0.05  # seconds between two looks of somebody who is not called
+LAST = 1 << 62
 
 
 class Queue:
@@ -55,7 +60,7 @@ class Queue:
                 self._file = made
                 return
             os.close(made)
-            time.sleep(SHORTEST)
+            time.sleep(0.001)
 
     def close(self) -> None:
         if self._file is not None:
@@ -71,17 +76,18 @@ class Queue:
             self._file = None
 
     @contextmanager
-    def turn(self, timeout: float, free: Callable[[], bool]) -> Iterator[float]:
-        """Wait for it, at most so many seconds; how many are left. free: whether SQLite would let
-        us write at this moment.
+    def turn(self, timeout: float, begin: Callable[[], bool]) -> Iterator[float | None]:
+        """Wait for it, at most so many seconds; how many are left, or None if the transaction has
+        begun. begin: begins it, if nobody else writes at this moment.
         """
-        began, ticket = time.monotonic(), self._take()
+        ticket = self._take()
         try:
-            yield max(timeout - self._wait(ticket, began, timeout, free), 0.0)
+            yield timeout if ticket is None else self._wait(ticket, timeout, begin)
         finally:
             if ticket is not None and self._file is not None:
                 with suppress(OSError):
                     _locked(self._file, fcntl.F_UNLCK, ticket)
+                    self._call_next(ticket)
 
     def _take(self) -> int | None:
         if self._file is None:
@@ -93,35 +99,65 @@ class Queue:
             return ticket
         return None
 
-    def _wait(
-        self, ticket: int | None, began: float, timeout: float, free: Callable[[], bool]
-    ) -> float:
-        """How long it took."""
-        tried = began + IMPATIENT - OFTEN
-        while True:
-            now = time.monotonic()
-            first = None if ticket is None else self._first(ticket)
-            if ticket is None or first is None or now - began >= timeout:
-                return now - began
-            if now - tried >= OFTEN:
-                tried = now
-                if free():
-                    return now - began
-            # the further behind, the less often
-            pause = min(max((ticket - first) * 1e-7, SHORTEST), LONGEST, began + timeout - now)
-            with forks_allowed():
-                time.sleep(pause)
+    def _wait(self, ticket: int, timeout: float, begin: Callable[[], bool]) -> float | None:
+        end = time.monotonic() + timeout
+        first = self._first(ticket)
+        if first == ticket:
+            return timeout
+        with self._bell(ticket) as bell:
+            seen, tries = 0, math.inf
+            while True:
+                first, now = self._first(ticket), time.monotonic()
+                if first == ticket or now >= end:
+                    return max(end - now, 0.0)
+                if first != seen:
+                    seen, tries = first, now + STUCK
+                if now >= tries:
+                    if begin():
+                        return None
+                    tries = now + OFTEN
+                with forks_allowed():
+                    select.select([bell], [], [], min(LOOKS, end - now))
 
-    def _first(self, ticket: int) -> int | None:
-        """One of those who are earlier, if there are any."""
-        if self._file is None:
+    def _call_next(self, ticket: int) -> None:
+        """Ring the bell of the earliest of those who came later."""
+        later, following = LAST, None
+        while (found := self._between(ticket + 1, later)) is not None:
+            later = following = found
+        if following is not None:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
+                caller.setblocking(False)
+                caller.sendto(b"!", self._address(following))
+
+    @contextmanager
+    def _bell(self, ticket: int) -> Iterator[socket.socket]:
+        """Where somebody who waits is called; who is not called looks by himself now and then."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
+            made.setblocking(False)
+            with suppress(OSError):
+                made.bind(self._address(ticket))
+            yield made
+
+    def _address(self, ticket: int) -> str:
+        """A name that is no file."""
+        here = os.fstat(self._file or 0)
+        return f"\0combgame {here.st_dev} {here.st_ino} {ticket}"
+
+    def _first(self, ticket: int) -> int:
+        """The earliest ticket."""
+        while (earlier := self._between(1, ticket)) is not None:
+            ticket = earlier
+        return ticket
+
+    def _between(self, least: int, ticket: int) -> int | None:
+        """A ticket of somebody else's from `least` on, before another one."""
+        if self._file is None or least >= ticket:
             return None
-        asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 1, ticket - 1, 0)
-        try:
-            kind, _, start, *_ = struct.unpack(FLOCK, fcntl.fcntl(self._file, LOOK, asked))
-        except OSError:  # a file system that has forgotten how
-            return None
-        return None if kind == fcntl.F_UNLCK else start
+        asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, least, ticket - least, 0)
+        with suppress(OSError):  # a file system that has forgotten how
+            kind, _, found, *_ = struct.unpack(FLOCK, fcntl.fcntl(self._file, LOOK, asked))
+            return None if kind == fcntl.F_UNLCK else int(found)
+        return None
 
 
 def _locked(file: int, kind: int, byte: int) -> bool:

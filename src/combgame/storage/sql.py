@@ -22,7 +22,7 @@ from .failures import Advice, failure, gone, kind_of
 from .forks import CHILDREN, whole
 from .interrupts import deferred
 from .queue import Queue
-from .sqlite import can_write, transaction
+from .sqlite import begin_at_once, transaction
 from .tables import events, snapshots, studies
 from .transaction import COLUMNS, Transaction, as_event
 from .urls import absolute, file_of, parse, quotes_secret, shown
@@ -132,14 +132,14 @@ class Database:
                 with transaction(connection.begin(), check, write):
                     yield connection
 
-    def _turn(self, connection: Connection, write: bool) -> AbstractContextManager[float]:
+    def _turn(self, connection: Connection, write: bool) -> AbstractContextManager[float | None]:
         """Wait until it is our turn to write, where SQLite does not see to it; the seconds that are
-        left to wait for whoever does not queue.
+        left to wait for whoever does not queue, or None if the transaction has begun.
         """
         if not write or self._queue is None:
             return nullcontext(self.timeout)
         driver: Any = connection.connection.driver_connection
-        return self._queue.turn(self.timeout, partial(can_write, driver))
+        return self._queue.turn(self.timeout, partial(begin_at_once, driver))
 
     def _check_file(self, connection: Connection, ended: bool) -> None:
         file = connection.info.get("file")

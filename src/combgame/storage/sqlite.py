@@ -56,13 +56,11 @@ def transaction(
         check(True)
 
 
-def can_write(connection: sqlite3.Connection) -> bool:
-    """Whether nobody else writes at this moment."""
+def begin_at_once(connection: sqlite3.Connection) -> bool:
+    """Begin to write, if nobody else does at this moment."""
     try:
-        connection.execute("PRAGMA busy_timeout = 0")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    except sqlite3.Error:  # whoever begins then says it
+        begin(connection.execute, write=True, patience=0.0)
+    except sqlite3.Error:  # whoever waits for it then hears it
         return False
     return True
 
