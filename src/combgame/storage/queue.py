@@ -3,10 +3,11 @@
 SQLite lets those who wait look again at intervals that grow, so that whoever comes last often goes
 first. Here a ticket is a lock on one byte of a file beside the database, at the time when it was
 taken: it is somebody's turn when no earlier byte is locked, and the kernel gives a ticket back when
-its process dies. That is a courtesy between writers: what keeps the database whole is SQLite's own
-lock, and if the queue does not move, whoever can takes that one out of turn, lest a process that is
-paused in the queue keep the others from writing. Without such locks (they are Linux's) nobody
-queues.
+its process dies. Who has written calls the next one.
+
+That is a courtesy between writers: what keeps the database whole is SQLite's own lock, and if the
+queue does not move, whoever can takes that one out of turn, lest a process that is paused in the
+queue keep the others from writing. Without such locks (they are Linux's) nobody queues.
 """
 
 import math
