@@ -47,6 +47,7 @@ def server(tmp_path_factory):
         warnings.simplefilter("ignore")  # of where it keeps its locks
         found = pgserver.get_server(tmp_path_factory.mktemp("pg"))
     yield found
+    found.ensure_postgres_running()  # it knows the process, and a test may have restarted it
     found.cleanup()
 
 

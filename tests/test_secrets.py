@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.campaign import Campaign
+from combgame.campaign import Campaign, execute
 from combgame.cli.options import echo
 from combgame.errors import InputError
 from combgame.report.files import save
 from combgame.report.tables import as_csv, defused, restored
 from combgame.sentences import Sentence, legible
 
+from .campaigns import TOML, command, made_up
 from .said import refused
 from .studies import PROBLEM
 
@@ -63,6 +64,20 @@ def test_without_being_asked_new_files_are_their_owners_alone(tmp_path):
     finally:
         os.umask(before)
     assert set(modes(tmp_path).values()) == {0o600}
+
+
+@posix
+@pytest.mark.parametrize("mode", ["600", "640", "660"])
+def test_a_campaign_of_the_command_line_lets_its_group_in_if_asked(
+    tmp_path, monkeypatch, capsys, mode
+):
+    monkeypatch.setattr(execute, "work", made_up)
+    (tmp_path / "a.toml").write_text(TOML)
+    run = ["campaign", "run", tmp_path / "a.toml", "--mode"]
+    assert command(capsys, *run, mode)[0] == 0
+    assert modes(tmp_path)["a.db"] == modes(tmp_path)["a.db.lock"] == int(mode, 8)
+    code, _, said = command(capsys, *run, "644", "--store", tmp_path / "b.db")
+    assert code == 2 and "0o640" in said and not (tmp_path / "b.db").exists()
 
 
 @posix

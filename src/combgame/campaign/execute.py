@@ -267,7 +267,7 @@ def run_campaign(
     """Make every run of a campaign that its file does not hold yet, and report on all: see
     `Campaign.run`.
     """
-    with Lock(path):
+    with Lock(path, mode):
         store, mended = open_store(path, campaign.name, mode)
         if mended:
             say(str(mended))

@@ -8,7 +8,7 @@ import typer
 
 from ..errors import unknown
 from ..report.files import save
-from .options import AsJson, Cluster, Jobs, StoreFile, echo, say, stopped
+from .options import AsJson, Cluster, Jobs, Mode, StoreFile, as_mode, echo, say, stopped
 from .speech import SHELL
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ def run(
     ] = None,
     jobs: Jobs = 1,
     cluster: Cluster = None,
+    mode: Mode = "600",
     as_json: AsJson = False,
 ) -> None:
     """Make every run that is not stored yet. The same command again goes on where the last one
@@ -50,7 +51,7 @@ def run(
         )
     target = store or file.with_suffix(".db")
     with stopped():
-        rows = campaign.run(target, jobs, cluster, say=say)
+        rows = campaign.run(target, jobs, cluster, say=say, mode=as_mode(mode))
     say(
         f"all {campaign.runs:,} runs of {campaign.name} are in {target}: see `combgame campaign "
         f"report {target}`."

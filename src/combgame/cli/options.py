@@ -23,6 +23,9 @@ Deltas = Annotated[
 Epsilon = Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")]
 MaxRounds = Annotated[int, typer.Option(min=1, help="Where a run is given up.")]
+Mode = Annotated[
+    str, typer.Option(help="Who may read a new file: you (600), or your group too (640, 660).")
+]
 Picture = Annotated[
     Path | None,
     typer.Option("--plot", help="Draw it: the name of the pictures, without .png and .svg."),
@@ -36,6 +39,11 @@ ProblemFile = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Another seed, other runs.")]
 StoreFile = Annotated[Path, typer.Argument(help="The campaign file (.db).")]
 Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads on this machine.")]
+
+
+def as_mode(mode: str) -> int:
+    """What `--mode` says; what it cannot mean is refused where it is used."""
+    return int(mode, 8) if mode in ("600", "640", "660") else mode  # type: ignore[return-value]
 
 
 def say(text: str) -> None:

@@ -23,6 +23,7 @@ from ..errors import InputError, UnknownNameError, needs_extra
 from ..report.files import PRIVATE, check_path, make_private
 from .failures import foreign, other_version
 from .files import check_place
+from .postgres import postgres_engine
 from .same_file import SameFile
 from .sqlite import begin, set_up
 from .tables import SCHEMA, UPGRADES, metadata, schema
@@ -84,19 +85,6 @@ def connect(url: URL, timeout: float) -> Engine:
         raise InputError("url-options", text, remedy=remedy, where=shown(url)) from None
 
 
-def postgres_engine(url: URL, timeout: float) -> Engine:
-    own = url.query.get("options", "")
-    settings = (
-        f"{own} -c lock_timeout={int(1000 * timeout)} -c synchronous_commit=on -c "
-        "client_min_messages=warning"
-    )
-    return create_engine(
-        url,
-        poolclass=StaticPool,
-        connect_args={"options": settings, "connect_timeout": max(int(timeout), 1)},
-    )
-
-
 def sqlite_engine(url: URL, timeout: float) -> Engine:
     made = create_engine(
         url, poolclass=StaticPool, connect_args={"timeout": timeout, "check_same_thread": False}
@@ -112,8 +100,10 @@ def sqlite_engine(url: URL, timeout: float) -> Engine:
 
     @event.listens_for(made, "begin")
     def begins(connection: Connection) -> None:
-        write = bool(connection.get_execution_options().get("write"))
-        begin(connection.exec_driver_sql, write)
+        options = connection.get_execution_options()
+        write, patience = bool(options.get("write")), options.get("patience", timeout)
+        if patience is not None:
+            begin(connection.exec_driver_sql, write, patience)
 
     return made
 

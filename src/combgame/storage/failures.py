@@ -21,6 +21,19 @@ KINDS = {  # by SQLite's codes, without their details
     sqlite3.SQLITE_CORRUPT: "damaged",
     sqlite3.SQLITE_NOTADB: "damaged",
 }
+STATES = {  # by the first characters of PostgreSQL's codes
+    "55P03": "busy",
+    "40003": "unreachable",  # whether it was committed is not known
+    "40": "collided",  # serialisation failures and deadlocks
+    "25006": "unwritable",
+    "42501": "unwritable",
+    "53100": "full",
+    "58030": "full",
+    "XX001": "damaged",
+    "XX002": "damaged",
+    "08": "unreachable",
+    "57P": "unreachable",
+}
 WORDS = {  # in what a server's driver says; the first that fits
     "busy": ("locked", "lock timeout", "busy"),
     "unwritable": ("readonly", "read-only", "unable to open", "permission"),
@@ -45,8 +58,8 @@ class Advice(NamedTuple):
 
 
 def kind_of(error: BaseException, lost: bool = False) -> str:
-    """busy, unwritable, full, damaged, unreachable, refused, or "other": then SQLite could not do
-    what was asked with what stands in the file. lost: a connection was.
+    """busy, collided, unwritable, full, damaged, unreachable, refused, or "other": then SQLite
+    could not do what was asked with what stands in the file. lost: a connection was.
     """
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", None)
@@ -54,6 +67,10 @@ def kind_of(error: BaseException, lost: bool = False) -> str:
             return KINDS.get(code & 0xFF, "other")
         misused = isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError)
         return "other" if misused else "damaged"  # Python cannot read what stands there
+    state = getattr(error, "sqlstate", None)
+    if state:
+        found = next((kind for code, kind in STATES.items() if state.startswith(code)), "refused")
+        return "unreachable" if lost else found
     said = str(error).lower()
     for kind, words in WORDS.items():
         if any(word in said for word in words):
@@ -87,6 +104,9 @@ def failure(
     if kind == "unreachable":
         text = "{where}: the server cannot be reached ({why})"
         return StoreError("unreachable", text, remedy=advice.unreachable, where=where, why=why)
+    if kind == "collided":
+        text = "{where}: another transaction got in the way, and nothing was changed ({why})"
+        return StoreError("collided", text, remedy=advice.refused, where=where, why=why)
     text = "{where}: the database refused, and nothing was changed ({why})"
     return StoreError("refused", text, remedy=advice.refused, where=where, why=why)
 

@@ -5,6 +5,7 @@ the traceback is gone. Masking signals does not help: another thread takes them,
 handler in the main thread all the same.
 """
 
+import os
 import signal
 import threading
 import time
@@ -49,6 +50,7 @@ class Deferral:
         self.handlers = {number: handler for number, handler in now.items() if callable(handler)}
         self.waiting: dict[int, FrameType | None] = {}
         self.since: dict[int, float] = {}
+        self.thread = threading.get_ident()
 
     def begin(self) -> None:
         Deferral.current = self
@@ -76,6 +78,16 @@ class Deferral:
         finally:
             self.hand_over()
 
+    @staticmethod
+    def forked() -> None:
+        """A child whose only thread is another one has nothing to wait for, and the signals were
+        its parent's.
+        """
+        current = Deferral.current
+        if current is not None and current.thread != threading.get_ident():
+            current.waiting.clear()
+            current.end()
+
     def hand_over(self) -> None:
         if self.waiting:
             number, frame = self.waiting.popitem()
@@ -83,3 +95,7 @@ class Deferral:
                 self.handlers[number](number, frame)
             finally:
                 self.hand_over()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Deferral.forked)

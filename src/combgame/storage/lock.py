@@ -12,10 +12,12 @@ from .files import check_place
 
 
 class Lock:
-    """One writer per file; the kernel frees it when its process dies, however it dies."""
+    """One writer per file; the kernel frees it when its process dies, however it dies. mode: what
+    a file that is still to be made allows.
+    """
 
-    def __init__(self, path: Path) -> None:
-        self.store, self.path = path, lock_path(path)
+    def __init__(self, path: Path, mode: int = PRIVATE) -> None:
+        self.store, self.path, self.mode = path, lock_path(path), mode
 
     def __enter__(self) -> "Lock":
         check_place(self.store)
@@ -26,7 +28,7 @@ class Lock:
             return self
         try:
             # who may write the file may hold its lock
-            known = self.store.stat().st_mode & 0o660 if self.store.exists() else PRIVATE
+            known = self.store.stat().st_mode & 0o660 if self.store.exists() else self.mode
             make_private(self.path, known | PRIVATE)
             self.file = self.path.open("ab+", buffering=0)
         except OSError as error:

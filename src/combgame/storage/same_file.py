@@ -12,8 +12,10 @@ from pathlib import Path
 from weakref import WeakSet
 
 from .files import identity
+from .forks import LOCKS
 
 OPENING = threading.RLock()
+LOCKS.append(OPENING)
 OPEN: WeakSet["SameFile"] = WeakSet()  # the files that this process has open
 
 

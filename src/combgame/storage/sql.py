@@ -2,10 +2,9 @@
 is on disk before it ends.
 """
 
-import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,15 @@ from .connections import check_there, connect, is_there, prepare
 from .copying import copy_file
 from .events import Event, Sealed, check_seal
 from .failures import Advice, failure, gone, kind_of
+from .forks import CHILDREN, whole
 from .interrupts import deferred
-from .sqlite import transaction
+from .queue import Queue
+from .sqlite import begin_at_once, transaction
 from .tables import events, snapshots, studies
 from .transaction import COLUMNS, Transaction, as_event
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
-INHERITED: list[Engine] = []
+INHERITED: list[Engine] = []  # a parent's: not to be closed here
 FIND = (
     select(studies.c.id, *COLUMNS)  # with its first event: what the study is
     .join_from(
@@ -61,8 +62,11 @@ class Database:
         self._parsed = parse(url)
         self._place = absolute(self._parsed)
         self._study: Row[Any] | None = None  # its number and its first event, once it is known
+        self._sqlite = self._parsed.get_backend_name() == "sqlite"
         self._engine: Engine | None = None
-        self._process = 0
+        self._queue: Queue | None = None
+        self._torn = False  # by a fork
+        CHILDREN.add(self)
         try:
             if is_there(self._place):  # otherwise `begin` makes it
                 self._prepare()
@@ -77,20 +81,33 @@ class Database:
             prepare(self._connect(make=True))
 
     def _connect(self, make: bool = False) -> Engine:
-        if self._engine is not None and self._process != os.getpid():
-            INHERITED.append(self._engine)  # the parent's: not to be closed here
-            self._engine = None
+        if self._torn:
+            text = "{where} cannot be used in this process: it was forked during a transaction"
+            remedy = "fork when no call is under way, or start processes anew (spawn)"
+            raise StoreError("forked", text, remedy=remedy, where=shown(self._parsed))
         if self._engine is None:
             check_there(self._place, self.name, make, self.mode)
-            self._engine, self._process = connect(self._place, self.timeout), os.getpid()
+            self._engine = connect(self._place, self.timeout)
+            file = file_of(self._place)
+            self._queue = None if file is None else Queue(file)
         return self._engine
+
+    def forked(self, torn: bool) -> None:
+        engine, queue, self._engine, self._queue = self._engine, self._queue, None, None
+        if queue is not None:
+            queue.abandon()
+        if engine is not None and self._sqlite and not torn:
+            engine.dispose()
+        elif engine is not None:
+            INHERITED.append(engine)
+            self._torn = self._sqlite
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
         """What the database says, as a sentence with the remedy. What failed has changed
         nothing.
         """
-        with deferred():
+        with deferred(), whole() if self._sqlite else nullcontext():
             try:
                 yield
             except UnicodeDecodeError as error:  # SQLite quotes damaged text
@@ -108,10 +125,21 @@ class Database:
 
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[Connection]:
-        with self._guard(), self._connect().connect().execution_options(write=write) as connection:
+        with self._guard(), self._connect().connect() as connection:
             check = partial(self._check_file, connection)
-            with transaction(connection.begin(), check, write):
-                yield connection
+            with self._turn(connection, write) as left:
+                connection.execution_options(write=write, patience=left)
+                with transaction(connection.begin(), check, write):
+                    yield connection
+
+    def _turn(self, connection: Connection, write: bool) -> AbstractContextManager[float | None]:
+        """Wait until it is our turn to write, where SQLite does not see to it; the seconds that are
+        left to wait for whoever does not queue, or None if the transaction has begun.
+        """
+        if not write or self._queue is None:
+            return nullcontext(self.timeout)
+        driver: Any = connection.connection.driver_connection
+        return self._queue.turn(self.timeout, partial(begin_at_once, driver))
 
     def _check_file(self, connection: Connection, ended: bool) -> None:
         file = connection.info.get("file")
@@ -158,20 +186,18 @@ class Database:
         raise UnknownNameError("no-study", text, remedy=remedy, **about)
 
     def _drop(self) -> None:
-        if self._engine is not None and self._process == os.getpid():
+        if self._engine is not None:
             self._engine.dispose()
-        self._engine = None
+        if self._queue is not None:
+            self._queue.close()
+        self._engine = self._queue = None
 
     def close(self) -> None:
         """Let go of it. What SQLite has kept beside the file goes into it, as far as others do not
         read there.
         """
-        with deferred():
-            if (
-                self._engine is not None
-                and self._process == os.getpid()
-                and self._engine.dialect.name == "sqlite"
-            ):
+        with deferred(), whole():
+            if self._engine is not None and self._sqlite:
                 with (
                     suppress(DBAPIError, sqlite3.Error),
                     closing(self._engine.raw_connection()) as connection,

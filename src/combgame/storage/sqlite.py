@@ -8,6 +8,7 @@ it is marked as theirs in its head, which must be read before a driver touches i
 damaged is read row by row, from a file that no driver of SQLAlchemy's would connect to.
 """
 
+import math
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from ..errors import StoreError
 from .failures import Advice, failure, gone, kind_of
+from .forks import whole
 from .interrupts import deferred
 from .same_file import OPENING, SameFile
 
@@ -27,12 +29,14 @@ def set_up(connection: sqlite3.Connection, synchronous: str, journal: str | None
     connection.execute(f"PRAGMA synchronous = {synchronous}")
 
 
-def begin(execute: Callable[[str], object], write: bool) -> None:
+def begin(execute: Callable[[str], object], write: bool, patience: float | None = None) -> None:
     """Pages that SQLite remembers may be of another file, if somebody has copied one over it. Only
     one writes at a time, from the beginning of its transaction on. execute: as the driver does,
-    with its own errors.
+    with its own errors. patience: how many seconds to wait for another writer, if not as before.
     """
     execute("PRAGMA shrink_memory")
+    if patience is not None:
+        execute(f"PRAGMA busy_timeout = {math.ceil(1000 * patience)}")
     execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
@@ -50,6 +54,15 @@ def transaction(
             check(False)
     if write:
         check(True)
+
+
+def begin_at_once(connection: sqlite3.Connection) -> bool:
+    """Begin to write, if nobody else does at this moment."""
+    try:
+        begin(connection.execute, write=True, patience=0.0)
+    except sqlite3.Error:  # whoever waits for it then hears it
+        return False
+    return True
 
 
 class SqliteFile:
@@ -75,12 +88,12 @@ class SqliteFile:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction: all of it or nothing, on disk when it has ended. Ctrl-C waits for that."""
-        with deferred(), self._guard(), self.transaction(write=True):
+        with deferred(), whole(), self._guard(), self.transaction(write=True):
             yield self.db
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        with deferred(), self._guard(), self.transaction(write=False):
+        with deferred(), whole(), self._guard(), self.transaction(write=False):
             yield self.db
 
     @contextmanager

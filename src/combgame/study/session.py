@@ -10,6 +10,7 @@ from ..errors import StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
 from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
+from ..storage.forks import CHILDREN
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
 from .advisor import Advisor
@@ -101,6 +102,7 @@ class Session:
         self._stored = 0  # transactions since the last checkpoint
         # seconds in transactions since the last snapshot, and what that one took
         self._spent = self._price = 0.0
+        CHILDREN.add(self)
 
     def write(self, client: str | None, act: Callable[[Batch], T]) -> T:
         """As `writing`, for what may look back at all rounds: they are read before others have to
@@ -115,6 +117,14 @@ class Session:
                     self._read(behind.event)
             with self.writing(client, hurry=False) as batch:
                 return act(batch)
+
+    def forked(self, torn: bool) -> None:
+        """In a child: a thread of the parent's that was at work here is not there to end it."""
+        if self.lock.acquire(blocking=False):
+            self.lock.release()
+        else:
+            self._forget()
+        self.lock = threading.RLock()
 
     @contextmanager
     def writing(self, client: str | None, hurry: bool = True) -> Iterator[Batch]:

@@ -7,7 +7,7 @@ import typer
 
 from ...errors import CombGameError
 from ...report.words import count
-from ..options import AsJson
+from ..options import AsJson, Mode, as_mode
 from ..speech import SHELL
 from .base import Client, Where, named, names_in, put, whoami
 
@@ -48,9 +48,7 @@ def create(
             help="Carry over the data of this study, to which the problem adds arms.",
         ),
     ] = None,
-    mode: Annotated[
-        str, typer.Option(help="Who may read a new file: you (600), or your group too (640, 660).")
-    ] = "600",
+    mode: Mode = "600",
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,7 +78,7 @@ def create(
         min_pulls=min_pulls,
         max_rounds=max_rounds,
         deadline=deadline,
-        mode=int(mode, 8) if mode in ("600", "640", "660") else mode,  # type: ignore[arg-type]
+        mode=as_mode(mode),
         client=client or whoami(),
     ) as study:
         carried = 0
