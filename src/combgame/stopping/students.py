@@ -34,7 +34,7 @@ SCALES = np.array(
         (6000.0, 5e6, 4500.0, 2e6, 0.036),
     ]
 )
-# of a scale's chance: shifts only that make arm i worse and arm j better; for arm j alone; for arm i
+# of a scale's chance: shifts that only make arm i worse and j better; for j alone; for i alone
 SIDES = np.array([0.34, 0.36, 0.3])
 LIFT = 1.5
 FEW = 2.0  # values of an arm that rules are to count for little
