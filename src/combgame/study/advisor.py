@@ -234,6 +234,7 @@ class Advisor:
         blocks.awaited[:] = awaited(counted, {**ledger.held, **ledger.open})[pairs]
         blocks.offset[:], blocks.piece[:] = counted.offset[order], counted.piece[order]
         blocks.done[0], blocks.left[0] = counted.done[0], 0
+        blocks.noise[:], blocks.largest[0] = counted.noise, counted.largest[0]
         if most is None:
             left = math.inf if self.max_rounds is None else self.max_rounds - ledger.plays
             most = int(min(max(left, 1), 10**9))
@@ -417,7 +418,8 @@ class Advisor:
         if not (i and j and blocks.sure[i[0], j[0]] > 0.0):
             return 0.0
         lead = float(max(blocks.lead[i[0], j[0]], 0.0))
-        return 0.5 * lead * lead / float(blocks.sure[i[0], j[0]])
+        unit = 1.0 if self.problem.rewards.known else blocks.variance()
+        return 0.5 * lead * lead / (unit * float(blocks.sure[i[0], j[0]]))
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is
