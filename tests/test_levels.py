@@ -618,7 +618,7 @@ def test_evidence_is_the_least_over_all_sigmas(z, sure, degrees, variance):
     near = grid[int(np.argmin([at(one) for one in grid]))]
     sought = minimize_scalar(at, bounds=(near - 0.3, near + 0.3), method="bounded").fun
     assert value <= sought + 1e-6
-    loose = 1.5 if sought < 3 else 1e-3  # where it is of no account, E_var is taken to be 0.3
+    loose = 1.5 if sought < 4 else 3e-3  # where it is of no account, E_var is taken to be 0.3
     assert value >= sought - FINEST - loose
 
 
@@ -626,28 +626,35 @@ def test_the_chances_of_sigmas_add_up():
     assert CHANCES.sum() == pytest.approx(1.0, abs=1e-12) and RATIOS[0] == 0.0
 
 
-def test_the_product_is_a_supermartingale_whatever_levels_and_rule_do():
-    """Arms 0 and 1 are tied. Which plays come next, how many, and their levels depend on the values
-    so far; sigma = 2. Its mean is at most 1: the mean of 4,000, cut at 50, is so to within 0.1.
+def product(rng, sigma, drifts):
+    """The mixture times E_var at the true sigma, at most 50, of two tied arms, after four blocks:
+    which plays come next, how many, and their levels depend on the values so far. drifts: levels
+    change within plays, which nothing allows.
     """
-    rng, sigma, total, runs = np.random.default_rng(1), 2.0, 0.0, 4000
-    for _ in range(runs):
-        blocks, last = make_blocks(np.ones(4)), 0.0
-        block = [(0, 1, 2), (1, 2, 3), (0, 3), (0, 1)]
-        for _ in range(4):
-            blocks.left[0] = len(block)
-            for arms in block:
-                for a in arms:
-                    x = last * 10.0 + float(a > 1) + sigma * rng.standard_normal()
-                    blocks.put(a, x, 1.0)
-                    last = 0.3 * x - 0.1 * last  # the next level, known to the adversary
-                blocks.pass_play()
-            near = blocks.noise[0, 1] < 3.5 * blocks.noise[0, 0]
-            block = [(0, 1, 2, 3)] if near else [(0, 1, 2), (1, 2, 3)] * (1 + (last > 0))
-        mixture = contrast(SCALES, blocks.lead[0, 1] / sigma, blocks.sure[0, 1], 0.5)
-        value = mixture + log_spread(*blocks.noise[0], sigma**2)
-        total += min(math.exp(value), 50.0)
-    assert 0.7 < total / runs < 1.1
+    blocks, last = make_blocks(np.ones(4)), 0.0
+    block = [(0, 1, 2), (1, 2, 3), (0, 3), (0, 1)]
+    for _ in range(4):
+        blocks.left[0] = len(block)
+        for arms in block:
+            level = 10.0 * last
+            for a in arms:
+                x = level + float(a > 1) + sigma * rng.standard_normal()
+                blocks.put(a, x, 1.0)
+                last = math.sin(x) + (x > level)  # for the level of the next play
+                level = 10.0 * last if drifts else level
+            blocks.pass_play()
+        near = blocks.noise[0, 1] < 3.5 * blocks.noise[0, 0]
+        block = [(0, 1, 2, 3)] if near else [(0, 1, 2), (1, 2, 3)] * (1 + (last > 0))
+    mixture = contrast(SCALES, blocks.lead[0, 1] / sigma, blocks.sure[0, 1], 0.5)
+    return math.exp(min(mixture + log_spread(*blocks.noise[0], sigma**2), math.log(50.0)))
+
+
+@pytest.mark.parametrize("drifts", [False, True])
+def test_the_product_is_a_supermartingale_whatever_levels_and_rule_do(drifts):
+    """Its mean is at most 1; that of 4,000 has a standard error of some 0.04."""
+    rng = np.random.default_rng(1)
+    mean = np.mean([product(rng, 2.0, drifts) for _ in range(4000)])
+    assert mean > 2.0 if drifts else 0.4 < mean < 1.1
 
 
 def unknown_of(name, sigma=0.4):
@@ -668,7 +675,7 @@ def test_an_unknown_sigma_is_certified_whatever_the_levels(name):
     problem, means = unknown_of(name)
     sims = [
         cg.simulate(problem, means, runs=2, level_sd=sd, max_rounds=3000, engine="python")
-        for sd in (0.0, 1000.0)
+        for sd in (0.1, 1000.0)
     ]
     assert sims[0].validity.proved and sims[0].validity.reason.code == "mixture-levels-unknown"
     assert sims[0].correct.all() and sims[0].rounds.tolist() == sims[1].rounds.tolist()
@@ -689,11 +696,11 @@ def test_the_unit_of_an_unknown_sigma_does_not_matter():
 
 
 def test_a_tie_with_an_unknown_sigma_is_rarely_decided():
-    """At most delta; with 200 runs a rate of 0.1 would show more than 41 with chance 1e-6."""
+    """At most delta; with 100 runs a rate of 0.1 would show more than 26 with chance 1e-6."""
     problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(supposed=1.0, level=LEVEL))
     options = {"delta": 0.1, "level_sd": 3.0, "max_rounds": 40, "engine": "python"}
-    sim = cg.simulate(problem, [1e-6, 0.0, -2.0], runs=200, **options)
-    assert (~sim.capped).sum() <= 41
+    sim = cg.simulate(problem, [1e-6, 0.0, -2.0], runs=100, **options)
+    assert (~sim.capped).sum() <= 26
 
 
 def told(problem, sigma=0.4, lift=0.0, replicates=1, **options):
@@ -825,7 +832,7 @@ def test_levels_that_nobody_stated_are_pointed_out():
         assert "levels" in study.decision.sentence.arguments
         assert "level='per play'" in str(study.decision.sentence)
     json.dumps(flagged[0].status.to_dict())
-    assert "Gaussian(level='per play')" in str(opened(2.5, 0, rewards=cg.Gaussian()).status.levels)
+    assert "Gaussian(level='per play')" in str(opened(9.0, 0, rewards=cg.Gaussian()).status.levels)
     assert all(opened(0.0, seed, rewards=cg.Gaussian()).status.levels is None for seed in range(20))
     assert all(opened(0.0, seed).status.levels is None for seed in range(30))
 

@@ -61,6 +61,18 @@ def contrast(scales: Floats, lead: float, sure: float, unit: float) -> float:
     return top + math.log(total)
 
 
+@jitable
+def seen_within(blocks: Blocks) -> float:
+    """The variance that blocks leave over; infinite if nothing can be said yet, or if rounding
+    hides it.
+    """
+    n, digit = float(blocks.noise[0, 0]), FINE * EPSILON * float(blocks.largest[0])
+    if not n > 0.0:
+        return math.inf
+    variance = (1.0 + 4.0 / FINE) * float(blocks.noise[0, 1]) / n
+    return variance if variance > 1e-290 and variance >= digit * digit else math.inf
+
+
 class KnownPart(NamedTuple):
     """The evidence of a lead where sigma is known."""
 
@@ -77,18 +89,16 @@ class UnknownPart(NamedTuple):
     line: VariancePart
 
     def weigh_lead(self, blocks: Blocks, lead: float, sure: float, unit: float) -> float:
-        n, row = float(blocks.noise[0, 0]), self.line.row
-        digit = FINE * EPSILON * float(blocks.largest[0])
-        variance = (1.0 + 4.0 / FINE) * float(blocks.noise[0, 1]) / n if n > 0.0 else 0.0
-        if not (variance > 1e-290 and variance >= digit * digit and sure > 0.0):
-            return 0.0  # nothing is known of sigma yet, or rounding hides it
+        variance, row = seen_within(blocks), self.line.row
+        if not (variance < math.inf and sure > 0.0):
+            return 0.0
         if not lead > 0.0:
             return -math.inf
         for k in range(self.scales.shape[0]):
             c = self.scales[k, 0] * unit
             row[0, k] = lead / math.sqrt((sure + c) * variance)
             row[2, k] = math.log(self.scales[k, 1]) - 0.5 * math.log1p(sure / c)
-        return self.line.over_variances(1.0, 0.0, 0.0, n, math.inf)[0]
+        return self.line.over_variances(1.0, 0.0, 0.0, float(blocks.noise[0, 0]), math.inf)[0]
 
 
 class ContrastsPart(NamedTuple):

@@ -330,11 +330,7 @@ class Advisor:
             return least_passing(passes, float(np.ptp(seen.mean[self.needed])))
 
     def margin(self, certified: bool = False) -> Margin | None:
-        """The lead of the leading answer over the nearest rival, and how much it can lack. (None
-        where plays have levels: nothing is proved of single means there.)
-        """
-        if self.problem.rewards.levels():
-            return None
+        """The lead of the leading answer over the nearest rival, and how much it can lack."""
         side, (_, rival) = self.told, self.weakest()
         problem, seen, best = self.problem, side.seen, side.view.best
         surely = certified and self.stopping.validity.proved
