@@ -13,6 +13,7 @@ import numpy as np
 from made import save
 
 import combgame as cg
+from combgame import Study
 from combgame.report.tables import markdown
 
 LEVEL = "per play"
@@ -61,7 +62,7 @@ HEAD = [
 
 def study(rewards, size, seed):
     problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), rewards)
-    made, rng = cg.Study(problem, seed=seed, max_rounds=CAP), np.random.default_rng(seed)
+    made, rng = Study(problem, seed=seed, max_rounds=CAP), np.random.default_rng(seed)
     while not made.done:
         todo, lift = made.ask(), size * SIGMA * rng.standard_normal()
         made.tell(todo, {a: TWELVE[a] + lift + SIGMA * rng.standard_normal() for a in todo.arms})

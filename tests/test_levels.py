@@ -608,7 +608,7 @@ def log_spread(degrees, squares, variance):
 def test_evidence_is_the_least_over_all_sigmas(z, sure, degrees, variance):
     blocks, lead = make_blocks(np.ones(2)), z * math.sqrt(sure * variance)
     blocks.noise[0] = degrees, degrees * variance
-    value = unknown_part().weigh_lead(blocks, lead, sure, 0.5)
+    value = unknown_part().weigh_lead(blocks, lead, sure, 0.5, math.inf)
 
     def at(log_ratio):
         v = 1.004 * variance * math.exp(log_ratio)

@@ -78,17 +78,23 @@ class KnownPart(NamedTuple):
 
     scales: Floats
 
-    def weigh_lead(self, blocks: Blocks, lead: float, sure: float, unit: float) -> float:
+    def weigh_lead(
+        self, blocks: Blocks, lead: float, sure: float, unit: float, enough: float
+    ) -> float:
         return contrast(self.scales, lead, sure, unit)
 
 
 class UnknownPart(NamedTuple):
-    """The same where sigma is not known: the least over all sigmas."""
+    """The same where sigma is not known: the least over all sigmas, or what is surely more than
+    `enough`.
+    """
 
     scales: Floats
     line: VariancePart
 
-    def weigh_lead(self, blocks: Blocks, lead: float, sure: float, unit: float) -> float:
+    def weigh_lead(
+        self, blocks: Blocks, lead: float, sure: float, unit: float, enough: float
+    ) -> float:
         variance, row = seen_within(blocks), self.line.row
         if not (variance < math.inf and sure > 0.0):
             return 0.0
@@ -98,7 +104,7 @@ class UnknownPart(NamedTuple):
             c = self.scales[k, 0] * unit
             row[0, k] = lead / math.sqrt((sure + c) * variance)
             row[2, k] = math.log(self.scales[k, 1]) - 0.5 * math.log1p(sure / c)
-        return self.line.over_variances(1.0, 0.0, 0.0, float(blocks.noise[0, 0]), math.inf)[0]
+        return self.line.over_variances(1.0, 0.0, 0.0, float(blocks.noise[0, 0]), enough)[0]
 
 
 class ContrastsPart(NamedTuple):
@@ -112,13 +118,14 @@ class ContrastsPart(NamedTuple):
     def project(self, x: float, arm: int) -> float:
         return x
 
-    def pair(self, i: int, j: int) -> float:
-        """For arm i, of the leader, against arm j."""
+    def pair(self, i: int, j: int, enough: float) -> float:
+        """For arm i, of the leader, against arm j; or what is surely more than `enough`."""
         blocks = self.seen.blocks
         lead, sure = float(blocks.lead[i, j]), float(blocks.sure[i, j])
         first, second = float(blocks.precision[i]), float(blocks.precision[j])
         lead += self.shift * sure - SHAVE * abs(lead)
-        return self.sigma.weigh_lead(blocks, lead, sure, first / (first + second) * second)
+        unit = first / (first + second) * second
+        return self.sigma.weigh_lead(blocks, lead, sure, unit, enough)
 
     def distance(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
@@ -131,7 +138,7 @@ class ContrastsPart(NamedTuple):
             for m in range(n):
                 if sign[k] < 0.0 and sign[m] > 0.0:
                     i, j = arms[k], arms[m]
-                    least = min(least, self.pair(i, j))
+                    least = min(least, self.pair(i, j, least))
                     alternative[i] = alternative[j] = 0.5 * (mean[i] + mean[j])
         return least
 
@@ -139,7 +146,7 @@ class ContrastsPart(NamedTuple):
         arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
-                this = self.pair(i, j)
+                this = self.pair(i, j, best)
                 if arm < 0 or this < best:
                     arm, best = j, this
         value[0] = best

@@ -403,14 +403,16 @@ class Advisor:
         side, t = self.told, int(self.ledger.seen.clock[0])
         level, best = float(side.game.judge.level(t, 0)), side.view.best
         if self.problem.rewards.levels() and math.isfinite(evidence):
-            have = max(self.within_rounds(), evidence, 0.0)
+            have = max(self.within_rounds(vector(rival, best.size)), evidence, 0.0)
             return Shown(have, have - (evidence - level))
         return shown(side.game, side.seen, best, vector(rival, best.size), evidence, level)
 
-    def within_rounds(self) -> float:
-        """The likelihood ratio of the exchange that is nearest, where rounds have levels."""
-        view, blocks = self.told.view, self.ledger.seen.blocks
-        i, j = (arms_of(one)[:1] for one in (view.best - view.rival, view.rival - view.best))
+    def within_rounds(self, rival: Floats) -> float:
+        """The likelihood ratio against a rival that is an exchange away, where rounds have
+        levels.
+        """
+        best, blocks = self.told.view.best, self.ledger.seen.blocks
+        i, j = (arms_of(one)[:1] for one in (best - rival, rival - best))
         if not (i and j and blocks.sure[i[0], j[0]] > 0.0):
             return 0.0
         lead = float(max(blocks.lead[i[0], j[0]], 0.0))

@@ -314,7 +314,8 @@ def lead(
     if problem.rewards.levels():  # answers differ by an exchange
         i, j = arms[sign > 0.0], arms[sign < 0.0]
         if i.size == j.size == 1:
-            return within_plays(problem, seen.blocks, int(i[0]), int(j[0]), delta)
+            found = within_plays(problem, seen.blocks, int(i[0]), int(j[0]), delta)
+            return found._replace(value=value)
         return Lead(value, -math.inf, math.inf)
     low = math.fsum(sign * np.where(sign > 0.0, ends[0, arms], ends[1, arms]))
     high = math.fsum(sign * np.where(sign > 0.0, ends[1, arms], ends[0, arms]))
