@@ -25,12 +25,13 @@ from ..game.rivals import against
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import swapped
+from ..rewards.gaussian import EPSILON, FINE
 from ..sentences import Sentence
 from .base import Rests, Stopping, also, earned
 from .fees import ConstantPart, log_union
 from .one_variance import VariancePart, variance_part
 from .pairs import tail
-from .pooled import EPSILON, FINE, ratios
+from .pooled import ratios
 
 # c in units of the information of one play that has both arms, and the chance of the scale: chosen
 # before the data
