@@ -1,6 +1,6 @@
 """How often the range that a study forecasts contains the truth: about 80 % are asked for.
 
-    python benchmarks/forecast.py --studies 40 --out benchmarks/results/forecast.md
+    python benchmarks/forecast.py --studies 40 --first 1000 --out benchmarks/results/forecast.md
 
 Random means, so that some studies are easy and some are hard. Every study is looked at after 10,
 17, 30, ... rounds, until it stops, or is given up at 500 rounds (not counted, unless the range lies
@@ -18,13 +18,18 @@ import combgame as cg
 LOOKS = [int(x) for x in np.unique(np.round(np.geomspace(10, 480, 8)))]
 CASES = {
     "5 arms, sigma known": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian(1.0)), 1.0),
-    "5 arms, sigma not known": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian(shared=False)), 1.0),
+    "5 arms, one unknown sigma": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian()), 1.0),
+    "5 arms, each its own sigma": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian(shared=False)), 1.0),
     "best 3 of 12, 4 a play": (
         cg.Problem(cg.Subsets(12, 4), cg.Subsets(12, 3), cg.Gaussian(0.5)),
         0.5,
     ),
     "best of 24, 6 a play": (cg.Problem(cg.Subsets(24, 6), cg.Arms(24), cg.Gaussian(0.5)), 0.5),
     "4 coins": (cg.Problem(cg.Arms(4), rewards=cg.Bernoulli()), None),
+    "best of 12, 4 a play, levels": (
+        cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(0.5, level="per play")),
+        0.5,
+    ),
     "matchings, 3 x 3": (cg.Problem(cg.Matchings(3, 3), rewards=cg.Gaussian(1.0)), 1.0),
 }
 
@@ -77,6 +82,8 @@ def row(name, looks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=40)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--only", nargs="+", help="words of which a problem's name has one")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     lines = [
@@ -88,7 +95,10 @@ def main():
     ]
     total, hits = 0, 0
     for name, (problem, sigma) in CASES.items():
-        looks = [look for seed in range(options.studies) for look in one(problem, sigma, seed)]
+        if options.only and not any(word in name for word in options.only):
+            continue
+        seeds = range(options.first, options.first + options.studies)
+        looks = [look for seed in seeds for look in one(problem, sigma, seed)]
         line, known, inside = row(name, looks)
         total, hits = total + known, hits + inside
         lines.append(line)

@@ -168,10 +168,13 @@ class LevelAdversary(RuleBase):
 def levels() -> list[tuple[str, cg.Problem, tuple[float, ...], tuple[str, ...]]]:
     """Two answers tied, but for 1e-6, in plays with levels of their own."""
     noise, mixture = cg.Gaussian(1.0, level="per play"), ("mixture",)
+    unknown = cg.Gaussian(supposed=1.0, level="per play")
     few, four, six = cg.Subsets(2, 2), cg.Subsets(4, 2), cg.Subsets(6, 3)
     return [
         ("two arms", cg.Problem(few, cg.Arms(2), noise), (1e-6, 0.0), mixture),
         ("4, 2 a play", cg.Problem(four, cg.Arms(4), noise), (1e-6, 0.0, -2.0, -2.0), mixture),
+        ("4, 2 a play", cg.Problem(four, cg.Arms(4), unknown), (1e-6, 0.0, -2.0, -2.0), mixture),
+        ("6, 3 a play", cg.Problem(six, cg.Arms(6), unknown), (1e-6, *[0.0] * 5), mixture),
         ("6, 3 a play", cg.Problem(six, cg.Arms(6), noise), (1e-6, *[0.0] * 5), mixture),
         (
             "best two of 6",

@@ -11,7 +11,8 @@ from scipy import integrate, special
 
 import combgame as cg
 from combgame.game.records import blank, vector
-from combgame.game.round import note
+from combgame.game.round import gather, note, scatter
+from combgame.stopping.pooled import CHANCES, RATIOS
 from combgame.study.advisor import least_passing
 from combgame.theory.chance import chance
 from combgame.theory.intervals import SCALES, charge, intervals, lead
@@ -143,6 +144,69 @@ def test_intervals_hold_at_all_times_together(rewards, draw):
                 out |= not low <= 0.0 <= high
         missed += out
     assert missed <= 22
+
+
+def pooled_of(rng, sigma, rounds):
+    """Three arms with one sigma: a start of three values each, then more of what looks good."""
+    seen = blank(3)
+    for t in range(3 * 3 + rounds):
+        arm = t % 3
+        if t >= 9:
+            seen.start[0] = 0
+            seen.mean[:] = seen.sums / seen.counts
+            arm = int(np.argmax(seen.mean)) if rng.random() < 0.7 else int(rng.integers(3))
+        gather(seen)
+        x = sigma * rng.standard_normal()
+        scatter(seen, arm, x, 1.0)
+        note(seen, arm, x)
+    seen.mean[:] = seen.sums / seen.counts
+    return seen
+
+
+def test_intervals_of_one_unknown_sigma_are_where_the_least_over_sigma_passes():
+    """Against a search over sigma, for an arm and for a lead."""
+    problem, rng = cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), np.random.default_rng(2)
+    part = problem.game().rewards
+    for rounds in (6, 40, 300):
+        seen = pooled_of(rng, 2.5, rounds)
+        squares, degrees = 1.004 * float(seen.noise[1, 0]), float(seen.noise[0, 0])
+        ends = intervals(problem, seen, part, 0.1)
+        best, rival = vector([0], 3), vector([1], 3)
+        value, low, _ = lead(problem, seen, part, best, rival, 0.1, ends)
+        for arms, far, level in (
+            ([2], float(ends[1, 2] - seen.mean[2]), math.log(2 * 3 / 0.1)),
+            ([0, 1], value - low, math.log(2 / 0.1) + math.log(3)),
+        ):
+            if not math.isfinite(far):
+                continue
+            n, c = seen.counts[arms][:, None], SCALES[:, 0]
+            blur = ((n + c) / n**2).sum(axis=0)
+            fee = 0.5 * np.log1p(n / c).sum(axis=0)
+
+            def at(log_v, u, blur=blur, fee=fee, squares=squares, degrees=degrees):
+                v, rho = math.exp(log_v), 1 + RATIOS
+                mixture = special.logsumexp(u * u / (2 * v * blur) - fee, b=SCALES[:, 1])
+                spread = degrees / 2 * np.log(rho) - (rho - 1) * squares / (2 * v)
+                return mixture + special.logsumexp(spread, b=CHANCES)
+
+            grid = math.log(squares / degrees) + np.linspace(-1, 8, 4000)
+            assert min(at(v, far) for v in grid) > level - 1e-3
+            assert min(at(v, 0.97 * far) for v in grid) < level
+
+
+def test_intervals_of_one_unknown_sigma_hold_and_are_nearly_those_of_a_known_one():
+    problem, rng = cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), np.random.default_rng(4)
+    part, missed = problem.game().rewards, 0
+    for _ in range(60):
+        seen = pooled_of(rng, 2.5, 30)
+        ends = intervals(problem, seen, part, 0.2)
+        missed += bool(((ends[0] > 0.0) | (ends[1] < 0.0)).any())
+    assert missed <= 22
+    known = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(2.5))
+    seen = pooled_of(rng, 2.5, 600)
+    one = np.diff(intervals(problem, seen, part, 0.05), axis=0)
+    other = np.diff(intervals(known, seen, known.game().rewards, 0.05), axis=0)
+    assert (one < 1.15 * other).all() and (one > 0.9 * other).all()
 
 
 def test_intervals_of_unknown_variances_need_some_values_and_then_shrink():

@@ -379,8 +379,12 @@ class Problem(Description):
         return np.full(self.d, np.inf) if stated is None else stated
 
     def precision(self) -> Floats | None:
-        """1/sigma^2 per arm, where every play has a level of its own; else None."""
-        return self.rewards.spread(self.d) ** -2.0 if self.rewards.levels() else None
+        """Where every play has a level of its own, 1/sigma^2 per arm, or 1 if sigma is not known;
+        else None.
+        """
+        if not self.rewards.levels():
+            return None
+        return self.rewards.spread(self.d) ** -2.0 if self.rewards.known else np.ones(self.d)
 
     def means(self, values: Iterable[float], what: str = "means") -> Floats:
         """True means: finite, fine enough for sigma, and possible for these rewards and bounds."""

@@ -15,7 +15,7 @@ from combgame.storage import sql, transaction
 from combgame.storage.events import compact
 from combgame.study import session, snapshot
 from combgame.study.ledger import Ledger
-from combgame.study.levels import between
+from combgame.study.levels import squares_of
 from combgame.study.round import Record, Told
 from combgame.study.sheet import read_sheet
 from combgame.study.snapshot import dump
@@ -345,14 +345,16 @@ def test_the_rounds_of_a_long_start_are_compared_by_the_smaller_side():
             chosen = [int(a) for a in rng.choice(arms, size, replace=False)]
             told = {a: Told(float(rng.normal(a)), number, 0.0) for a in chosen}
             records.append(Record(number, chosen, None, 0.0, told=told))
-        squares, degrees = between(records, np.ones(arms))
+        squares, degrees, *_ = squares_of(records, np.ones(arms))
         wanted = two_way([{a: x.entry for a, x in one.told.items()} for one in records], 1.0)
         assert degrees == wanted[1] and squares == pytest.approx(wanted[0], rel=1e-8, abs=1e-8)
     single = [
         Record(k, [k % 2000], None, 0.0, told={k % 2000: Told(float(k % 3), k, 0.0)})
         for k in range(6000)
     ]
-    assert between(single, np.ones(2000))[1] == 4000  # a matrix of them would have 10^7 numbers
+    assert (
+        squares_of(single, np.ones(2000)).degrees == 4000
+    )  # a matrix of them would have 10^7 numbers
 
 
 def test_a_table_is_read_in_linear_time(tmp_path):

@@ -9,6 +9,10 @@ from .options import AsJson, Deltas, Epsilon, MaxRounds, ProblemFile, Seed, Thre
 
 RULES = ["frank-wolfe", "lloo", "adahedge", "uniform"]
 Runs = Annotated[int, typer.Option(min=1, help="Runs per rule.")]
+LevelSd = Annotated[
+    float,
+    typer.Option(min=0.0, help="Standard deviation of the levels of plays, where these have any."),
+]
 Relabel = Annotated[bool, typer.Option(help="List the arms in a new random order in every run.")]
 Threshold = Annotated[
     str,
@@ -29,6 +33,7 @@ def simulate(
     seed: Seed = 0,
     max_rounds: MaxRounds = 10**6,
     epsilon: Epsilon = 0.0,
+    level_sd: LevelSd = 0.0,
     relabel: Relabel = False,
     jobs: Threads = 1,
     as_json: AsJson = False,
@@ -47,6 +52,7 @@ def simulate(
         jobs=jobs,
         max_rounds=max_rounds,
         epsilon=epsilon,
+        level_sd=level_sd,
         relabel=relabel,
     )
 
@@ -62,6 +68,7 @@ def compare(
     seed: Seed = 0,
     max_rounds: MaxRounds = 10**6,
     epsilon: Epsilon = 0.0,
+    level_sd: LevelSd = 0.0,
     relabel: Relabel = False,
     jobs: Threads = 1,
     as_json: AsJson = False,
@@ -78,6 +85,7 @@ def compare(
         jobs=jobs,
         max_rounds=max_rounds,
         epsilon=epsilon,
+        level_sd=level_sd,
         relabel=relabel,
     )
 

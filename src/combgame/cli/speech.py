@@ -12,7 +12,7 @@ COMMANDS = {
 }
 SAME = (  # options that Python calls alike
     "arm client cluster deadline decimal delta epsilon goal head if_exists jobs kind lease level "
-    "max_rounds min_pulls name out reason relabel rule runs seed sep shrink storage store "
+    "level_sd max_rounds min_pulls name out reason relabel rule runs seed sep shrink storage store "
     "threshold unit"
 )
 OPTIONS = {

@@ -41,6 +41,11 @@ NOISE = {
 }
 
 
+LEVEL = """\
+# If all that one play measures may read high or low together, as on a plate, take off the #.
+# level = "per play\""""
+
+
 class Questions(NamedTuple):
     """What one has to know to write a problem down."""
 
@@ -70,6 +75,8 @@ def written(asked: Questions, file: str = "problem.toml") -> str:
         "bernoulli": 'kind = "bernoulli"',
         "bounded": f'kind = "bounded"\nlow = {asked.low}\nhigh = {asked.high}',
     }[asked.noise]
+    if asked.play > 1 and asked.noise in ("gaussian", "unknown"):
+        rewards += f"\n{LEVEL}"
     every = asked.play == len(names)
     return TEXT.format(
         file=json.dumps(file, ensure_ascii=False)[1:-1] if " " not in file else repr(file),

@@ -34,8 +34,13 @@ def eliminate(rows: Floats, n: int, width: int) -> None:
                 rows[i, :width] -= factor * rows[p, :width]
 
 
+OFTEN = 12.0  # deviations from the estimate of an arm tell of the spread if it has 1/OFTEN of what
+# tells of it so far
+PAD = 1e-11  # of the squares of a block: more than rounding can take from what they leave over
+
+
 class Blocks(NamedTuple):
-    precision: Floats  # float64[d]: 1/sigma^2
+    precision: Floats  # float64[d]: 1/sigma^2; 1 where sigma is not known
     lead: Floats  # float64[d, d]: S, of the row's arm over the column's
     sure: Floats  # float64[d, d]: J
     # float64[d, d + 1]: the weights by which plays of complete blocks join two arms, and what they
@@ -53,6 +58,15 @@ class Blocks(NamedTuple):
     # most (0: any number)
     wanted: Ints
     done: Ints  # int64[1]: complete blocks
+    # float64[2, 2], squares of values times their precision, first how many and then their sum:
+    # those that bound sigma from above (docs/plates.md); residuals of the least squares of each
+    # block
+    noise: Floats
+    # float64[2, 2]: the same of the block that is being played, about estimates of blocks before
+    # it; and of its values about the means of their plays
+    about: Floats
+    trusted: Ints  # int64[d]: 1 for arms of which blocks before it tell enough for that
+    largest: Floats  # float64[1]: of all values, in size
     lifted: Floats  # float64[2]: simulated levels have this mean and standard deviation
     work: Floats  # float64[d, 2 d + 1] scratch
     order: Ints  # int64[d] scratch
@@ -67,6 +81,7 @@ class Blocks(NamedTuple):
     def put(self, arm: int, value: float, n: float) -> None:
         """An arm of the play at hand: the mean of n values."""
         k = self.size[0]
+        self.largest[0] = max(self.largest[0], abs(value))
         self.arms[k], self.value[0, k] = arm, value
         self.value[1, k] = n * self.precision[arm]
         self.size[0] = k + 1
@@ -83,14 +98,49 @@ class Blocks(NamedTuple):
                     weight = self.value[1, k] * (self.value[1, m] / total)
                     self.fresh[a, self.arms[m]] += weight
                     self.fresh[a, d] += weight * (self.value[0, k] - self.value[0, m])
+        self.scatter(total)
         self.size[0] = 0
         self.left[0] = max(self.left[0] - 1, 0)
         if self.left[0] == 0:
             self.complete()
 
+    def scatter(self, total: float) -> None:
+        """Squares of the play at hand: about its mean, and, of arms that are known, about what is
+        known of them and a level that fits best. total: of the precisions.
+        """
+        n, most, number = self.size[0], 0.0, 0.0
+        for k in range(n):
+            if self.trusted[self.arms[k]] > 0:
+                most += self.value[1, k]
+                number += 1.0
+        self.about[0, 0] += max(number - 1.0, 0.0)
+        self.about[1, 0] += max(n - 1.0, 0.0)
+        for k in range(n):
+            for m in range(k):
+                a, b = self.arms[k], self.arms[m]
+                off = self.value[0, k] - self.value[0, m]
+                weight = self.value[1, k] * self.value[1, m]
+                self.about[1, 1] += off * off * (weight / total)
+                if self.trusted[a] > 0 and self.trusted[b] > 0:
+                    off -= self.offset[a] - self.offset[b]
+                    self.about[0, 1] += off * off * (weight / most)
+
+    def add_squares(self, n: float, squares: float) -> None:
+        """Of replicates within the play at hand about their own mean: n degrees of freedom."""
+        self.about[0, 0] += n
+        self.about[1, 0] += n
+        self.about[0, 1] += squares
+        self.about[1, 1] += squares
+
+    def variance(self) -> float:
+        """As the squares have it, in 1/precision; 1 while there are none."""
+        which = 1 if self.noise[1, 0] > 0.5 * self.noise[0, 0] else 0
+        n, squares = float(self.noise[which, 0]), float(self.noise[which, 1])
+        return squares / n if n > 0.0 and squares > 1e-290 else 1.0
+
     def complete(self) -> None:
         """Add the differences that the block gives to those of the blocks before."""
-        d = self.precision.size
+        d, whole = self.precision.size, float(self.about[1, 1])
         for a in range(d):
             self.mark[a] = -1
         for a in range(d):
@@ -102,8 +152,32 @@ class Blocks(NamedTuple):
             for b in range(d + 1):
                 self.joined[a, b] += self.fresh[a, b]
                 self.fresh[a, b] = 0.0
+        rest, squares = float(self.about[1, 0]), max(float(self.about[1, 1]), 0.0)
+        self.noise[1, 0] += rest
+        self.noise[1, 1] += squares
+        if rest >= self.about[0, 0]:  # which was fixed before the values were seen
+            self.noise[0, 0] += rest
+            self.noise[0, 1] += squares + PAD * whole
+        else:
+            self.noise[0, 0] += self.about[0, 0]
+            self.noise[0, 1] += self.about[0, 1]
+        self.about[:] = 0.0
         self.fit()
+        self.trust()
         self.done[0] += 1
+
+    def trust(self) -> None:
+        """Of which arms the blocks so far tell enough for deviations from that to tell of sigma."""
+        d, most, heaviest = self.precision.size, -1.0, 0
+        for a in range(d):
+            self.work[a, 0] = 0.0
+            for b in range(d):
+                self.work[a, 0] += self.joined[a, b] / self.precision[a]
+            if self.work[a, 0] > most:
+                most, heaviest = self.work[a, 0], a
+        for a in range(d):
+            enough = self.work[a, 0] > 0.0 and OFTEN * self.work[a, 0] >= self.noise[0, 0]
+            self.trusted[a] = 1 if enough and self.piece[a] == self.piece[heaviest] else 0
 
     def reach(self, joined: Floats, first: int, mark: Ints) -> int:
         """List the arms that are joined with the first one, which becomes their mark, the arm of
@@ -154,8 +228,10 @@ class Blocks(NamedTuple):
         """Of all pairs of the list: d_b/v_b and 1/v_b."""
         self.solve(self.fresh, n, True)
         r, work = n - 1, self.work
+        self.about[1, 0] -= r
         for k in range(r):
             a = self.order[k]
+            self.about[1, 1] -= self.fresh[a, self.precision.size] * work[k, r]
             for m in range(k + 1, n):
                 b = self.order[m]
                 apart, doubt = work[k, r], work[k, r + 1 + k]
@@ -181,8 +257,9 @@ class Blocks(NamedTuple):
 
     def clear(self) -> None:
         """Nothing is known any longer."""
-        for kept in (self.lead, self.sure, self.joined, self.fresh):
+        for kept in (self.lead, self.sure, self.joined, self.fresh, self.noise, self.about):
             kept[:] = 0.0
+        self.trusted[:], self.largest[0] = 0, 0.0
         self.left[0] = self.done[0] = self.size[0] = 0
 
     def adjust(self, mean: Floats) -> None:
@@ -235,6 +312,10 @@ def make_blocks(precision: Floats) -> Blocks:
         left,
         np.zeros(2, np.int64),
         done,
+        np.zeros((2, 2)),
+        np.zeros((2, 2)),
+        np.zeros(d, np.int64),
+        np.zeros(1),
         np.zeros(2),
         np.zeros((d, 2 * d + 1)),
         items,

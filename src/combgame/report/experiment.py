@@ -77,7 +77,9 @@ def estimates(axis: Any, arms: Shown, unit: str, interval: str) -> None:
         lines.append((f"{n:,} more arm{'s' * (n != 1)} (means)", "normal"))
     _names(axis, lines, arms)
     plain_numbers(axis.xaxis)
-    axis.set_xlabel(f"{unit} (estimate, {interval})", parse_math=False)
+    given = any(one["low"] is not None or one["high"] is not None for one in arms.arms)
+    what = f"{unit} (estimate, {interval})" if given else f"{unit} (estimate; {interval})"
+    axis.set_xlabel(textwrap.fill(what, 60), parse_math=False)
     _keys(axis, arms.arms)
 
 

@@ -172,7 +172,9 @@ def _estimates(data: Data) -> Iterator[str]:
     ]
     kinds = ["best" if one["leads"] else "rival" if one.get("rival") else "" for one in some.arms]
     yield table(["arm", "values", data["unit"], "from", "to"], rows, kinds=kinds)
-    notes = [f"From, to: {drawn['interval']}."]
+    given = any(one["low"] is not None or one["high"] is not None for one in some.arms)
+    what = drawn["interval"]
+    notes = [f"From, to: {what}." if given else f"{what[:1].upper()}{what[1:]}."]
     if some.rest:
         means = [one["mean"] for one in some.rest]
         notes.append(

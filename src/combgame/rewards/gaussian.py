@@ -59,6 +59,11 @@ class GaussianPart(NamedTuple):
         """
         if self.known:
             return
+        if seen.blocks.precision.size > 0:
+            for a in range(self.sigma.size):
+                self.believed[a] = seen.blocks.variance()
+                self.sigma[a] = math.sqrt(self.believed[a])
+            return
         total, degrees = self.pool[0], self.pool[1]
         for g in range(total.size):
             total[g] = degrees[g] = 0.0
@@ -294,13 +299,19 @@ class Gaussian(RewardsBase):
         object.__setattr__(self, "shared", _groups(self.shared))
         if self.level is not None and not (isinstance(self.level, str) and self.level == PER_PLAY):
             raise must_be("level", self.level, "'per play', or None", of="Gaussian")
-        if self.levels() and not (self.known and _even(self.sigma)):
+        if self.levels() and self.known and not _even(self.sigma):
             raise InputError(
                 "level-sigma",
-                "Gaussian: level='per play' needs a known sigma, and of several none above "
-                "{unlike:g} times another",
-                remedy="give the standard deviation of values within a play",
+                "Gaussian: with level='per play' no sigma may be above {unlike:g} times another",
+                remedy="give the standard deviations of values within a play",
                 unlike=UNLIKE,
+            )
+        if self.levels() and self.shared is not True:
+            raise InputError(
+                "level-shared",
+                "Gaussian: with level='per play' a sigma that is not known is the same for all "
+                "arms, because values of a play are weighed by it",
+                remedy="leave shared out, or give the standard deviations of values within a play",
             )
         if self.known and (self.shared is not True or self.supposed is not None):
             raise InputError(

@@ -31,6 +31,7 @@ EXPLORE, EASE = 1.2, 20.0  # how often every arm is compared at least: as in `Fr
 
 
 class PlatesPart(NamedTuple):
+    known: bool  # whether sigma is
     group: Ints  # int64[d]: answers differ by exchanges of arms with the same number; -1: of none
     scales: Floats
     queue: Ints  # int64[room, K]: the plays of the block, filled up with -1
@@ -68,7 +69,10 @@ class PlatesPart(NamedTuple):
                 self.extra[i, j] = blocks.awaited[i, j]
                 if self.rivals(best, i, j):
                     unit = self.per_play(seen, i, j)
-                    one = contrast(self.scales, blocks.lead[i, j], blocks.sure[i, j], unit)
+                    lead = float(blocks.lead[i, j])
+                    if not self.known:
+                        lead /= math.sqrt(blocks.variance())
+                    one = contrast(self.scales, lead, blocks.sure[i, j], unit)
                     self.have[i, j] = max(one, LEAST)
         if leaders == 1 and plays > 1:
             self.take_turns(game, seen, view, rng, plays)
@@ -77,6 +81,11 @@ class PlatesPart(NamedTuple):
             self.weigh(seen, best)
             self.build(game, seen, view)
             self.enter(seen, view, p)
+
+    def gap(self, seen: Seen, i: int, j: int) -> float:
+        """The estimated lead of an arm over another, in units in which J counts."""
+        lead = float(seen.mean[i] - seen.mean[j])
+        return lead if self.known else lead / math.sqrt(seen.blocks.variance())
 
     def rivals(self, best: Floats, i: int, j: int) -> bool:
         """Whether arm i, of the leader, could be exchanged for arm j."""
@@ -95,12 +104,12 @@ class PlatesPart(NamedTuple):
             for j in range(best.size):
                 self.worth[i, j] = 0.0
                 if self.rivals(best, i, j):
-                    gap = seen.mean[i] - seen.mean[j]
+                    gap = self.gap(seen, i, j)
                     least = min(least, self.have[i, j] + 0.5 * gap * gap * self.extra[i, j])
         for i in range(best.size):
             for j in range(best.size):
                 if self.rivals(best, i, j):
-                    gap = seen.mean[i] - seen.mean[j]
+                    gap = self.gap(seen, i, j)
                     over = self.have[i, j] + 0.5 * gap * gap * self.extra[i, j] - least
                     self.worth[i, j] = math.exp(-min(over, FAR)) * (
                         gap * gap + SLIGHT / blocks.precision[i]
@@ -185,9 +194,7 @@ class PlatesPart(NamedTuple):
         for j in range(d):
             self.need[j] = 0.0
             if j != leader and self.group[j] == self.group[leader]:
-                gap = max(
-                    seen.mean[leader] - seen.mean[j], NEAR / math.sqrt(seen.blocks.precision[j])
-                )
+                gap = max(self.gap(seen, leader, j), NEAR / math.sqrt(seen.blocks.precision[j]))
                 have = self.have[leader, j] + 0.5 * gap * gap * self.extra[leader, j]
                 self.need[j] = max(goal - have, 1e-3) / (gap * gap)
                 total += self.need[j]
@@ -239,6 +246,7 @@ class PlatesSetup:
         forced, score, need = np.zeros((3, d))
         queue = np.full((ROOM, problem.actions.largest()), -1, np.int64)
         part = PlatesPart(
+            problem.rewards.known,
             group,
             SCALES.copy(),
             queue,

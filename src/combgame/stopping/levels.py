@@ -5,6 +5,9 @@ difference is Gaussian about Delta = mu_i - mu_j with a variance that was fixed 
 value, so that exp(theta (S - J Delta) - theta^2 J / 2) is a martingale in the number of blocks for
 every theta; mixed over half-normal theta >= 0 it rises with S - J Delta, and an error means that
 Delta <= 0.
+
+Where sigma is not known, that mixture for each sigma, times the e-process of `pooled` on what the
+least squares of blocks leave over: the least over all sigmas.
 """
 
 import math
@@ -14,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..game.blocks import Blocks
 from ..game.marks import jitable
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Seen, View
@@ -21,14 +25,20 @@ from ..game.rivals import against
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import swapped
+from ..rewards.gaussian import EPSILON, FINE
 from ..sentences import Sentence
 from .base import Rests, Stopping, also, earned
 from .fees import ConstantPart, log_union
+from .one_variance import VariancePart, variance_part
 from .pairs import tail
+from .pooled import ratios
 
 # c in units of the information of one play that has both arms, and the chance of the scale: chosen
 # before the data
 SCALES = np.array([(1.0, 0.35), (10.0, 0.3), (100.0, 0.25), (1000.0, 0.1)])
+# rho - 1 of the mixture over an unknown variance, and the chances: for fewer squares than `pooled`
+RATIOS = np.concatenate(([0.0], 0.016 * 2.0 ** np.arange(10)))
+CHANCES = np.concatenate(([0.3], np.full(10, 0.07)))
 SHAVE = 1e-7  # of a lead: more than rounding can add to it
 
 
@@ -52,24 +62,71 @@ def contrast(scales: Floats, lead: float, sure: float, unit: float) -> float:
     return top + math.log(total)
 
 
+@jitable
+def seen_within(blocks: Blocks) -> float:
+    """The variance that blocks leave over; infinite if nothing can be said yet, or if rounding
+    hides it.
+    """
+    n, digit = float(blocks.noise[0, 0]), FINE * EPSILON * float(blocks.largest[0])
+    if not n > 0.0:
+        return math.inf
+    variance = (1.0 + 4.0 / FINE) * float(blocks.noise[0, 1]) / n
+    return variance if variance > 1e-290 and variance >= digit * digit else math.inf
+
+
+class KnownPart(NamedTuple):
+    """The evidence of a lead where sigma is known."""
+
+    scales: Floats
+
+    def weigh_lead(
+        self, blocks: Blocks, lead: float, sure: float, unit: float, enough: float
+    ) -> float:
+        return contrast(self.scales, lead, sure, unit)
+
+
+class UnknownPart(NamedTuple):
+    """The same where sigma is not known: the least over all sigmas, or what is surely more than
+    `enough`.
+    """
+
+    scales: Floats
+    line: VariancePart
+
+    def weigh_lead(
+        self, blocks: Blocks, lead: float, sure: float, unit: float, enough: float
+    ) -> float:
+        variance, row = seen_within(blocks), self.line.row
+        if not (variance < math.inf and sure > 0.0):
+            return 0.0
+        if not lead > 0.0:
+            return -math.inf
+        for k in range(self.scales.shape[0]):
+            c = self.scales[k, 0] * unit
+            row[0, k] = lead / math.sqrt((sure + c) * variance)
+            row[2, k] = math.log(self.scales[k, 1]) - 0.5 * math.log1p(sure / c)
+        return self.line.over_variances(1.0, 0.0, 0.0, float(blocks.noise[0, 0]), enough)[0]
+
+
 class ContrastsPart(NamedTuple):
     """The evidence of a pair, which structures take for the distance of `Rewards`."""
 
     seen: Seen
-    scales: Floats
+    sigma: KnownPart | UnknownPart
     shift: float  # what the leader's arms are lifted by: epsilon per arm
     nearest_of: Floats  # float64[1] scratch
 
     def project(self, x: float, arm: int) -> float:
         return x
 
-    def pair(self, i: int, j: int) -> float:
-        """For arm i, of the leader, against arm j."""
+    def pair(self, i: int, j: int, enough: float) -> float:
+        """For arm i, of the leader, against arm j; or what is surely more than `enough`."""
         blocks = self.seen.blocks
         lead, sure = float(blocks.lead[i, j]), float(blocks.sure[i, j])
         first, second = float(blocks.precision[i]), float(blocks.precision[j])
         lead += self.shift * sure - SHAVE * abs(lead)
-        return contrast(self.scales, lead, sure, first / (first + second) * second)
+        unit = first / (first + second) * second
+        return self.sigma.weigh_lead(blocks, lead, sure, unit, enough)
 
     def distance(
         self, mean: Floats, weight: Floats, arms: Ints, sign: Floats, n: int, alternative: Floats
@@ -82,7 +139,7 @@ class ContrastsPart(NamedTuple):
             for m in range(n):
                 if sign[k] < 0.0 and sign[m] > 0.0:
                     i, j = arms[k], arms[m]
-                    least = min(least, self.pair(i, j))
+                    least = min(least, self.pair(i, j, least))
                     alternative[i] = alternative[j] = 0.5 * (mean[i] + mean[j])
         return least
 
@@ -90,7 +147,7 @@ class ContrastsPart(NamedTuple):
         arm, best = -1, math.inf
         for j in range(mean.size):
             if taken[j] < 0.5:
-                this = self.pair(i, j)
+                this = self.pair(i, j, best)
                 if arm < 0 or this < best:
                     arm, best = j, this
         value[0] = best
@@ -147,12 +204,21 @@ class LevelJudgePart(NamedTuple):
         return against(every, seen.mean, seen.counts, best, self.arms, self.sign, rival, self.spare)
 
 
+def unknown_part() -> UnknownPart:
+    """Where each lead has one side, a half-normal one, and no mean that is shared."""
+    sided = np.array([np.ones(len(SCALES)), np.zeros(len(SCALES))])
+    line = variance_part(sided, ratios(RATIOS, CHANCES))
+    line.row[1] = 1.0
+    return UnknownPart(SCALES.copy(), line)
+
+
 def watching(problem: Problem, epsilon: float) -> Any:
     """How a game gets its judge."""
     d, shift = problem.d, epsilon / problem.answers.largest()
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
-        contrasts = ContrastsPart(seen, SCALES.copy(), shift, np.zeros(1))
+        sigma = KnownPart(SCALES.copy()) if problem.rewards.known else unknown_part()
+        contrasts = ContrastsPart(seen, sigma, shift, np.zeros(1))
         sign, spare = np.zeros((2, d))
         judge = LevelJudgePart(
             threshold,
@@ -177,11 +243,21 @@ PROVED = Sentence(
 )
 
 
+PROVED_UNKNOWN = Sentence(
+    "mixture-levels-unknown",
+    "the method of mixtures over differences within plays and over one unknown sigma "
+    "(docs/plates.md): independent Gaussian values, all with the same sigma, about a level of "
+    "their play, which may be anything, and blocks of plays that were fixed before their first "
+    "value",
+)
+
+
 def levelled(problem: Problem, deltas: Sequence[float], epsilon: float = 0.0) -> Stopping:
     """The mixture threshold where every play has a level of its own."""
     union = log_union(problem, epsilon)
     constant = ConstantPart(np.array([union - math.log(delta) for delta in deltas]))
-    why = earned("the method of mixtures", {License.LEVELLED: PROVED}, problem.rewards)
+    theorem = PROVED if problem.rewards.known else PROVED_UNKNOWN
+    why = earned("the method of mixtures", {License.LEVELLED: theorem}, problem.rewards)
     if epsilon and why.proved:
         text = "any answer within {epsilon:g} of the best counts as correct"
         why = also(why, text, epsilon=epsilon)

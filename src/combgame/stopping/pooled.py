@@ -16,9 +16,9 @@ RATIOS = np.concatenate(([0.0], 0.001 * 2.0 ** np.arange(14)))
 CHANCES = np.concatenate(([0.6], np.full(14, 0.4 / 14)))
 
 
-def ratios() -> Floats:
+def ratios(given: Floats = RATIOS, chances: Floats = CHANCES) -> Floats:
     """float64[3, l]: rho - 1, ln(rho)/2, ln of the chance."""
-    return np.array([RATIOS, 0.5 * np.log1p(RATIOS), np.log(CHANCES)])
+    return np.array([given, 0.5 * np.log1p(given), np.log(chances)])
 
 
 @jitable

@@ -214,7 +214,7 @@ class Advisor:
         retraction, when what is left of it was perhaps chosen by its values.
         """
         found = None if self.changes else self.opening.settle(self.setting.problem)
-        return None if found is None else unstated(*found)
+        return None if found is None else unstated(self.setting.problem, found)
 
     def _look_ahead(self, wanted: int, most: int | None) -> list[int] | None:
         """Where plays have levels: what the rule is to know of blocks; the one that is being
@@ -230,6 +230,7 @@ class Advisor:
         blocks.awaited[:] = awaited(counted, {**ledger.held, **ledger.open})[pairs]
         blocks.offset[:], blocks.piece[:] = counted.offset[order], counted.piece[order]
         blocks.done[0], blocks.left[0] = counted.done[0], 0
+        blocks.noise[:], blocks.largest[0] = counted.noise, counted.largest[0]
         if most is None:
             left = math.inf if self.max_rounds is None else self.max_rounds - ledger.plays
             most = int(min(max(left, 1), 10**9))
@@ -325,11 +326,7 @@ class Advisor:
             return least_passing(passes, float(np.ptp(seen.mean[self.needed])))
 
     def margin(self, certified: bool = False) -> Margin | None:
-        """The lead of the leading answer over the nearest rival, and how much it can lack. (None
-        where plays have levels: nothing is proved of single means there.)
-        """
-        if self.problem.rewards.levels():
-            return None
+        """The lead of the leading answer over the nearest rival, and how much it can lack."""
         side, (_, rival) = self.told, self.weakest()
         problem, seen, best = self.problem, side.seen, side.view.best
         surely = certified and self.stopping.validity.proved
@@ -402,18 +399,21 @@ class Advisor:
         side, t = self.told, int(self.ledger.seen.clock[0])
         level, best = float(side.game.judge.level(t, 0)), side.view.best
         if self.problem.rewards.levels() and math.isfinite(evidence):
-            have = max(self.within_rounds(), evidence, 0.0)
+            have = max(self.within_rounds(vector(rival, best.size)), evidence, 0.0)
             return Shown(have, have - (evidence - level))
         return shown(side.game, side.seen, best, vector(rival, best.size), evidence, level)
 
-    def within_rounds(self) -> float:
-        """The likelihood ratio of the exchange that is nearest, where rounds have levels."""
-        view, blocks = self.told.view, self.ledger.seen.blocks
-        i, j = (arms_of(one)[:1] for one in (view.best - view.rival, view.rival - view.best))
+    def within_rounds(self, rival: Floats) -> float:
+        """The likelihood ratio against a rival that is an exchange away, where rounds have
+        levels.
+        """
+        best, blocks = self.told.view.best, self.ledger.seen.blocks
+        i, j = (arms_of(one)[:1] for one in (best - rival, rival - best))
         if not (i and j and blocks.sure[i[0], j[0]] > 0.0):
             return 0.0
         lead = float(max(blocks.lead[i[0], j[0]], 0.0))
-        return 0.5 * lead * lead / float(blocks.sure[i[0], j[0]])
+        unit = 1.0 if self.problem.rewards.known else blocks.variance()
+        return 0.5 * lead * lead / (unit * float(blocks.sure[i[0], j[0]]))
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is

@@ -66,6 +66,9 @@ def enter(blocks: Blocks, record: Record, pivot: float | None) -> None:
                 off = sum((mean - first) * number for mean, number in parts) / n
                 x = first + off
                 blocks.put(arm, x if pivot is None else pivot - x, float(n))
+                weight = float(blocks.precision[arm])
+                squares = sum((mean - x) ** 2 * number for mean, number in parts)
+                blocks.add_squares(len(parts) - 1.0, weight * squares)
     blocks.pass_play()
 
 

@@ -49,7 +49,8 @@ def along(advisor: Advisor) -> tuple[int, int] | None:
     """The same where rounds have levels, if the evidence grows as it did so far and the lead is 1.3
     standard errors more or less: rounds go with 1/lead^2.
     """
-    seen, judge, ratio = advisor.ledger.seen, advisor.told.game.judge, advisor.within_rounds()
+    seen, judge = advisor.ledger.seen, advisor.told.game.judge
+    ratio = advisor.within_rounds(advisor.told.view.rival)
     lead, now = math.sqrt(2.0 * max(ratio, 0.0)), float(seen.clock[0])
     if not CLEAR <= lead < math.inf:
         return None

@@ -4,14 +4,16 @@ The arms of the rounds of the start are chosen before any value is, so that arms
 in different rounds tell rounds apart. Given the arms, the squares between rounds over sigma^2 are a
 chi^2 with f degrees of freedom if rounds have no levels, and kappa times one if levels inflate them
 by kappa: kappa^{-f/2} exp((1 - 1/kappa) SS/2) has mean 1, and is averaged over kappa = 2, 4, ...,
-2^14. By Markov's inequality it exceeds 1/LEVEL with probability at most LEVEL; it is looked at,
+2^14. Where sigma is not known, R, the squares that arms and rounds leave over, with g degrees,
+stands for it: kappa^{-f/2} ((R + SS)/(R + SS/kappa))^{(f + g)/2}, the ratio of the densities of
+SS/R. By Markov's inequality it exceeds 1/LEVEL with probability at most LEVEL; it is looked at,
 once, when the start has been told.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import bmat, csr_matrix
@@ -35,22 +37,21 @@ class Opening:
     rounds: set[int] = field(default_factory=set)
     lasts: bool = True  # more of them may come
     kept: dict[int, Record] = field(default_factory=dict)  # those that have ended
-    found: tuple[float, int] | None = None  # what `between` said of them, when it was over
+    found: "Squares | None" = None  # of them, when it was over
 
     def keep(self, record: Record) -> None:
         """One round has ended."""
         if record.number in self.rounds:
             self.kept[record.number] = record
 
-    def settle(self, problem: Problem) -> tuple[float, int] | None:
-        """Squares between its rounds and their degrees of freedom, once it is over, after which its
-        rounds are forgotten.
-        """
+    def settle(self, problem: Problem) -> "Squares | None":
+        """The squares of its rounds, once it is over, after which its rounds are forgotten."""
         if self.found is None and not self.lasts and len(self.kept) == len(self.rounds):
-            self.found = 0.0, 0
+            self.found = Squares(0.0, 0, 0.0, 0)
             if may_lack_levels(problem):
                 records = [self.kept[number] for number in sorted(self.rounds)]
-                self.found = between(records, problem.noise() ** -2.0)
+                sigma = problem.noise() if problem.rewards.known else np.ones(problem.d)
+                self.found = squares_of(records, sigma**-2.0)
             self.rounds, self.kept = set(), {}
         return self.found
 
@@ -63,17 +64,32 @@ class Opening:
     def of(cls, plain: list[Any]) -> "Opening":
         rounds, lasts, kept, found = plain
         records = {one["number"]: Record.of(one) for one in kept}
-        return cls(set(rounds), lasts, records, found and (found[0], found[1]))
+        return cls(set(rounds), lasts, records, found and Squares(*found))
 
 
 def may_lack_levels(problem: Problem) -> bool:
-    """Whether levels that nobody stated could be seen."""
+    """Whether levels that nobody stated could be seen: nothing is known of how arms compare if
+    each has an unknown sigma of its own.
+    """
     rewards = problem.rewards
-    return isinstance(rewards, Gaussian) and rewards.known and not rewards.levels()
+    if not isinstance(rewards, Gaussian) or rewards.levels():
+        return False
+    return rewards.known or rewards.shared is True
 
 
-def between(records: Iterable[Record], precision: Floats) -> tuple[float, int]:
-    """Squares between rounds given the arms, over sigma^2, and their degrees of freedom."""
+class Squares(NamedTuple):
+    """Of the rounds of a start, over sigma^2: between rounds given the arms, and what both leave
+    over, each with its degrees of freedom.
+    """
+
+    between: float
+    degrees: int
+    rest: float
+    freedom: int
+
+
+def squares_of(records: Iterable[Record], precision: Floats) -> Squares:
+    """By least squares on arms, and on arms and rounds."""
     cells = [
         (t, arm, mean, n * precision[arm])
         for t, record in enumerate(records)
@@ -82,7 +98,7 @@ def between(records: Iterable[Record], precision: Floats) -> tuple[float, int]:
         for mean, n in pulls(told.entry)
     ]
     if not cells:
-        return 0.0, 0
+        return Squares(0.0, 0, 0.0, 0)
     rows, arms = (np.unique([cell[k] for cell in cells], return_inverse=True)[1] for k in (0, 1))
     value, weight = (np.array([cell[k] for cell in cells]) for k in (2, 3))
     value = value - value[0]
@@ -93,11 +109,14 @@ def between(records: Iterable[Record], precision: Floats) -> tuple[float, int]:
     parts = connected_components(bmat([[None, weights], [weights.T, None]]), directed=False)[0]
     degrees = rounds.size - int(parts)
     if rounds.size <= every.size:
-        squares = _explained(weights, rounds, every, totals, sums)
+        apart = _explained(weights, rounds, every, totals, sums)
     else:  # the same, from the arms given the rounds, which are fewer
-        squares = _explained(weights.T.tocsr(), every, rounds, sums, totals)
-        squares += float(np.sum(totals**2 / rounds) - np.sum(sums**2 / every))
-    return (max(squares, 0.0), degrees) if degrees else (0.0, 0)
+        apart = _explained(weights.T.tocsr(), every, rounds, sums, totals)
+        apart += float(np.sum(totals**2 / rounds) - np.sum(sums**2 / every))
+    apart = max(apart, 0.0) if degrees else 0.0
+    about = value - (sums / every)[arms]  # what the arms leave over
+    rest, freedom = float(weight @ about**2) - apart, value.size - every.size - degrees
+    return Squares(apart, degrees, max(rest, 0.0), freedom)
 
 
 def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> float:
@@ -122,30 +141,42 @@ def _explained(weights: Any, own: Any, other: Any, totals: Any, sums: Any) -> fl
     return found
 
 
-def surprise(squares: float, degrees: int) -> float:
-    """ln of the average over kappa.
+def surprise(one: Squares, known: bool = True) -> float:
+    """ln of the average over kappa. known: whether sigma is.
 
-    >>> round(surprise(100.0, 10), 2), round(surprise(10.0, 10), 2)
+    >>> round(surprise(Squares(100.0, 10, 0.0, 0)), 2), round(surprise(Squares(10.0, 10, 0, 0)), 2)
     (31.35, -3.5)
+    >>> round(surprise(Squares(100.0, 10, 20.0, 20), known=False), 2)
+    9.61
     """
-    if degrees == 0:
+    f, squares, every = one.degrees, one.between, one.degrees + one.freedom
+    if f == 0 or (not known and not one.rest > 1e-24 * squares):
         return 0.0
-    each = -0.5 * degrees * np.log(INFLATED) + 0.5 * (1.0 - 1.0 / INFLATED) * squares
+    each = -0.5 * f * np.log(INFLATED)
+    if known:
+        each += 0.5 * (1.0 - 1.0 / INFLATED) * squares
+    else:
+        each += 0.5 * every * np.log((one.rest + squares) / (one.rest + squares / INFLATED))
     return float(np.logaddexp.reduce(each) - math.log(INFLATED.size))
 
 
-def unstated(squares: float, degrees: int) -> Sentence | None:
+def unstated(problem: Problem, seen: Squares) -> Sentence | None:
     """What to say of the rounds of the start: None, unless they contradict that rounds have no
     levels of their own.
     """
-    if surprise(squares, degrees) <= -math.log(LEVEL):
+    rewards = problem.rewards
+    if surprise(seen, rewards.known) <= -math.log(LEVEL):
         return None
+    unit = 1.0 if rewards.known else seen.rest / seen.freedom
+    sure = rewards.known
     return Sentence(
         "level-unstated",
-        "the rounds of the start differ as a whole by {times:.2g} times what the stated sigma "
-        "allows, so they seem to have levels of their own, as plates have, and a wrong answer may "
-        "look best",
-        remedy="state it with Gaussian(sigma, level='per play'), which compares arms within rounds "
-        "only; or state a larger sigma, if all values scatter more",
-        times=math.sqrt(squares / degrees),
+        "the rounds of the start differ as a whole by {times:.2g} times what "
+        + ("the stated sigma allows" if sure else "the values within them let expect")
+        + ", so they seem to have levels of their own, as plates have, and a wrong answer may look "
+        "best",
+        remedy="state it with {stated}, which compares arms within rounds only"
+        + ("; or state a larger sigma, if all values scatter more" if sure else ""),
+        times=math.sqrt(seen.between / seen.degrees / unit),
+        stated="Gaussian(sigma, level='per play')" if sure else "Gaussian(level='per play')",
     )

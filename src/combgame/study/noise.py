@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..game.blocks import Blocks
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
@@ -52,6 +53,7 @@ class Noise(NamedTuple):
     degrees: int  # of freedom, of what was observed
     # ln of the e-process: the stated sigma is doubted above ln(1/ALARM)
     evidence: float = 0.0
+    levels: bool = False  # plays have levels of their own, so that sigma is that within plays
 
     @property
     def contradicted(self) -> bool:
@@ -70,6 +72,7 @@ class Noise(NamedTuple):
     @property
     def sentence(self) -> Sentence:
         about = self._asdict()
+        unknown = "Gaussian(level='per play')" if self.levels else "Gaussian()"
         if self.verdict == "not stated":
             text = "Sigma is taken from the data"
             if self.observed is not None:
@@ -86,13 +89,15 @@ class Noise(NamedTuple):
                 )
             return Sentence("sigma-fits", text, **about)
         if self.verdict == "too small":
+            remedy = "make a study with {unknown}, which takes sigma from the data"
+            if not self.levels:
+                remedy += ", and give it these values with {observe}"
             return Sentence(
                 "sigma-too-small",
                 "No confidence can rest on this sigma: {clause}",
-                remedy="make a study with {unknown}, which takes sigma from the data, and give it "
-                "these values with {observe}; if some are mistakes, retract those first",
+                remedy=remedy + "; if some are mistakes, retract those first",
                 clause=self.clause,
-                unknown="Gaussian()",
+                unknown=unknown,
                 observe=Call("observe"),
                 **about,
             )
@@ -108,7 +113,7 @@ class Noise(NamedTuple):
             remedy="the next study may state less, or have {unknown}, which takes sigma from the "
             "data",
             times=self.ratio**-2 if self.ratio else math.inf,
-            unknown="Gaussian()",
+            unknown=unknown,
             **about,
         )
 
@@ -134,6 +139,8 @@ def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | 
     """What the values of a study say of its sigma; None where there is none. late: see `follow`;
     early: `Seen.noise` when the start was over.
     """
+    if problem.rewards.levels():
+        return within_plays(problem, seen.blocks)
     if License.NORMAL not in claimed(problem.rewards):
         return None
     known = problem.rewards.known
@@ -153,12 +160,38 @@ def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | 
             observed = None
         return Noise("not stated", None, observed, None, round(degrees))
     low = float(seen.noise[0].sum()), float((seen.noise[1] / group**2).sum())
-    less, more = log_misfit(low, (exact[0] + float(late[3].sum()), exact[1] + after))
+    high = exact[0] + float(late[3].sum()), exact[1] + after
+    verdict, evidence = verdict_of(low, high, degrees)
+    return Noise(verdict, stated, observed, ratio, round(degrees), evidence)
+
+
+def verdict_of(
+    low: tuple[float, float], high: tuple[float, float], degrees: float
+) -> tuple[str, float]:
+    """What is said of a stated sigma, and ln of the average of the two e-processes."""
+    less, more = log_misfit(low, high)
     evidence = float(np.logaddexp(less, more)) - math.log(2.0)
     verdict = "fits" if degrees >= FEW else "not enough data"
     if evidence > -math.log(ALARM) and (more > less or degrees >= FEW):
         verdict = "too small" if more > less else "too large"
-    return Noise(verdict, stated, observed, ratio, round(degrees), evidence)
+    return verdict, evidence
+
+
+def within_plays(problem: Problem, blocks: Blocks) -> Noise:
+    """The same where plays have levels: from what the least squares of complete blocks leave over,
+    in stated variances.
+    """
+    low, high = [(float(n), float(squares)) for n, squares in blocks.noise]
+    degrees = high[0] if high[0] > 0.5 * low[0] else low[0]
+    ratio = math.sqrt(blocks.variance()) if degrees else None
+    if not problem.rewards.known:
+        return Noise("not stated", None, ratio, None, round(degrees), levels=True)
+    sigma = problem.rewards.spread(problem.d)
+    same = bool((sigma == sigma[0]).all())
+    verdict, evidence = verdict_of(low, high, degrees)
+    stated = float(sigma[0]) if same else None
+    observed = ratio * float(sigma[0]) if ratio is not None and same else None
+    return Noise(verdict, stated, observed, ratio, round(degrees), evidence, True)
 
 
 def typical(problem: Problem, seen: Seen, far: Floats) -> float:

@@ -14,6 +14,7 @@ POINTS = 150  # of the evidence: each is judged anew
 FINE = (None, "fits", "not enough data", "not stated")  # what the check of the noise may say
 ALONE = "95% interval of the arm alone"
 ALWAYS = "interval that holds at all times"
+NONE = "no intervals: rounds have levels of their own, so that only differences are known"
 
 
 def plot(moment: Any, kind: str, unit: str | None = None) -> Any:
@@ -40,11 +41,18 @@ def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[
         "arms": arms,
         "points": [] if kind in ("estimates", "pulls") else moment.history(most=POINTS),
         "unit": unit or unit_of(problem),
-        "interval": ALWAYS if status.get("estimates") else ALONE,
+        "interval": described(problem, status),
         "title": title(status, moment.decision),
         "warning": warning(status),
         "least_first": getattr(problem, "goal", "maximise") == "minimise",
     }
+
+
+def described(problem: Problem, status: dict[str, Any]) -> str:
+    """What the intervals of the arms are."""
+    if problem.rewards.levels():
+        return NONE
+    return ALWAYS if status.get("estimates") else ALONE
 
 
 def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:

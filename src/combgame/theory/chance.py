@@ -11,7 +11,7 @@ import numpy as np
 
 from ..game.callback import own_errors
 from ..game.protocols import Game, Rewards
-from ..game.records import Floats, Random, Seen, vector
+from ..game.records import Floats, Ints, Random, Seen, vector
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed, spread_of
@@ -33,7 +33,7 @@ def variances(problem: Problem, seen: Seen, rewards: Rewards) -> Floats:
     if License.BINARY in says:
         share = (seen.sums + 1.0) / (seen.counts + 2.0)
         return np.asarray(share * (1.0 - share))
-    if License.GAUSSIAN in says:
+    if says & {License.GAUSSIAN, License.LEVELLED}:
         return stated
     seen_too: Floats = (seen.squares + stated) / np.maximum(seen.counts, 1.0)  # a bound, not a fact
     return seen_too
@@ -56,9 +56,27 @@ def posterior(
         else:
             if not problem.rewards.known:
                 variance *= _scaled(variance[0], n, rng, draws)
+            if problem.rewards.levels():
+                return _within(seen, variance, order, rng, draws)
             drawn = mean + np.sqrt(variance / n) * rng.standard_normal((draws, problem.d))
     means, spreads = np.empty_like(drawn), np.empty_like(drawn)
     means[:, order] = np.clip(drawn, np.array(problem.low)[order], np.array(problem.high)[order])
+    spreads[:, order] = variance
+    return means, spreads
+
+
+def _within(
+    seen: Seen, variance: Floats, order: Ints, rng: Random, draws: int
+) -> tuple[Floats, Floats]:
+    """The same where plays have levels: means differ as the least squares of all complete blocks
+    have it, with their covariance.
+    """
+    joined = seen.blocks.joined[:, :-1][np.ix_(order, order)] * seen.blocks.precision[0] ** -1.0
+    values, vectors = np.linalg.eigh(np.diag(joined.sum(axis=1)) - joined)
+    blur = np.where(values > 1e-9 * max(values[-1], 1e-300), np.abs(values), np.inf) ** -0.5
+    off = (rng.standard_normal((draws, order.size)) * blur) @ vectors.T
+    means, spreads = np.empty((2, draws, order.size))
+    means[:, order] = seen.mean[order] + np.sqrt(variance) * off
     spreads[:, order] = variance
     return means, spreads
 

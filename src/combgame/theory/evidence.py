@@ -102,7 +102,7 @@ def evidence(
                 raise said_by(InputError, why)
     known, stated = problem.rewards.known, str(problem.rewards)
     if isinstance(problem.rewards, Gaussian) and not known:
-        problem = replace(problem, rewards=replace(problem.rewards, shared=False))
+        problem = replace(problem, rewards=replace(problem.rewards, shared=False, level=None))
     if known != (spreads is None):
         raise InputError(
             "spreads-if-unknown",

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..game.blocks import Blocks
 from ..game.protocols import Rewards
 from ..game.records import Floats, Ints, Seen
 from ..game.rivals import differ
@@ -22,6 +23,9 @@ from ..rewards.base import claimed, licensed, spread_of
 from ..rewards.gaussian import FINE, resolved
 from ..stopping.base import ours
 from ..stopping.bernoulli import beta_regret
+from ..stopping.levels import CHANCES, RATIOS, SHAVE, seen_within
+from ..stopping.one_variance import VariancePart, variance_part
+from ..stopping.pooled import ratios, spotted
 from ..stopping.students import LIFT, climb, remainder
 from ..stopping.students import SCALES as STUDENTS
 
@@ -51,6 +55,16 @@ class Deviations(Protocol):
         """
 
 
+def largest(blur: Floats, fee: Floats, level: float) -> float:
+    """The u at which a mixture of exp(u^2 / (2 blur) - fee) reaches exp(level), from above."""
+    low, high = 0.0, float(np.sqrt(2.0 * blur * (level + fee)).min())
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        enough = np.logaddexp.reduce(middle * middle / (2.0 * blur) - fee) > level
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
 class Known(NamedTuple):
     """Sub-Gaussian values: (1 + N/c)^(-1/2) exp(N^2 u^2 / (2 variance (N + c))) for a mean that is
     off by u, mixed over c.
@@ -69,13 +83,7 @@ class Known(NamedTuple):
         if not (n > 0.0).all():
             return math.inf
         blur = (self.variance[arms][:, None] * (n + c) / (n * n)).sum(axis=0)
-        fee = 0.5 * np.log1p(n / c).sum(axis=0) - np.log(SCALES[:, 1])
-        low, high = 0.0, float(np.sqrt(2.0 * blur * (level + fee)).min())
-        for _ in range(50):
-            middle = 0.5 * (low + high)
-            enough = np.logaddexp.reduce(middle * middle / (2.0 * blur) - fee) > level
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        return largest(blur, 0.5 * np.log1p(n / c).sum(axis=0) - np.log(SCALES[:, 1]), level)
 
 
 class Coins(NamedTuple):
@@ -172,6 +180,85 @@ class Students(NamedTuple):
         return high
 
 
+class OneSigma(NamedTuple):
+    """Gaussian values with one unknown variance: exp(u^2 / (2 blur variance) - fee), mixed over
+    scales, times what was seen of the variance; the least over all variances (Theorems 10 and 12).
+    """
+
+    line: VariancePart
+    variance: float  # that was seen; infinite: nothing can be said yet
+    degrees: float  # of how many squares it is the mean
+
+    def farthest(self, blur: Floats, fee: Floats, level: float) -> float:
+        """How far a sum of means may be off."""
+        if not self.variance < math.inf:
+            return math.inf
+        self.line.row[2] = -fee
+
+        def passed(u: float) -> bool:
+            self.line.row[0] = u / np.sqrt(blur)
+            return self.line.over_variances(1.0, 0.0, 0.0, self.degrees, level)[0] > level
+
+        low, high = 0.0, float(np.sqrt(2.0 * blur * (level + fee)).min())
+        while not passed(high):
+            low, high = high, 2.0 * high
+            if high > 1e9 * math.sqrt(float(blur.max())):
+                return math.inf  # too few squares for any bound
+        while high - low > 1e-4 * high:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if passed(middle) else (middle, high)
+        return high * math.sqrt(self.variance)
+
+
+def one_sigma(variance: float, degrees: float, ratio: Floats | None = None) -> OneSigma:
+    line = variance_part(np.zeros((2, len(SCALES))), ratio)
+    line.row[1] = 1.0
+    return OneSigma(line, variance, degrees)
+
+
+class Pooled(NamedTuple):
+    """Gaussian values with one unknown variance for all arms of a group."""
+
+    seen: Seen
+    state: Floats  # float64[2, groups]: see `pooled.spotted`
+
+    def arm(self, a: int, level: float) -> tuple[float, float]:
+        far = self.lead(np.array([a]), np.ones(1), level)
+        return float(self.seen.mean[a]) - far, float(self.seen.mean[a]) + far
+
+    def lead(self, arms: Ints, sign: Floats, level: float) -> float:
+        """As `Known` has it, for each variance; for arms of one group."""
+        n, c, g = self.seen.counts[arms][:, None], SCALES[:, 0], self.seen.group[arms]
+        if not (n > 0.0).all() or (g != g[0]).any():
+            return math.inf
+        blur, fee = ((n + c) / (n * n)).sum(axis=0), 0.5 * np.log1p(n / c).sum(axis=0)
+        variance, degrees = self.state[:, g[0]].tolist()
+        made = one_sigma(variance, degrees)
+        return made.farthest(blur, fee - np.log(SCALES[:, 1]), level)
+
+
+def within_plays(problem: Problem, blocks: Blocks, i: int, j: int, delta: float) -> Lead:
+    """The lead of arm i over arm j where plays have levels; its interval holds for all pairs, and
+    at all times, with probability 1 - delta (Theorem 13).
+    """
+    sure, d = float(blocks.sure[i, j]), problem.d
+    if not sure > 0.0:
+        return Lead(0.0, -math.inf, math.inf)
+    first, second = float(blocks.precision[i]), float(blocks.precision[j])
+    c = SCALES[:, 0] * (first / (first + second) * second)
+    blur = (sure + c) / (sure * sure)
+    fee = 0.5 * np.log1p(sure / c) - np.log(SCALES[:, 1])
+    level = _raised(math.log(0.5 * d * (d - 1.0) / delta))
+    if problem.rewards.known:
+        far = largest(blur, fee, level)
+    else:
+        variance, degrees = seen_within(blocks), float(blocks.noise[0, 0])
+        far = one_sigma(variance, degrees, ratios(RATIOS, CHANCES)).farthest(blur, fee, level)
+    value = float(blocks.lead[i, j]) / sure
+    far += SHAVE * abs(value)
+    return Lead(value, value - far, value + far)
+
+
 def deviations(problem: Problem, seen: Seen, rewards: Rewards) -> Deviations | None:
     """What suits the rewards; None: nothing is known of their spread. rewards: the part in use."""
     says = claimed(problem.rewards)
@@ -179,6 +266,10 @@ def deviations(problem: Problem, seen: Seen, rewards: Rewards) -> Deviations | N
         return None  # of single means: arms are compared within plays
     if License.BINARY in says:
         return Coins(seen, rewards)
+    if problem.rewards.pooled:
+        state = np.zeros((2, seen.noise.shape[1]))
+        spotted(seen, state)
+        return Pooled(seen, state) if License.NORMAL in says else None
     if not problem.rewards.known:
         return Students(seen) if License.NORMAL in says else None
     spread = spread_of(problem.rewards, problem.d)
@@ -189,7 +280,7 @@ def covered(problem: Problem) -> bool:
     """Whether the intervals are proved: the rewards say themselves what the theorem needs."""
     held = licensed(problem.rewards)
     needs = License.SUB_GAUSSIAN if problem.rewards.known else License.NORMAL
-    return License.BINARY in held or needs in held
+    return bool(held & {License.BINARY, License.LEVELLED, needs})
 
 
 def intervals(problem: Problem, seen: Seen, rewards: Rewards, delta: float) -> Floats:
@@ -220,6 +311,12 @@ def lead(
     n = differ(rival, best, arms, sign)  # +1 for the arms that only best has
     arms, sign = arms[:n], sign[:n]
     value = math.fsum(sign * seen.mean[arms])
+    if problem.rewards.levels():  # answers differ by an exchange
+        i, j = arms[sign > 0.0], arms[sign < 0.0]
+        if i.size == j.size == 1:
+            found = within_plays(problem, seen.blocks, int(i[0]), int(j[0]), delta)
+            return found._replace(value=value)
+        return Lead(value, -math.inf, math.inf)
     low = math.fsum(sign * np.where(sign > 0.0, ends[0, arms], ends[1, arms]))
     high = math.fsum(sign * np.where(sign > 0.0, ends[1, arms], ends[0, arms]))
     known, price = deviations(problem, seen, rewards), charge(problem, arms, sign)

@@ -1,0 +1,196 @@
+"""The least over one unknown variance: of a mixture as if it were known, and what was seen of it
+(docs/thresholds.md, "What is computed").
+
+Variances are counted in s = (what was seen)/variance, r = sqrt(s).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..game.marks import jitable
+from ..game.records import Floats, Ints
+from .pairs import CLOSE, onward, tail
+from .pooled import ratios, spreading
+
+FINEST = 5e-3  # how far below its minimum the mixture of a pair may be taken
+POINTS = 40  # variances at which it is computed for that, at most
+SMALLEST, LARGEST = 1e-5, 4.0  # s times the degrees of freedom, and s: between them points are set
+
+
+@jitable
+def slopes(row: Floats, sided: Floats, up: float, down: float) -> tuple[float, float, float, float]:
+    """The mixture of a pair, its derivatives by `up` and by `down`, and its curvature where one
+    grows as the other falls; row[:3]: see `pairs.lowest`; row[7:]: what the arms have in a
+    direction that they share.
+    """
+    top, total, first, second, bend = -math.inf, 0.0, 0.0, 0.0, 0.0
+    for k in range(row.shape[1]):
+        y, z = up * float(row[0, k]), down * float(row[1, k])
+        value, p, q = (0.5 * y * y, y, 1.0) if sided[0, k] < 0.5 else tail(y)
+        other, t, s = (0.5 * z * z, z, 1.0) if sided[1, k] < 0.5 else tail(z)
+        row[3, k] = value + other + float(row[2, k])
+        row[4, k], row[5, k] = p * float(row[0, k]), t * float(row[1, k])
+        row[6, k] = q * float(row[0, k]) * float(row[0, k]) + s * float(row[1, k]) * float(
+            row[1, k]
+        )
+        if row[7, k] > 0.0:
+            turn = float(row[8, k]) - float(row[7, k])
+            value, p, q = tail(up * float(row[7, k]) + down * float(row[8, k]))
+            row[3, k] += value
+            row[4, k] += p * float(row[7, k])
+            row[5, k] += p * float(row[8, k])
+            row[6, k] += q * turn * turn
+        top = max(top, float(row[3, k]))
+    for k in range(row.shape[1]):
+        share = math.exp(float(row[3, k]) - top)
+        turn = float(row[5, k]) - float(row[4, k])
+        total += share
+        first += share * float(row[4, k])
+        second += share * float(row[5, k])
+        bend += share * (float(row[6, k]) + turn * turn)
+    first, second = first / total, second / total
+    turn = second - first
+    return top + math.log(total), first, second, bend / total - turn * turn
+
+
+@jitable
+def touch(
+    row: Floats, sided: Floats, lead: float, low: float, high: float, r: float, x: float
+) -> tuple[float, float, float, float]:
+    """min over low <= x <= high of the mixture G(r (lead - x), r x) is at least c + e r, for every
+    r: c and e for which that is close at the given one; a value that is not below the minimum
+    there, and x.
+
+    G is convex, so it lies above its tangent planes: above that where x is at an end of its range,
+    and above any average of two, of which the one falls in x and the other rises.
+    """
+    left, right = low, high
+    stride = 4.0 / (r * float(row[0, 0])) + 4.0 / (r * float(row[1, 0]))
+    falls, rises, best, at = False, False, math.inf, x
+    base, tilt, fall, c, e, rise = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for _ in range(60):
+        up, down = r * (lead - x), r * x
+        value, first, second, bend = slopes(row, sided, up, down)
+        flat, lean, turn = value - first * up - second * down, first * lead, second - first
+        if value < best:
+            best, at = value, x
+        if turn == 0.0:
+            return flat, lean, best, at
+        if turn > 0.0 and x <= low:
+            return flat, lean + turn * low, best, at
+        if turn < 0.0 and x >= high:
+            return flat, lean + turn * high, best, at
+        if turn < 0.0:
+            base, tilt, fall, falls, left = flat, lean, turn, True, x
+        else:
+            c, e, rise, rises, right = flat, lean, turn, True, x
+        if falls and rises:
+            share = rise / (rise - fall)
+            flat, lean = share * base + (1.0 - share) * c, share * tilt + (1.0 - share) * e
+            if not best - flat - r * lean > 0.1 * CLOSE:
+                return flat, lean, best, at
+        x = onward(x, r * turn, r * r * bend, left, right, low, high, stride)
+    if not (falls and rises):
+        return -math.inf, 0.0, best, at
+    return flat, lean, best, at
+
+
+class VariancePart(NamedTuple):
+    """The mixture of a pair, scale by scale, and where it was looked at."""
+
+    row: Floats  # float64[9, k]: see `slopes`
+    sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
+    ratio: Floats  # float64[3, l]: rho - 1, ln(rho)/2, ln of the chance
+    spot: Floats  # float64[6, points]: r; c and e of the pair; those of the spread, by s; x
+    after: Ints  # int64[points]: the next one to the right
+    bound: Floats  # float64[points]: the least that the sum can be between the two
+    next: Floats  # float64[points]: where that is
+
+    def over_variances(
+        self, lead: float, low: float, high: float, degrees: float, enough: float
+    ) -> tuple[float, float]:
+        """The least over all r, from below, and the x of the smallest value that was met.
+
+        The pair is at least a linear function of r, the spread at least one of r^2, whose slope is
+        negative: between two points, and where the larger of two such functions changes, the sum
+        is concave, so that it is least at one of these.
+        """
+        spot, x = self.spot, min(max(0.5 * lead, low), high)
+        first, last = math.sqrt(min(SMALLEST / degrees, 0.5)), math.sqrt(LARGEST)
+        best = self.set_point(0, first, lead, low, high, degrees, x)
+        here, value = 0, self.set_point(1, 1.0, lead, low, high, degrees, x)
+        if value < best:
+            best, here = value, 1
+        value = self.set_point(2, last, lead, low, high, degrees, float(spot[5, 1]))
+        if value < best:
+            best, here = value, 2
+        start, end = float(spot[1, 0]), float(spot[1, 2] + last * spot[2, 2])
+        rest = min(start, start + first * spot[2, 0]) + spot[3, 0] + first * first * spot[4, 0]
+        if not spot[2, 2] >= 0.0:
+            return -math.inf, float(spot[5, here])
+        rest = min(rest, end + self.ratio[2, 0])  # beyond the points, on either side
+        self.after[0], self.after[1], self.after[2] = 1, 2, -1
+        self.between(0, 1)
+        self.between(1, 2)
+        used = 3
+        while True:
+            least, left, p = math.inf, 0, 0
+            while self.after[p] >= 0:
+                if self.bound[p] < least:
+                    least, left = float(self.bound[p]), p
+                p = self.after[p]
+            close = least >= min(best, rest) - FINEST or min(least, rest) > enough
+            r, right = float(self.next[left]), self.after[left]
+            if close or used == POINTS or not spot[0, left] < r < spot[0, right]:
+                return min(least, rest), float(spot[5, here])
+            near = left if r * r < spot[0, left] * spot[0, right] else right
+            value = self.set_point(used, r, lead, low, high, degrees, float(spot[5, near]))
+            if value < best:
+                best, here = value, used
+            self.after[left], self.after[used] = used, right
+            self.between(left, used)
+            self.between(used, right)
+            used += 1
+
+    def set_point(
+        self, p: int, r: float, lead: float, low: float, high: float, degrees: float, x: float
+    ) -> float:
+        """The p-th point; a value that is not below the sum there."""
+        spot = self.spot
+        c, e, value, x = touch(self.row, self.sided, lead, low, high, r, x)
+        spread, slope = spreading(self.ratio, degrees, r * r)
+        spot[0, p], spot[1, p], spot[2, p], spot[5, p] = r, c, e, x
+        spot[3, p], spot[4, p] = spread - slope * r * r, slope
+        return value + spread
+
+    def between(self, p: int, q: int) -> None:
+        """The least that the sum can be between two points, and where."""
+        spot = self.spot
+        c, e, f, h = spot[1, p], spot[2, p], spot[3, p], spot[4, p]
+        self.bound[p], self.next[p] = math.inf, spot[0, p]
+        for k in range(4):
+            r = spot[0, p] if k == 0 else spot[0, q]
+            if k == 2 and e != spot[2, q]:
+                r = (spot[1, q] - c) / (e - spot[2, q])
+            if k == 3 and h != spot[4, q]:
+                r = math.sqrt(max((spot[3, q] - f) / (h - spot[4, q]), 0.0))
+            if not spot[0, p] <= r <= spot[0, q]:
+                continue
+            pair = max(c + e * r, spot[1, q] + spot[2, q] * r)
+            total = pair + max(f + h * r * r, spot[3, q] + spot[4, q] * r * r)
+            if not total >= self.bound[p]:
+                self.bound[p], self.next[p] = total, r
+
+
+def variance_part(sided: Floats, ratio: Floats | None = None) -> VariancePart:
+    return VariancePart(
+        np.zeros((9, sided.shape[1])),
+        sided,
+        ratios() if ratio is None else ratio,
+        np.zeros((6, POINTS)),
+        np.zeros(POINTS, np.int64),
+        np.zeros(POINTS),
+        np.zeros(POINTS),
+    )
