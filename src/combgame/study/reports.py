@@ -14,6 +14,7 @@ from ..theory.complexity import Complexity
 from ..theory.limit import limit
 from ..version import __version__
 from .forecast import MANY
+from .networks import network
 from .plots import contradicted, drawn, estimated, solved, spread, unit_of
 from .spoken import spoken
 
@@ -34,6 +35,7 @@ def gathered(
     return {
         **data,
         "problem": spoken(moment.problem),
+        "network": network(moment.problem, moment.rows("arm")),
         "margin": margin(moment),
         "rounds": rounds(rows, moment.events),
         "people": people(rows),
