@@ -76,6 +76,25 @@ class Moment:
         """The rounds that are out, or failed and to be asked again."""
         return [as_round(self.problem, one) for one in self._advisor.ledger.open.values()]
 
+    def open_rounds(self) -> list[dict[str, Any]]:
+        """One row per pending round, the oldest first: who has it, since when, until when, and
+        whether that is over; `waiting`: it failed, and is asked again next.
+        """
+        known = self._advisor.ledger.open
+        return [
+            {
+                "round": one.number,
+                "arms": [self.problem.label([a]) for a in one.arms],
+                "left": [self.problem.label([a]) for a in one.left],
+                "client": one.client,
+                "asked": one.asked,
+                "until": one.until,
+                "overdue": one.expired(self._at),
+                "waiting": one.waiting,
+            }
+            for _, one in sorted(known.items())
+        ]
+
     @property
     def status(self) -> Status:
         """Where it stands, and what to do next; print it."""
