@@ -5,6 +5,7 @@ plays as possible.
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    AccessError,
     CombGameError,
     EngineError,
     InputError,
@@ -48,6 +49,7 @@ __all__ = [
     "GCBPE",
     "LLOO",
     "OFW",
+    "AccessError",
     "AdaHedge",
     "AlmostAllSets",
     "Arms",

@@ -79,9 +79,8 @@ def check_head(events: list[Event], head: str, name: str) -> None:
         raise StoreError("other-history", text, remedy=remedy, name=name, number=number)
 
 
-def checked(stored: list[Sealed], name: str) -> list[Event]:
-    """The events from the first one on, each as it was stored."""
-    before = ""
+def checked(stored: list[Sealed], name: str, before: str = "") -> list[Event]:
+    """The events, each as it was stored; before: the seal of the one before the first."""
     for event, sealed in stored:
         check_seal(before, event, sealed, name)
         before = sealed

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from ..errors import StoreError
 from ..sentences import looks
 from .checksums import checksum
 from .events import Event, Sealed, compact
-from .tables import events, snapshots
+from .requests import Request
+from .tables import events, requests, snapshots
 
 ALWAYS = 1 << 60
 COLUMNS = [events.c[name] for name in (*Event._fields, "seal")]
@@ -26,6 +28,11 @@ EVENTS = (
 )
 OF_ROUND = EVENTS.where(or_(events.c.round == bindparam("round"), events.c.round.is_(None)))
 ADD = insert(events)
+ANSWER = select(requests.c.digest, requests.c.answer).where(
+    requests.c.study == bindparam("study"), requests.c.key == bindparam("key")
+)
+REMEMBER = insert(requests)
+REMEMBERED = 7 * 86400.0  # seconds
 
 
 def as_event(row: Any) -> Sealed:
@@ -108,6 +115,25 @@ class Transaction:
             "body": body,
         }
         self._connection.execute(insert(snapshots).values(row))
+
+    def answered(self, key: str) -> tuple[str, Any] | None:
+        row = self._connection.execute(ANSWER, {"study": self._study, "key": key}).first()
+        return None if row is None else (row.digest, json.loads(row.answer))
+
+    def remember(self, request: Request, answer: Any) -> None:
+        row = {
+            "study": self._study,
+            "key": request.key,
+            "digest": request.digest,
+            "at": time.time(),
+            "answer": compact(answer),
+        }
+        self._connection.execute(REMEMBER, row)
+
+    def forget(self, seconds: float = REMEMBERED) -> None:
+        """Leave out the answers to requests that nobody repeats any more."""
+        old = requests.c.at < time.time() - seconds
+        self._connection.execute(delete(requests).where(requests.c.study == self._study, old))
 
     def _of(self, sources: str) -> str:
         return checksum(f"{sources} {self._first}")

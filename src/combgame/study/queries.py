@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, StudyError, needs_extra, unknown
+from ..errors import InputError, StudyError, needs_extra, unknown, whole
 from ..problem import Problem
 from ..report.files import PRIVATE, form_of, save
 from ..report.progress import waiting
@@ -233,9 +233,16 @@ class Queries:
         with self.moment() as this:
             return this.decision
 
-    def events(self) -> list[Event]:
-        """All that has happened."""
-        return self._session.events()
+    @property
+    def seq(self) -> int:
+        """The number of the last event that this process knows of; nothing is read for it."""
+        return self._session.seq
+
+    def events(self, after: int = 0, most: int | None = None) -> list[Event]:
+        """All that has happened; or what came after an event, at most so many."""
+        after = whole("after", after, 0)
+        most = None if most is None else whole("most", most, 1)
+        return self._session.events(after, most)
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""

@@ -4,6 +4,7 @@ sure.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, overload
 
 from ..errors import REASON, InputError, StudyError, either, must_be, plain_text, unknown, whole
@@ -172,20 +173,12 @@ class Study(Queries):
             raise must_be("lease", lease, "a positive number of seconds, or None")
         with self._session.writing(_client(client) or self.client) as batch:
             rounds, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
+            batch.answer = [asdict(one) for one in rounds]
         self._call(asked=rounds)
         if n is not None:
             return rounds
         if not rounds:
-            text = "study {name!r} asks for nothing: " + (
-                "its whole budget is out: tell the rounds that are pending"
-                if state == "running"
-                else "it has stopped ({state})"
-            )
-            remedy = "look at `done` before you ask, or use {several}"
-            several = Call("ask", "n")
-            raise StudyError(
-                "nothing-to-ask", text, remedy=remedy, name=self.name, state=state, several=several
-            )
+            raise nothing_to_ask(self.name, state)
         return rounds[0]
 
     def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
@@ -279,6 +272,7 @@ class Study(Queries):
                     **more,
                 )
             decision = self._certified(batch)
+            batch.answer = fresh
         self._call(told=list(fresh), certified=decision)
         return fresh
 
@@ -433,7 +427,7 @@ class Study(Queries):
             batch.add(
                 "observed", number, reason, values={str(arm): entry for arm, entry in given.items()}
             )
-            decision = self._certified(batch)
+            decision, batch.answer = self._certified(batch), number
         self._call(certified=decision)
         return number
 
@@ -576,6 +570,20 @@ class Study(Queries):
                     errors.append(error)
         if errors:
             raise errors[0]
+
+
+def nothing_to_ask(name: str, state: str) -> StudyError:
+    """state: of the study."""
+    text = "study {name!r} asks for nothing: " + (
+        "its whole budget is out: tell the rounds that are pending"
+        if state == "running"
+        else "it has stopped ({state})"
+    )
+    remedy = "look at `done` before you ask, or use {several}"
+    several = Call("ask", "n")
+    return StudyError(
+        "nothing-to-ask", text, remedy=remedy, name=name, state=state, several=several
+    )
 
 
 def _number(round: Any) -> int:

@@ -1,0 +1,1 @@
+"""A service's studies, as if they were here."""

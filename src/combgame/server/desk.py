@@ -1,0 +1,182 @@
+"""The open studies of a storage. Each is worked on by one thread at a time, in a pool: neither a
+slow database nor a long computation holds up the requests of other studies.
+"""
+
+import asyncio
+import contextvars
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from ..errors import CombGameError, StoreError
+from ..storage.requests import Repeated, Request, once
+from ..storage.shelf import Shelf
+from ..study.study import Study
+from .changes import Changes
+from .limits import Limits
+
+T = TypeVar("T")
+ANEW = ("other-study", "event-replaced", "file-gone", "journal-gone")  # then it is opened again
+
+
+class Place:
+    """A study at the desk."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.lock, self.users = name, asyncio.Lock(), 0
+        self.study: Study | None = None
+
+    def close(self) -> None:
+        study, self.study = self.study, None
+        if study is not None:
+            study.close()
+
+
+class Desk:
+    """All studies of a storage, opened when they are needed. What other processes have written is
+    read before every look, as `Study` does it, so several servers may share a storage.
+    """
+
+    def __init__(self, storage: str, limits: Limits, engine: str = "auto") -> None:
+        self.storage, self.limits, self.engine = storage, limits, engine
+        self.shelf = Shelf(storage, limits.waiting)
+        self.changes = Changes(limits.watchers)
+        self._places: OrderedDict[str, Place] = OrderedDict()
+        self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="desk")
+        self._aside = asyncio.Semaphore(2)
+        self._polling: asyncio.Task[None] | None = None
+
+    @property
+    def open(self) -> int:
+        """How many studies are open."""
+        return sum(one.study is not None for one in self._places.values())
+
+    # ---- work
+
+    async def work(self, call: Callable[..., T], *given: Any) -> T:
+        """A call in a thread of the pool."""
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, partial(context.run, call, *given))
+
+    async def names(self) -> list[str]:
+        return await self.work(self.shelf.names)
+
+    async def look(self, name: str, view: Callable[[Study], T]) -> T:
+        """What a view of a study shows. It takes its turn with those who write."""
+        async with self._taken(name) as place:
+            return await self.work(self._at, place, view)
+
+    async def do(
+        self, name: str, verb: Callable[[Study], T], request: Request | None = None
+    ) -> T | Any:
+        """What a verb that writes returns; of a request that was made before, what it returned
+        then, as plain data.
+        """
+        async with self._taken(name) as place:
+            try:
+                return await self.work(self._at, place, verb, request)
+            except Repeated as done:
+                return done.answer
+            finally:
+                if place.study is not None and place.study.seq:
+                    self.changes.publish(name, place.study.seq)
+
+    async def aside(self, name: str, view: Callable[[Study], T]) -> T:
+        """A view that takes long: of a study that is opened for it, so that nobody waits."""
+        async with self._aside:
+            return await self.work(self._apart, name, view)
+
+    async def create(
+        self, make: Callable[[str], Study], name: str, request: Request | None = None
+    ) -> None:
+        """Make a study; make: from the storage."""
+        async with self._taken(name) as place:
+            with suppress(Repeated):
+                await self.work(self._make, place, make, request)
+            if place.study is not None:
+                self.changes.publish(name, max(place.study.seq, 1))
+
+    def _at(self, place: Place, view: Callable[[Study], T], request: Request | None = None) -> T:
+        """Another study may be there by now under the name: then that one is meant."""
+        for last in (False, True):
+            try:
+                if place.study is None:
+                    place.study = self._opened(place.name)
+                with once(request):
+                    return view(place.study)
+            except CombGameError as error:
+                if error.code in ANEW:
+                    place.close()
+                    if not last:
+                        continue
+                raise
+        raise AssertionError
+
+    def _opened(self, name: str) -> Study:
+        return Study.open(self.storage, name, engine=self.engine, timeout=self.limits.waiting)
+
+    def _apart(self, name: str, view: Callable[[Study], T]) -> T:
+        with self._opened(name) as study:
+            return view(study)
+
+    def _make(self, place: Place, make: Callable[[str], Study], request: Request | None) -> None:
+        with once(request):
+            made = make(self.storage)
+        place.close()
+        place.study = made
+
+    @asynccontextmanager
+    async def _taken(self, name: str) -> AsyncIterator[Place]:
+        place = self._places.get(name)
+        if place is None:
+            place = self._places[name] = Place(name)
+        self._places.move_to_end(name)
+        place.users += 1
+        try:
+            async with place.lock:
+                yield place
+        finally:
+            place.users -= 1
+            await self._tidy()
+
+    async def _tidy(self) -> None:
+        """Close studies that nobody has used for long, and forget names that are none."""
+        idle = [one for one in self._places.values() if not one.users]
+        much = len(self._places) - self.limits.studies
+        for place in [one for one in idle if one.study is None] + idle[: max(much, 0)]:
+            if self._places.pop(place.name, None) is not None and place.study is not None:
+                await self.work(place.close)
+
+    # ---- what others write
+
+    async def start(self) -> None:
+        self._polling = asyncio.create_task(self._poll())
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(self.limits.poll)
+            watched = self.changes.watched
+            if watched:
+                with suppress(StoreError):  # whoever asks for something is told
+                    for name, seq in (await self.work(self._last, watched)).items():
+                        self.changes.publish(name, seq)
+
+    def _last(self, watched: set[str | None]) -> dict[str, int]:
+        names = self.shelf.names() if None in watched else [one for one in watched if one]
+        return self.shelf.last(names)
+
+    async def stop(self) -> None:
+        """After the last request: close everything."""
+        self.changes.close()
+        if self._polling is not None:
+            self._polling.cancel()
+        for place in self._places.values():
+            async with place.lock:
+                await self.work(place.close)
+        self._places.clear()
+        await self.work(self.shelf.close)
+        self._pool.shutdown(wait=True)
