@@ -67,6 +67,11 @@ class Moment:
         return self._advisor.state(self._at)
 
     @property
+    def head(self) -> str:
+        """The number and the seal of the last event; "" for a study in memory."""
+        return self._head
+
+    @property
     def stopping(self) -> Stopping:
         """What judges it now."""
         return self._advisor.stopping
@@ -237,6 +242,12 @@ class Queries:
     def seq(self) -> int:
         """The number of the last event that this process knows of; nothing is read for it."""
         return self._session.seq
+
+    @property
+    def expects(self) -> float | None:
+        """How many rounds a plan expected before it began; None where nobody said."""
+        said = self.events(0, 1)[0].data.get("expects")
+        return None if said is None else float(said)
 
     def events(self, after: int = 0, most: int | None = None) -> list[Event]:
         """All that has happened; or what came after an event, at most so many."""

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, overload
 
-from ..errors import REASON, InputError, StudyError, either, must_be, plain_text, unknown, whole
+from ..errors import (
+    REASON,
+    InputError,
+    StudyError,
+    either,
+    must_be,
+    plain_text,
+    positive,
+    unknown,
+    whole,
+)
 from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
@@ -39,7 +49,8 @@ class Study(Queries):
     of the best will do. min_pulls: every arm that matters gets so many values first; with two, a
     gross mistake in one of them shows. max_rounds, deadline: give up after so many rounds, at that
     time (`extend` gives more). mode: who may read a new file, its owner alone (0o600), or its group
-    too (0o640, 0o660). client: who asks and tells, unless a call says otherwise. on_asked, on_told,
+    too (0o640, 0o660). expects: how many rounds a plan expects, kept to be compared with what
+    happened. client: who asks and tells, unless a call says otherwise. on_asked, on_told,
     on_certified: called with a Round, a Round's number and the Decision, after they are stored.
 
     >>> import combgame as cg
@@ -71,6 +82,7 @@ class Study(Queries):
         engine: str = "auto",
         timeout: float = 30.0,
         mode: int = PRIVATE,
+        expects: float | None = None,
         on_asked: Callable[[Round], Any] | None = None,
         on_told: Callable[[int], Any] | None = None,
         on_certified: Callable[[Decision], Any] | None = None,
@@ -82,6 +94,8 @@ class Study(Queries):
             raise unknown("if_exists", if_exists, IF_EXISTS)
         name = _name(name)
         described = setting.described()
+        if expects is not None:
+            described["expects"] = positive("expects", expects)
         Advisor(setting, engine)  # whatever does not fit is said before anything is stored
         event = Event(1, "created", now(), client=_client(client), data=described)
         storing = open_storage(storage, name, timeout, mode)

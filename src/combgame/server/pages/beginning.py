@@ -15,6 +15,7 @@ from ...errors import CombGameError, InputError, must_be
 from ...problem import Problem
 from ...rewards import Bernoulli, Bounded, Gaussian
 from ...rewards.base import RewardsBase
+from ...sentences import word
 from ...simulate.plan import plan as make_plan
 from ...structures import Arms, Paths, SpanningTrees, StructureBase, Subsets
 from ...tables.cells import Marks, number
@@ -318,3 +319,27 @@ def expected(made: Begun) -> dict[str, Any] | None:
         "guess": guess if not problem.rewards.known else None,
         "levels": problem.rewards.levels(),
     }
+
+
+def fields_of(problem: Problem) -> dict[str, str]:
+    """The form that would make a problem, as far as it can."""
+    rewards, fields = problem.rewards, dict[str, str]()
+    fields["goal"] = problem.goal
+    if isinstance(rewards, Bernoulli):
+        fields["noise"] = "bernoulli"
+    elif isinstance(rewards, Bounded):
+        fields |= {"noise": "bounded", "low": f"{rewards.low:g}", "high": f"{rewards.high:g}"}
+    elif isinstance(rewards, Gaussian) and isinstance(rewards.sigma, int | float):
+        fields |= {"noise": "gaussian", "sigma": f"{rewards.sigma:g}"}
+        fields["level"] = "1" if rewards.levels() else ""
+    one = problem.answers
+    if isinstance(one, Paths | SpanningTrees):
+        ends = one.arguments()["edges"]
+        fields["edges"] = "\n".join("\t".join(map(word, edge)) for edge in ends)
+        fields["kind"] = "path" if isinstance(one, Paths) else "tree"
+        if isinstance(one, Paths):
+            fields |= {"source": word(one.source), "sink": word(one.sink)}
+    elif isinstance(one, Arms | Subsets):
+        fields["names"] = "\n".join(problem.names or map(str, range(problem.d)))
+        fields |= {"find": str(one.largest()), "play": str(problem.actions.largest())}
+    return fields

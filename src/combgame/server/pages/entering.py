@@ -16,7 +16,6 @@ from ...study.round import Round
 from ...tables import Grid, Sheet, known_column, read_table
 from ...tables.files import read_bytes
 from ...tables.grid import Form
-from ...tables.reading import COLUMNS
 from .speech import PAGE
 
 FAR = 4.0  # standard errors from the mean so far, from which a value is shown as odd
@@ -74,8 +73,7 @@ def pasted(text: str, problem: Problem, rounds: Sequence[Round]) -> Grid:
     """Cells of a spreadsheet: a whole table with titles; or names with values beside them; or
     values alone, in the order of the arms of the round.
     """
-    lines = [line for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-    lines = [line for line in lines if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise InputError("nothing-pasted", "nothing was pasted", remedy="paste some cells")
     known = known_column(problem)

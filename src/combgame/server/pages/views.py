@@ -13,11 +13,12 @@ from ...report.arms import shown
 from ...report.experiment import picture
 from ...report.svg import inline
 from ...report.words import count, figure
+from ...rewards import Gaussian
 from ...storage.events import Event
+from ...study.forecast import MANY
 from ...study.networks import network
 from ...study.plots import arms_of, contradicted, drawn, solved, unit_of
 from ...study.reports import hindsight
-from ...study.forecast import MANY
 from ...study.spoken import spoken
 from .speech import PAGE, next_step
 
@@ -54,12 +55,14 @@ class Kept:
         self.most, self._made = most, OrderedDict[tuple[Any, ...], Any]()
         self._lock = Lock()
 
-    def get(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def look(self, key: tuple[Any, ...]) -> Any:
+        """What is kept under a key; None: nothing."""
         with self._lock:
             if key in self._made:
                 self._made.move_to_end(key)
-                return self._made[key]
-        made = make()
+            return self._made.get(key)
+
+    def keep(self, key: tuple[Any, ...], made: Any) -> Any:
         with self._lock:
             self._made[key] = made
             while len(self._made) > self.most:
@@ -225,16 +228,26 @@ def estimates(arms: list[Data], least_first: bool) -> Data:
     }
 
 
-def about(problem: Any, settings: Data) -> list[tuple[str, str]]:
-    """What the study is about, in words."""
-    said, risk = spoken(problem), settings["delta"]
-    known = [
+def about_problem(problem: Any) -> list[tuple[str, str]]:
+    """A problem in words."""
+    said = spoken(problem)
+    values = said["values"]
+    if isinstance(problem.rewards, Gaussian) and not problem.rewards.known:
+        values = "numbers; how much they vary is taken from the data"
+    elif problem.rewards.levels():
+        values = f"numbers that vary by {problem.rewards.sigma} within a plate, whose level is free"
+    return [
         ("Looked for", said["asked"]),
         ("Measured together", said["together"]),
-        ("Values", said["values"]),
+        ("Values", values),
         ("Good are", "small values" if problem.goal == "minimise" else "large values"),
-        ("May be wrong", f"in at most {100 * risk:g}% of such studies"),
     ]
+
+
+def about(problem: Any, settings: Data) -> list[tuple[str, str]]:
+    """What the study is about, in words."""
+    known = about_problem(problem)
+    known.append(("May be wrong", f"in at most {100 * settings['delta']:g}% of such studies"))
     if settings.get("epsilon"):
         known.append(("Good enough", f"whatever is within {settings['epsilon']:g} of the best"))
     if settings.get("min_pulls"):
