@@ -16,7 +16,9 @@ from starlette.requests import Request
 
 from ...errors import AccessError, CombGameError, InputError, must_be
 from ...report.arms import short
+from ...report.tables import as_csv
 from ...storage.requests import Request as Once
+from ...study.carrying import values_of
 from ...study.entries import pulls
 from ...study.repeats import prints_of
 from ...study.round import Round
@@ -268,6 +270,25 @@ async def values(desk: At, person: Reader, name: Name) -> Response:
             return now.export(None, "round", "csv")
 
     return attached(await desk.aside(name, view), "text/csv; charset=utf-8", f"{name}.csv")
+
+
+@router.get("/studies/{name}/arms.csv")
+async def by_arm(desk: At, person: Reader, name: Name) -> Response:
+    """All values that count, a line each, as data from outside are given to another study."""
+
+    def view(one: Study) -> str:
+        with one.moment(history=True) as now:
+            rounds = values_of(now.events, one.problem, one.problem)
+        return as_csv(
+            [
+                {"arm": one.problem.label([arm]), "value": value, "n": n}
+                for told in rounds
+                for arm, entry in told.items()
+                for value, n in pulls(entry)
+            ]
+        )
+
+    return attached(await desk.aside(name, view), "text/csv; charset=utf-8", f"{name} by arm.csv")
 
 
 def attached(content: str | bytes, kind: str, file: str) -> Response:

@@ -165,9 +165,9 @@ def study(moment: Any, seq: int) -> Data:
         "threshold": figure(status.threshold),
         "left": left(status),
         "forecast": status.forecast,
-        "lead": [] if plain["lead"] is None else lead(plain["lead"], unit),
+        "lead": [] if plain["lead"] is None else lead(plain["lead"]),
         "enough": None if plain["enough"] is None else plain["enough"]["text"],
-        "noise": noise(plain, spoken(problem)["values"]),
+        "noise": noise(status.noise),
         "levels": None if plain["levels"] is None else plain["levels"],
         "doubts": plain["doubts"],
         "contradicted": contradicted(plain),
@@ -185,19 +185,37 @@ def study(moment: Any, seq: int) -> Data:
     }
 
 
-def lead(plain: Data, unit: str) -> list[str]:
-    """What is said of the lead, each as a sentence."""
-    said = [one["text"] for one in plain["sentences"]]
-    return [one[:1].upper() + one[1:] for one in said]
+def lead(plain: Data) -> list[str]:
+    """What is said of the lead, each as a sentence; the first begins with a name, as that is."""
+    first, *rest = (one["text"] for one in plain["sentences"])
+    return [first, *(one[:1].upper() + one[1:] for one in rest)]
 
 
-def noise(plain: Data, stated: str) -> Data | None:
+def noise(one: Any) -> Data | None:
     """The badge: what was stated against what is seen."""
-    one = plain["noise"]
     if one is None:
         return None
-    kind, title = NOISE[one["verdict"]]
-    return {"kind": kind, "title": title, "text": one["text"], "stated": stated}
+    kind, title = NOISE[one.verdict]
+    seen = "" if one.observed is None else f"{one.observed:.3g}"
+    stated = "" if one.stated is None else f"{one.stated:g}"
+    text, remedy = "", ""
+    if one.verdict == "not enough data":
+        text = "Too few values to say whether they vary as much as stated."
+    elif one.verdict == "not stated":
+        text = f"Single values vary by {seen}." if seen else "Nobody had to state it."
+    elif stated and seen:
+        text = f"Stated: {stated}. Seen: {seen}."
+    else:
+        text = f"Values vary {one.ratio:.3g} times as much as stated."
+    if one.verdict == "too small":
+        text = f"The values vary more than was stated, so no confidence can rest on that. {text}"
+        remedy = (
+            "If some values are mistakes, take those back. Otherwise begin a study that takes the "
+            "noise from the data, and give it these values as data from outside."
+        )
+    elif one.verdict == "too large" and one.ratio:
+        text += f" So this takes about {one.ratio**-2:.2g} times the rounds that would do."
+    return {"kind": kind, "title": title, "text": text, "remedy": remedy}
 
 
 def estimates(arms: list[Data], least_first: bool) -> Data:
@@ -210,8 +228,9 @@ def estimates(arms: list[Data], least_first: bool) -> Data:
                 "name": one["arm"],
                 "n": one["n"],
                 "mean": figure(one["mean"]),
-                "low": figure(one["low"]),
-                "high": figure(one["high"]),
+                "between": "-"
+                if one["low"] is None or one["high"] is None
+                else f"{figure(one['low'])} … {figure(one['high'])}",
                 "pending": one["pending"],
                 "leads": one["leads"],
                 "rival": bool(one.get("rival")),
@@ -219,7 +238,7 @@ def estimates(arms: list[Data], least_first: bool) -> Data:
             }
             for one in some.arms
         ],
-        "scale": (figure(on.low), figure(on.high)),
+        "scale": (f"{on.low:.2g}", f"{on.high:.2g}"),
         "rest": f"{count(len(rest), 'more arm')} with means from {figure(min(rest))} to "
         f"{figure(max(rest))}"
         if rest
@@ -240,7 +259,7 @@ def about_problem(problem: Any) -> list[tuple[str, str]]:
         ("Looked for", said["asked"]),
         ("Measured together", said["together"]),
         ("Values", values),
-        ("Good are", "small values" if problem.goal == "minimise" else "large values"),
+        ("Better are", "small values" if problem.goal == "minimise" else "large values"),
     ]
 
 
@@ -297,7 +316,7 @@ def logged(events: Iterable[Event], label: Callable[[list[int]], str]) -> list[D
             "who": one.client or "somebody",
             "what": _what(one, label),
             "reason": one.reason or "",
-            "values": _values(one, label),
+            "told": _values(one, label),
             "round": one.round,
             "kind": one.kind,
         }
