@@ -15,7 +15,7 @@ from combgame.server.app import create_app
 from combgame.server.limits import Limits
 from combgame.server.pages.beginning import begun, names_of
 from combgame.server.pages.entering import Known, pasted, typed, understood
-from combgame.server.people import make_token
+from combgame.server.tokens import make_token
 from combgame.study.round import Round
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -23,6 +23,7 @@ NAMES = ["wt", "A12G", "K7R"]
 PROBLEM = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.1), names=NAMES)
 MEANS = {"wt": 0.2, "A12G": 0.9, "K7R": 0.25}
 HTML = {"accept": "text/html"}
+HEAD = re.compile(r'<section id="now".*?class="banner (\w+)".*?<h2[^>]*>(.*?)</h2>', re.S)
 
 
 class Tags(HTMLParser):

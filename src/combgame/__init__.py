@@ -56,6 +56,7 @@ __all__ = [
     "Bernoulli",
     "Bounded",
     "Campaign",
+    "Client",
     "CombGame",
     "CombGameError",
     "Comparison",
@@ -120,6 +121,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .campaign import Campaign, Configuration, Instance, read_campaign
+    from .client import Client
     from .simulate.plan import Plan, plan
     from .simulate.regret import Regret, regret
     from .study import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
@@ -127,6 +129,7 @@ if TYPE_CHECKING:
 
 LATER = {  # not everybody needs them, and importing costs time
     **dict.fromkeys(("Campaign", "Configuration", "Instance", "read_campaign"), "campaign"),
+    "Client": "client",
     **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
     **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
     **dict.fromkeys(

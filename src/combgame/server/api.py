@@ -135,8 +135,8 @@ async def create(desk: At, person: Admin, body: bodies.Create, key: Key) -> Resp
     return Answer(await desk.look(body.name, overview), 201)
 
 
-def overview(study: Study) -> dict[str, Any]:
-    """All that can be seen at one moment."""
+def overview(study: Study, arms: bool = False) -> dict[str, Any]:
+    """All that can be seen at one moment; arms: with a row for each."""
     with study.moment() as now:
         return {
             "name": study.name,
@@ -146,12 +146,13 @@ def overview(study: Study) -> dict[str, Any]:
             "status": status_data(now.status),
             "decision": decision_data(now.decision),
             "pending": [round_data(one) for one in now.pending],
+            "arms": finite(now.rows("arm")) if arms else None,
         }
 
 
 @router.get("/studies/{name}", summary="A study at one moment: status, decision, pending rounds.")
-async def study(desk: At, person: Reader, name: Name) -> Response:
-    return Answer(await desk.look(name, overview))
+async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Response:
+    return Answer(await desk.look(name, lambda one: overview(one, arms)))
 
 
 # ---- rounds

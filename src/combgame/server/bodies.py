@@ -1,5 +1,5 @@
-"""What the interface takes in, as OpenAPI describes it. What is inside is checked by the study, with
-its own sentences.
+"""What the interface takes in, as OpenAPI describes it. What is inside is checked by the study,
+with its own sentences.
 """
 
 from typing import Annotated, Any

@@ -1,10 +1,6 @@
-"""Who somebody is, and what that allows: tokens, log-ins, roles.
+"""Who somebody is, and what that allows: tokens, log-ins, roles."""
 
-A token is 32 random bytes, so a plain SHA-256 of it is all that is kept: a slow hash protects
-passwords, which can be guessed, and nobody guesses 256 bits. Hashes are compared in constant time.
-"""
-
-import hashlib
+import functools
 import hmac
 import secrets
 import time
@@ -14,12 +10,12 @@ from typing import NamedTuple
 
 from starlette.requests import Request
 
-from ..errors import StoreError, plain_text, unknown
-from ..storage.shelf import Shelf, Token
+from ..errors import StoreError
+from ..storage.shelf import Token
 from .desk import Desk
 from .refusals import bad_token, form_expired, no_token, role_missing, too_many_tries
+from .tokens import ROLES, hashed
 
-ROLES = ("read", "measure", "admin")  # each may do what the one before may, and more
 COOKIE = "combgame"
 SAFE = ("GET", "HEAD", "OPTIONS")
 FRESH, STALE = 2.0, 60.0  # seconds that tokens are known for, and while the database is away
@@ -39,20 +35,6 @@ class Person(NamedTuple):
     def form_token(self) -> str:
         """What every form of this log-in has to carry (`csrf`)."""
         return hashed(f"form {self.session}")
-
-
-def hashed(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def make_token(shelf: Shelf, name: str, role: str) -> str:
-    """A new token, which is shown once and never again."""
-    name = plain_text("name", name, "a text that says whose token it is")
-    if role not in ROLES:
-        raise unknown("role", role, ROLES)
-    token = f"cg_{secrets.token_urlsafe(32)}"
-    shelf.add_token(name, role, hashed(token), time.time())
-    return token
 
 
 class People:
@@ -135,6 +117,7 @@ def people_of(request: Request) -> People:
     return people
 
 
+@functools.cache
 def allowed(role: str) -> Callable[[Request], Awaitable[Person]]:
     """A dependency: whoever makes the request, if the role suffices. A browser that is logged in
     changes things with the form's token only (a field `csrf`, or the header X-CSRF-Token).

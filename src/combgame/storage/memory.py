@@ -40,6 +40,9 @@ class Log(Protocol):
     def remember(self, request: Request, answer: Any) -> None:
         """Store what a request is answered."""
 
+    def forget(self) -> None:
+        """Leave out the answers to requests that nobody repeats any more."""
+
 
 class Storage(Protocol):
     """Keeps one study. `url` is None where nothing outlives the process."""
@@ -120,3 +123,6 @@ class Memory:
 
     def remember(self, request: Request, answer: Any) -> None:
         self._answers[request.key] = (request.digest, answer)
+
+    def forget(self) -> None:
+        pass

@@ -31,13 +31,13 @@ class Token(NamedTuple):
 
 
 class Shelf(Database):
-    """All studies of a database. Its threads take turns."""
+    """All studies of a database. Its threads take turns. make: a file that is not there."""
 
-    def __init__(self, url: str, timeout: float = 30.0) -> None:
+    def __init__(self, url: str, timeout: float = 30.0, make: bool = True) -> None:
         self._turn = threading.Lock()
         super().__init__(url, "", timeout)
         try:
-            if self._engine is None:
+            if self._engine is None and make:
                 self._prepare()
             self._furnish()
         except BaseException:

@@ -130,9 +130,8 @@ class Transaction:
         }
         self._connection.execute(REMEMBER, row)
 
-    def forget(self, seconds: float = REMEMBERED) -> None:
-        """Leave out the answers to requests that nobody repeats any more."""
-        old = requests.c.at < time.time() - seconds
+    def forget(self) -> None:
+        old = requests.c.at < time.time() - REMEMBERED
         self._connection.execute(delete(requests).where(requests.c.study == self._study, old))
 
     def _of(self, sources: str) -> str:

@@ -18,7 +18,7 @@ from .advisor import Advisor
 from .decision import Decision, decide
 from .replay import Replay, replay
 from .round import Round, as_round
-from .rows import LEVELS, history, rows
+from .rows import LEVELS, arm_rows, history, rows
 from .session import Session
 from .settings import Setting, now
 from .status import Status, standing
@@ -119,7 +119,7 @@ class Moment:
         """One row per "round", "arm" or "event"."""
         if not isinstance(level, str) or level not in LEVELS:
             raise unknown("level", level, LEVELS)
-        return rows(self._advisor, [] if level == "arm" else self.events, level)
+        return arm_rows(self._advisor) if level == "arm" else rows(self.problem, self.events, level)
 
     def history(self, most: int | None = None) -> list[dict[str, Any]]:
         """The evidence and the threshold after everything that was told, and the delta at which it
@@ -331,10 +331,12 @@ class Queries:
         head: as `status` or `decision` had it at some time; it is an error if events up to there
         were removed or changed since.
         """
-        events = self.events()
+        return self._replay(head, self.events(), self._session.engine)
+
+    def _replay(self, head: str | None, events: list[Event], engine: str) -> Replay:
         if head is not None:
             check_head(events, head, self.name)
-        return replay(self._setting, self._session.engine, events)
+        return replay(self._setting, engine, events)
 
     def __repr__(self) -> str:
         return f"<study {self.name!r}: {self.state}; print its status>"

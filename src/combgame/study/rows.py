@@ -17,19 +17,14 @@ from .settings import Setting
 LEVELS = ("round", "arm", "event")
 
 
-def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, Any]]:
-    """One row per round and arm in it, per arm, or per event; the events are all of them (those of
-    arms need none).
-    """
+def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, Any]]:
+    """One row per round and arm in it, or per event; the events are all of them."""
     if level == "round":
-        problem = advisor.setting.problem
         return [
             _row(problem, one, arm)
             for one in Ledger.of(problem.d, events).records.values()
             for arm in one.arms
         ]
-    if level == "arm":
-        return _arms(advisor)
     if level == "event":
         seals = accumulate(events, seal, initial="")
         next(seals)
@@ -66,7 +61,7 @@ def _row(problem: Problem, record: Record, arm: int) -> dict[str, Any]:
     }
 
 
-def _arms(advisor: Advisor) -> list[dict[str, Any]]:
+def arm_rows(advisor: Advisor) -> list[dict[str, Any]]:
     """One row per arm: how often, how much, between what, at all times with probability 1 - delta;
     `leads`: whether it is in the leading answer.
     """

@@ -103,6 +103,8 @@ class Session:
                         log.remember(request, batch.answer)
                     if len(read) > EVERY or advisor.ledger.seq // EVERY > batch.before // EVERY:
                         self._keep(log, advisor)
+                        if request is not None:
+                            log.forget()
             except BaseException:
                 if batch is None or not batch.clean:
                     self._advisor = None  # it may be ahead of what is stored: to be made again

@@ -1,1 +1,0 @@
-"""A service's studies, as if they were here."""
