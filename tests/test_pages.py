@@ -21,7 +21,7 @@ from combgame.study.round import Round
 EVIL = "<img src=x onerror=alert(1)>"
 NAMES = ["wt", "A12G", "K7R"]
 PROBLEM = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.1), names=NAMES)
-MEANS = {"wt": 0.2, "A12G": 0.9, "K7R": 0.25}
+MEANS = {"wt": 0.2, "A12G": 0.34, "K7R": 0.25}
 HTML = {"accept": "text/html"}
 HEAD = re.compile(r'<section id="now".*?class="banner (\w+)".*?<h2[^>]*>(.*?)</h2>', re.S)
 
@@ -126,11 +126,11 @@ def test_certified_not_yet_and_stopped_without_cannot_be_confused(client, storag
 
 
 def test_a_certificate_on_contradicted_noise_is_not_green(client, storage):
-    made = study(storage, "noisy", rounds=3)
+    made = study(storage, "noisy", min_pulls=8)
     while not made.done:  # single values far apart, a clear winner
         todo = made.ask()
-        sign = (-1) ** todo.id
-        made.tell(todo, {x: 50.0 * (x == "A12G") + 2.0 * sign for x in todo.names})
+        sign = (-1) ** (todo.id // 3)
+        made.tell(todo, {x: 5.0 * (x == "A12G") + 0.5 * sign for x in todo.names})
     page = client.get("/studies/noisy").text
     assert 'class="banner doubted"' in page
     assert "only if the noise were as stated" in page
@@ -412,10 +412,10 @@ def test_what_cannot_be_read_is_said_beside_what_was_typed(client, storage, valu
 def test_an_odd_value_is_marked_before_it_is_stored(client, storage):
     study(storage, rounds=6)
     page = taken(client)
-    values = typed_fields(page, {"wt": "2.0", "A12G": "9.0", "K7R": "2.5"})
+    values = typed_fields(page, {"wt": "2.0", "A12G": "3.4", "K7R": "2.5"})
     words = Tags(post(client, "/studies/plate/preview", **values).text).words
     assert "standard errors from the mean" in words
-    assert "is it 0.9?" in words or "is it 0.25?" in words or "is it 0.2?" in words
+    assert "is it 0.34?" in words or "is it 0.25?" in words or "is it 0.2?" in words
 
 
 def upload(client, raw, file, **data):
@@ -463,7 +463,7 @@ def test_a_file_that_is_no_table_is_refused_in_a_sentence(client, storage, raw):
 def test_a_round_with_the_values_of_another_is_asked_about(client, storage):
     made = study(storage)
     page = taken(client)
-    told = {"wt": "0.20511", "A12G": "0.90622", "K7R": "0.25733"}
+    told = {"wt": "0.20511", "A12G": "0.24622", "K7R": "0.25733"}
     shown = post(client, "/studies/plate/preview", **typed_fields(page, told)).text
     post(client, "/studies/plate/results", told=field(shown, "told"))
     for _ in range(4):
