@@ -151,7 +151,8 @@ def _bends(edges: Sequence[dict[str, Any]]) -> list[float]:
     """How far each edge bows to a side: edges between the same nodes apart, one alone straight."""
     together: dict[tuple[int, int], list[int]] = {}
     for k, one in enumerate(edges):
-        together.setdefault(tuple(sorted((one["tail"], one["head"]))), []).append(k)  # type: ignore[arg-type]
+        ends = min(one["tail"], one["head"]), max(one["tail"], one["head"])
+        together.setdefault(ends, []).append(k)
     made = [0.0] * len(edges)
     for several in together.values():
         for place, k in enumerate(several):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import CombGameError, InputError, must_be
+from ...errors import CombGameError, InputError
 from ...problem import Problem
 from ...rewards import Bernoulli, Bounded, Gaussian
 from ...rewards.base import RewardsBase
@@ -131,15 +131,15 @@ class _Fields:
         mark = "," if "," in said else "."
         try:
             value = number(key, said, Marks(mark))
-            if not low <= value <= high or not math.isfinite(value):
-                raise must_be(key, value, f"between {low:g} and {high:g}")
         except CombGameError:
-            ends = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
-            if low == -math.inf:
-                ends = "such as 0.5"
-            self.made.wrong[key] = f"“{said}” is no number {ends}."
-            return None
-        return value
+            value = math.nan
+        if low <= value <= high and math.isfinite(value):
+            return value
+        ends = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+        if low == -math.inf:
+            ends = "such as 0.5"
+        self.made.wrong[key] = f"“{said}” is no number {ends}."
+        return None
 
     def count(self, key: str, least: int) -> int | None:
         said = self.text(key)

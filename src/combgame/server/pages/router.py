@@ -79,10 +79,9 @@ async def refused(request: Request, error: CombGameError) -> Response | None:
         person = await request.app.state.people.who(request)
     except CombGameError:  # the database is away, or the token is wrong
         person = None
-    about = {"error": error.said(PAGE), "code": code, "back": request.headers.get("referer", "")}
-    if not about["back"].startswith(str(request.base_url)):
-        about["back"] = "/"
-    return page(request, "error.html", person, code, **about)
+    before = request.headers.get("referer", "")
+    before = before if before.startswith(str(request.base_url)) else "/"
+    return page(request, "error.html", person, code, error=error.said(PAGE), code=code, back=before)
 
 
 def _here(request: Request) -> str:

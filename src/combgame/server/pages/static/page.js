@@ -87,27 +87,27 @@ async function refresh() {
     if (!answer.ok || answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     localise(fresh);
-    let lazy = false;
+    let news = false;
     for (const old of document.querySelectorAll("[data-live]")) {
       const made = fresh.getElementById(old.id);
       if (!made || plain(made) === plain(old) || typed(old)) continue;
       const held = old.contains(document.activeElement) ? place(document.activeElement) : null;
-      const news = old.querySelector("[data-news]");
+      const before = old.querySelector("[data-news]");
       const now = made.querySelector("[data-news]");
-      if (news && now && news.textContent !== now.textContent) {
+      if (before && now && before.textContent !== now.textContent) {
         document.getElementById("news").textContent = now.textContent;
         document.title = fresh.title;
       }
       old.replaceWith(document.adoptNode(made));
       if (held) document.querySelector(held)?.focus({ preventScroll: true });
-      lazy = true;
+      news = true;
     }
     const evidence = fresh.querySelector("[data-lazy]");
     if (evidence && !document.getElementById(evidence.id)) {
       const after = document.getElementById("log");
       after?.before(document.adoptNode(evidence.closest("section")));
     }
-    if (lazy) load();
+    if (news) lazy();
   } catch (error) {
     console.warn("the page could not be brought up to date", error);
   } finally {
@@ -127,36 +127,64 @@ function later() {
   waiting = setTimeout(refresh, 150);
 }
 
+// A browser has few connections for one server, so only windows that can be seen watch.
 function watch() {
   const main = document.querySelector("main[data-watch]");
   if (!main || !("EventSource" in window)) return;
-  let first = true;
-  const source = new EventSource(main.dataset.watch);
-  source.addEventListener("change", (event) => {
-    const { seq } = JSON.parse(event.data);
-    if (first && String(seq) === main.dataset.seq) { first = false; return; }
-    first = false;
+  let source = null;
+  let known = main.dataset.seq;
+  const changed = (event) => {
+    const seq = String(JSON.parse(event.data).seq);
+    if (known !== undefined && seq === known) return;
+    if (known !== undefined) known = seq;
     later();
+  };
+  const look = () => {
+    if (document.hidden) {
+      source?.close();
+      source = null;
+    } else if (!source) {
+      source = new EventSource(main.dataset.watch);
+      source.addEventListener("change", changed);
+    }
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) later();
+    look();
   });
-  addEventListener("pagehide", () => source.close());
+  addEventListener("pagehide", () => source?.close());
+  look();
 }
 
-// ---- what takes longer than the page
+// ---- what takes longer than the page, once somebody looks there
 
-let loaded = 0;
-
-async function load() {
-  const turn = ++loaded;
-  for (const old of document.querySelectorAll("[data-lazy]")) {
-    try {
-      const answer = await fetch(old.dataset.lazy, { headers: { accept: "text/html" } });
-      if (!answer.ok || answer.redirected || turn !== loaded) continue;
-      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const made = fresh.getElementById(old.id);
-      if (made) old.replaceChildren(...made.childNodes);
-    } catch (error) {
-      console.warn("a picture could not be loaded", error);
+const seen = new Set();
+const eyes = new IntersectionObserver((entries) => {
+  for (const one of entries) {
+    if (one.isIntersecting && !seen.has(one.target.id)) {
+      seen.add(one.target.id);
+      load(one.target);
     }
+  }
+}, { rootMargin: "200px" });
+
+async function load(old) {
+  try {
+    const answer = await fetch(old.dataset.lazy, { headers: { accept: "text/html" } });
+    if (!answer.ok || answer.redirected) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const made = fresh.getElementById(old.id);
+    if (made) old.replaceChildren(...made.childNodes);
+  } catch (error) {
+    console.warn("a picture could not be loaded", error);
+  }
+}
+
+function lazy() {
+  for (const one of document.querySelectorAll("[data-lazy]")) {
+    seen.delete(one.id);
+    eyes.unobserve(one);
+    eyes.observe(one);
   }
 }
 
@@ -168,5 +196,5 @@ for (const one of document.querySelectorAll("[data-print]")) {
 }
 localise(document);
 setInterval(() => localise(document), 30000);
-load();
+lazy();
 watch();
