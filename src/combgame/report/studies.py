@@ -241,6 +241,8 @@ def _plan(data: Data) -> Iterator[str]:
                 for one in some.arms
             ]
             yield table(["arm", "supposed", "estimate"], rows)
+    elif data["expects"] is not None:
+        yield facts([("Rounds", f"planned about {data['expects']:,.0f}; used {used}")])
     elif status["values"]:
         yield element("p", f"No plan was given with this report. It has used {used}.")
     if then is not None:

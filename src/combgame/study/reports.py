@@ -41,6 +41,7 @@ def gathered(
         "people": people(rows),
         "others": [_other(one) for one in moment.events if one.kind not in QUIET],
         "hindsight": None if best is None else hindsight(moment, data["drawn"]["arms"], best),
+        "expects": moment.events[0].data.get("expects"),
         "plan": None if plan is None else against(plan, data["status"]["settings"]["delta"]),
         "made": minute(datetime.now(UTC).timestamp()),
         "version": __version__,

@@ -209,14 +209,15 @@ def _problem(read: _Fields, limits: Limits) -> Problem:
     within(len(names), "arms", limits.arms)
     d = len(names)
     play, find = read.count("play", 1) or 1, read.count("find", 1) or 1
+    if d < 2:
+        read.made.wrong["names"] = "Give at least two names, one per line."
+        raise _Wrong
     for key, size in (("play", play), ("find", find)):
         most = d if key == "play" else d - 1
         if size > most and key not in read.made.wrong:
-            read.made.wrong[key] = f"There are {d} names, so it can be {max(most, 1)} at most."
-    if d < 2:
-        read.made.wrong["names"] = "Give at least two names, one per line."
+            read.made.wrong[key] = f"There are {d} names, so it can be {most} at most."
     rewards = _rewards(read)
-    if read.made.wrong.keys() & {"names", "play", "find"}:
+    if read.made.wrong.keys() & {"play", "find"}:
         raise _Wrong
     return Problem(_sets(d, play), _sets(d, find), rewards, names=names, goal=goal)
 

@@ -152,8 +152,11 @@ def understood(
     decimal: str | None = None,
     outside: bool = False,
     again: bool = False,
+    file: bool = False,
 ) -> Understood:
-    """What a table says, with all that is odd about it. again: values may be there twice."""
+    """What a table says, with all that is odd about it. again: values may be there twice; file: it
+    was uploaded, so how it was read is of interest.
+    """
     sheet = read_table(grid, known.problem, known.name, not outside, decimal)
     rows: list[Row] = []
     notes: list[str] = []
@@ -165,7 +168,9 @@ def understood(
     twice = [] if again else _twice(sheet, known, rows)
     if not any(row.entry is not None for row in rows):
         notes.append("There is no value in it: all are missing.")
-    form = "" if grid.form.kind == "text" and sheet.form.plain else sheet.form.sentence.said(PAGE)
+    form = "Numbers were read with decimal commas." if sheet.form.decimal == "," else ""
+    if file and not sheet.form.plain:
+        form = sheet.form.sentence.said(PAGE)
     return Understood(rows, form, [*twice, *notes], twice=bool(twice))
 
 

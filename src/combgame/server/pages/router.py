@@ -386,7 +386,8 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
         known = known_of(one)
         rounds = rounds_of(one, person, which, everything)
         grid = _grid(one, rounds if not outside else [], fields, raw, upload is not None)
-        return entering.understood(grid, known, decimal, outside, again), known
+        file = upload is not None
+        return entering.understood(grid, known, decimal, outside, again, file), known
 
     try:
         read, known = await desk.look(name, view)
@@ -442,7 +443,7 @@ def _grid(
     """What was typed, pasted or uploaded."""
     if file:
         if not raw:
-            raise InputError("no-file", "no file was chosen", remedy="choose one, or paste it")
+            raise InputError("no-upload", "no file was chosen", remedy="choose one, or paste it")
         return read_bytes(raw, known_column(study.problem))
     if "paste" in fields:
         return entering.pasted(fields["paste"], study.problem, rounds)
@@ -453,7 +454,7 @@ def _grid(
         if arm in one.left
     }
     if not any(text.strip() for text in typed.values()):
-        raise InputError("no-value", "no value was entered", remedy="enter at least one")
+        raise InputError("nothing-entered", "no value was entered", remedy="enter at least one")
     return entering.typed(typed)
 
 
