@@ -368,26 +368,19 @@ async def streamed(desk: Desk, name: str | None, last: str | None) -> Response:
     """`change` events whose data are {"name": ..., "seq": ...}: first where it stands, unless that
     is known already.
     """
-    watching = desk.changes.watch(name)
-    queue = watching.__enter__()
-    try:
-        begins = {} if name is None else await desk.work(desk.shelf.last, [name])
-        if name is not None and name not in begins:
-            await desk.look(name, lambda study: study.state)  # says that there is none
-    except BaseException:
-        watching.__exit__(None, None, None)
-        raise
+    desk.changes.check_room()
+    if name is not None:
+        await desk.look(name, lambda study: study.state)  # or it says that there is none
 
     async def lines() -> AsyncIterator[str]:
-        try:
+        with desk.changes.watch(name) as queue:
             yield "retry: 2000\n\n"
+            begins = {} if name is None else await desk.work(desk.shelf.last, [name])
             for one, seq in begins.items():
                 if str(seq) != last:
                     yield line(one, seq)
             async for change in desk.changes.stream(queue):
                 yield ": still here\n\n" if change is None else line(*change)
-        finally:
-            watching.__exit__(None, None, None)
 
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(lines(), media_type="text/event-stream", headers=headers)
