@@ -106,7 +106,8 @@ def serving(storage, tokens=None, **limits):
 @contextmanager
 def process(storage, port=0):
     """A service in a process of its own, and that process."""
-    command = [sys.executable, "-m", "combgame.cli", "serve", "-s", storage, "--port", str(port)]
+    code = "from combgame.cli.app import main; main()"
+    command = [sys.executable, "-c", code, "serve", "-s", storage, "--port", str(port)]
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         for line in running.stderr:

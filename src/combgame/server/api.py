@@ -28,7 +28,7 @@ from . import bodies
 from .desk import Desk
 from .paths import Name
 from .people import Person, allowed
-from .problems import described, problem_of, tables
+from .problems import described, problem_of, tables, within
 
 Reader = Annotated[Person, Depends(allowed("read"))]
 Measurer = Annotated[Person, Depends(allowed("measure"))]
@@ -161,6 +161,7 @@ async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Res
 @router.post("/studies/{name}/ask", summary="What to measure next.")
 async def ask(desk: At, person: Measurer, name: Name, body: bodies.Ask, key: Key) -> Response:
     who, n = body.client or person.name, body.n
+    within(n or 0, "rounds", desk.limits.rounds)
 
     def verb(study: Study) -> Any:
         return [round_data(one) for one in study.ask(1 if n is None else n, who, body.lease)]
@@ -174,6 +175,7 @@ async def ask(desk: At, person: Measurer, name: Name, body: bodies.Ask, key: Key
 @router.post("/studies/{name}/tell", summary="What came out of rounds.")
 async def tell(desk: At, person: Measurer, name: Name, body: bodies.Tell, key: Key) -> Response:
     who = body.client or person.name
+    within(len(body.rounds), "rounds", desk.limits.rounds)
 
     def verb(study: Study) -> dict[int, dict[int, Entry]]:
         told = [(one.round, values_of(study, one.values)) for one in body.rounds]

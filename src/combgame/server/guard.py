@@ -29,6 +29,7 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+DRAINED = 8  # times the limit: so much is read, and dropped, that a refusal is heard
 LOCAL = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
@@ -108,19 +109,18 @@ class Guard:
         upload = headers.get(b"content-type", "").startswith("multipart/form-data")
         most = self.limits.upload if upload else self.limits.body
         said = headers.get(b"content-length", "0")
-        if not said.isdecimal() or len(said) > 18 or int(said) > most:
+        if not said.isdecimal() or len(said) > 18 or int(said) > DRAINED * most:
             raise too_large(most)
         parts, size = [], 0
         try:
             async with asyncio.timeout(self.limits.patience):
-                while True:
+                while size <= DRAINED * most:
                     message = await receive()
                     if message["type"] != "http.request":
                         break
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise too_large(most)
+                    size += len(message.get("body", b""))
+                    if size <= most:
+                        parts.append(message.get("body", b""))
                     if not message.get("more_body"):
                         break
         except TimeoutError:
@@ -128,6 +128,8 @@ class Guard:
             remedy = "send it at once"
             seconds = self.limits.patience
             raise InputError("body-too-slow", text, remedy=remedy, seconds=seconds) from None
+        if size > most:
+            raise too_large(most)
         return b"".join(parts)
 
 

@@ -39,7 +39,7 @@ from .lazy import LazyLibrary
 types: Any = kinds  # whose stubs lack most of it
 # where marked functions and parts live
 COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")
-KEPT_SOURCES = 3  # how many versions of the sources have a folder: those used last
+KEPT_SOURCES = 12  # how many versions of the sources have a folder: those used last
 LARGEST = 512 * 2**20  # bytes of one of them; beyond, what was used longest ago goes
 PLAIN = (types.Number, types.Boolean, types.NoneType, types.Omitted, types.NumPyRandomGeneratorType)
 _ALIVE: list[Any] = []  # machine code has the address of these, which counts for nothing
