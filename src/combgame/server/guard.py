@@ -99,7 +99,7 @@ class Guard:
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return
         origin = headers.get(b"origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and origin.partition("://")[2] != host:
             raise other_origin()
         if headers.get(b"sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise other_origin()
@@ -124,6 +124,8 @@ class Guard:
                     if not message.get("more_body"):
                         break
         except TimeoutError:
+            if size > most:
+                raise too_large(most) from None
             text = "the body of the request did not arrive within {seconds:g} seconds"
             remedy = "send it at once"
             seconds = self.limits.patience
@@ -165,8 +167,11 @@ def in_path(name: str) -> str:
 
 
 def _name(host: str) -> str:
-    name = urlsplit(f"//{host}").hostname
-    return name or ""
+    """Without the port."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 async def refuse(send: Any, error: CombGameError, code: int | None = None) -> None:
