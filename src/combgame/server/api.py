@@ -28,7 +28,7 @@ from . import bodies
 from .desk import Desk
 from .paths import Name
 from .people import Person, allowed
-from .problems import described, problem_of, tables
+from .problems import described, problem_of, tables, within
 
 Reader = Annotated[Person, Depends(allowed("read"))]
 Measurer = Annotated[Person, Depends(allowed("measure"))]
@@ -161,6 +161,7 @@ async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Res
 @router.post("/studies/{name}/ask", summary="What to measure next.")
 async def ask(desk: At, person: Measurer, name: Name, body: bodies.Ask, key: Key) -> Response:
     who, n = body.client or person.name, body.n
+    within(n or 0, "rounds", desk.limits.rounds)
 
     def verb(study: Study) -> Any:
         return [round_data(one) for one in study.ask(1 if n is None else n, who, body.lease)]
@@ -174,6 +175,7 @@ async def ask(desk: At, person: Measurer, name: Name, body: bodies.Ask, key: Key
 @router.post("/studies/{name}/tell", summary="What came out of rounds.")
 async def tell(desk: At, person: Measurer, name: Name, body: bodies.Tell, key: Key) -> Response:
     who = body.client or person.name
+    within(len(body.rounds), "rounds", desk.limits.rounds)
 
     def verb(study: Study) -> dict[int, dict[int, Entry]]:
         told = [(one.round, values_of(study, one.values)) for one in body.rounds]
@@ -368,26 +370,19 @@ async def streamed(desk: Desk, name: str | None, last: str | None) -> Response:
     """`change` events whose data are {"name": ..., "seq": ...}: first where it stands, unless that
     is known already.
     """
-    watching = desk.changes.watch(name)
-    queue = watching.__enter__()
-    try:
-        begins = {} if name is None else await desk.work(desk.shelf.last, [name])
-        if name is not None and name not in begins:
-            await desk.look(name, lambda study: study.state)  # says that there is none
-    except BaseException:
-        watching.__exit__(None, None, None)
-        raise
+    desk.changes.check_room()
+    if name is not None:
+        await desk.look(name, lambda study: study.state)  # or it says that there is none
 
     async def lines() -> AsyncIterator[str]:
-        try:
+        with desk.changes.watch(name) as queue:
             yield "retry: 2000\n\n"
+            begins = {} if name is None else await desk.work(desk.shelf.last, [name])
             for one, seq in begins.items():
                 if str(seq) != last:
                     yield line(one, seq)
             async for change in desk.changes.stream(queue):
                 yield ": still here\n\n" if change is None else line(*change)
-        finally:
-            watching.__exit__(None, None, None)
 
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(lines(), media_type="text/event-stream", headers=headers)

@@ -51,11 +51,14 @@ class Changes:
                 queue.get_nowait()
             queue.put_nowait(None)
 
+    def check_room(self) -> None:
+        """Whether one more may watch."""
+        if len(self._watchers) >= self.most:
+            raise too_many("watchers", self.most)
+
     @contextmanager
     def watch(self, name: str | None) -> Iterator[asyncio.Queue[Change | None]]:
         """Changes of one study from now on, or of all; None ends them."""
-        if len(self._watchers) >= self.most or self.closed:
-            raise too_many("watchers", self.most)
         queue: asyncio.Queue[Change | None] = asyncio.Queue(100)
         self._watchers[queue] = name
         try:

@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 from ..errors import CombGameError, StoreError
 from ..storage.requests import Repeated, Request, once
 from ..storage.shelf import Shelf
+from ..study.advisor import COMPILED_FROM
 from ..study.study import Study
 from .changes import Changes
 from .limits import Limits
+from .logs import log
 
 T = TypeVar("T")
 ANEW = ("other-study", "event-replaced", "file-gone", "journal-gone")  # then it is opened again
@@ -28,9 +30,10 @@ class Place:
     def __init__(self, name: str) -> None:
         self.name, self.lock, self.users = name, asyncio.Lock(), 0
         self.study: Study | None = None
+        self.warm = False  # nothing is compiled any more when it is used
 
     def close(self) -> None:
-        study, self.study = self.study, None
+        study, self.study, self.warm = self.study, None, False
         if study is not None:
             study.close()
 
@@ -106,6 +109,9 @@ class Desk:
             try:
                 if place.study is None:
                     place.study = self._opened(place.name)
+                if not place.warm:
+                    warm(place.study)
+                    place.warm = True
                 with once(request):
                     return view(place.study)
             except CombGameError as error:
@@ -161,9 +167,11 @@ class Desk:
             await asyncio.sleep(self.limits.poll)
             watched = self.changes.watched
             if watched:
-                with suppress(StoreError):  # whoever asks for something is told
+                try:
                     for name, seq in (await self.work(self._last, watched)).items():
                         self.changes.publish(name, seq)
+                except StoreError as error:  # whoever asks for something is told
+                    log("warning", "unreadable", code=error.code)
 
     def _last(self, watched: set[str | None]) -> dict[str, int]:
         names = self.shelf.names() if None in watched else [one for one in watched if one]
@@ -180,3 +188,13 @@ class Desk:
         self._places.clear()
         await self.work(self.shelf.close)
         self._pool.shutdown(wait=True)
+
+
+def warm(study: Study) -> None:
+    """Compile what a large study needs, before it is used: a compiler takes seconds, and a
+    transaction that waits for one would keep everybody else from writing.
+    """
+    if study.problem.d >= COMPILED_FROM:
+        twin = study.twin()
+        for todo in twin.ask(1):
+            twin.tell(todo, {})

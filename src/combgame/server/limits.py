@@ -13,6 +13,7 @@ class Limits:
     edges: int = 100_000
     entries: int = 1_000_000  # of the matrix of an integer programme, and of listed sets
     seconds: float = 60.0  # of an integer programme, for one question
+    rounds: int = 1000  # that are asked for, or told, at a time
     body: int = 2 * 2**20
     upload: int = 10 * 2**20
     nesting: int = 32

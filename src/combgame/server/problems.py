@@ -90,6 +90,6 @@ def tables(data: Any, nesting: int) -> Iterator[Mapping[str, Any] | list[Any]]:
 def within(number: int, what: str, most: int) -> None:
     if number > most:
         text = "{number:,} {what} are above this service's limit of {most:,}"
-        remedy = "send a smaller problem"
+        remedy = "send less at a time, or a smaller problem"
         about = {"number": number, "what": what, "most": most}
         raise InputError("above-limit", text, remedy=remedy, **about)

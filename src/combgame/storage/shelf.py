@@ -89,7 +89,7 @@ class Shelf(Database):
             which = connection.execute(select(tokens.c.id).where(tokens.c.name == name)).scalar()
             connection.execute(delete(logins).where(logins.c.token == which))
             connection.execute(delete(tokens).where(tokens.c.id == which))
-            known = list(connection.execute(select(tokens.c.name)).scalars())
+            known = list(connection.execute(select(tokens.c.name).order_by(tokens.c.id)).scalars())
         if which is None:
             what, remedy = "there is no token of the name {name!r}", "there are {known:quoted}"
             about: dict[str, Any] = {"name": name, "known": known}

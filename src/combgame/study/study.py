@@ -37,6 +37,7 @@ from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, now, past, setting_from
 
 IF_EXISTS = ("error", "resume", "replace")
+NO_CALLS = (None, None, None)
 
 
 class Study(Queries):
@@ -146,6 +147,14 @@ class Study(Queries):
         self.name, self.client = name, client_of(client)
         self._setting, self._session = setting, Session(setting, storing, name, engine)
         self._calls = calls
+
+    def twin(self) -> "Study":
+        """A study in memory with the same settings, and nothing in it."""
+        storing, made = open_storage(None, self.name, 1.0), Study.__new__(Study)
+        event = Event(1, "created", now(), data=self._setting.described())
+        storing.begin((event, seal("", event)), "error")
+        made._set_up(self._setting, storing, self.name, None, self._session.engine, *NO_CALLS)
+        return made
 
     def close(self) -> None:
         """Let go of the file or the connection; what SQLite keeps beside a file goes into it.
