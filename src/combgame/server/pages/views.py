@@ -238,6 +238,7 @@ def estimates(arms: list[Data], least_first: bool) -> Data:
             }
             for one in some.arms
         ],
+        "unsure": any(one["low"] is None or one["high"] is None for one in some.arms),
         "scale": (f"{on.low:.2g}", f"{on.high:.2g}"),
         "rest": f"{count(len(rest), 'more arm')} with means from {figure(min(rest))} to "
         f"{figure(max(rest))}"
