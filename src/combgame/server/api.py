@@ -52,7 +52,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/api/v1", responses=REFUSALS)
 
 
-def desk_of(asked: Asked) -> Desk:
+async def desk_of(asked: Asked) -> Desk:
+    """(A dependency that is not async would be called in a thread.)"""
     desk: Desk = asked.app.state.desk
     return desk
 

@@ -8,7 +8,7 @@ from fastapi import Depends, Path
 from ..errors import plain_text
 
 
-def named(
+async def named(
     name: Annotated[str, Path(description="The study's name.", max_length=2000)],
 ) -> str:
     """A study's name, as it stands in a path: `guard` keeps it in one piece."""

@@ -169,6 +169,8 @@ const eyes = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" });
 
 async function load(old) {
+  const link = old.querySelector("a.button");
+  if (link) link.textContent = "Drawing it …";
   try {
     const answer = await fetch(old.dataset.lazy, { headers: { accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
