@@ -6,12 +6,14 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import FileResponse, RedirectResponse
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ...errors import AccessError, CombGameError, InputError, must_be
@@ -43,6 +45,8 @@ FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "imag
 LISTED = 30  # studies on a page
 SHOWN = 300  # rows of a preview
 LARGEST = 1_500_000  # characters of a preview, which comes back to be stored
+LOOKED = 5000  # events in which the same values are looked for
+PLANNING = 20.0  # seconds that somebody waits for a plan
 MANY = 96  # rounds that are taken at once
 FRESH = 20.0  # seconds for which what depends on the time is kept
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -91,7 +95,7 @@ def _here(request: Request) -> str:
 @router.get(STATIC + "/{file}")
 async def static(file: str) -> Response:
     if file not in FILES:
-        raise must_be("file", file, "one of the page's own")
+        raise HTTPException(404)
     return FileResponse(
         HERE / "static" / file,
         media_type=FILES[file],
@@ -459,7 +463,7 @@ def _grid(
 
 
 def known_of(study: Study) -> Known:
-    with study.moment(history=True) as now:
+    with study.moment() as now:
         status = now.status
         return Known(
             study.problem,
@@ -467,7 +471,7 @@ def known_of(study: Study) -> Known:
             status.estimates,
             status.noise,
             {one.id: one for one in now.pending},
-            prints_of(now.events),
+            prints_of(study.events(max(study.seq - LOOKED, 0))),
         )
 
 
@@ -586,7 +590,7 @@ async def _reason(
     given: Mapping[str, str] | None = None,
 ) -> Response:
     if what not in REASONS:
-        raise must_be("what", what, "a page of a study")
+        raise HTTPException(404)
     number = _whole(str((given or request.query_params).get("round", "")))
 
     def view(one: Study) -> dict[str, Any]:
@@ -605,7 +609,8 @@ async def _reason(
                 "open": {one["round"]: one for one in now.open_rounds()},
             }
 
-    it = await desk.look(name, view)
+    look = desk.aside if what == "retract" else desk.look  # all rounds take longer
+    it = await look(name, view)
     last: dict[int, list[dict[str, Any]]] = {}
     for row in it["told"]:
         last.setdefault(row["round"], []).append(row)
@@ -736,7 +741,8 @@ async def create(request: Request, desk: At, person: Admin) -> Response:
     made = await desk.work(beginning.begun, fields, desk.limits, file)
     plan = None
     if made.fits:
-        plan = await asyncio.wait_for(desk.work(beginning.expected, made), 60.0)
+        with suppress(TimeoutError):
+            plan = await asyncio.wait_for(desk.work(beginning.expected, made), PLANNING)
     if not made.fits or made.problem is None or form.get("do") != "create":
         return _begin(request, person, made, plan, shown=True)
     name, problem = fields["name"].strip(), made.problem

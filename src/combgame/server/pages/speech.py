@@ -5,7 +5,7 @@ do next, in the words of somebody at a bench.
 from collections.abc import Mapping
 from typing import Any
 
-from ...sentences import PYTHON, Sentence, looks
+from ...sentences import PYTHON, Sentence, looks, several
 
 CALLS = {
     "ask": "“Take the next round”",
@@ -87,6 +87,16 @@ def next_step(said: Sentence) -> str:
         n: Any = said.arguments["n"]
         these = "the open round" if n == 1 else f"the {n:,} open rounds"
         return f"Measure {these} and enter what came out; take another if you have capacity."
+    if said.code == "overdue":
+        which: Any = said.arguments["rounds"]
+        these = several([str(one) for one in which], 5)
+        rounds, them = ("Round", "it") if len(which) == 1 else ("Rounds", "them")
+        return (
+            f"{rounds} {these} should have been entered by now: enter {them}, or take the next "
+            f"round, which gives {them} to you."
+        )
+    if said.code == "budget-out":
+        return "All rounds are out: enter what came of those that are open."
     if said.code == "stop" and said.arguments["doubtful"]:
         n = said.arguments["doubtful"]
         values = "one value is" if n == 1 else f"{n:,} values are"
