@@ -108,8 +108,12 @@ def load(storages: dict[str, str], turns: int, seconds: float) -> str:
             )
     return (
         f"d = 20, plates of 3, frank-wolfe; {turns} turns of {seconds:g} s, medians of turns; load "
-        f"average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors.\n\n{markdown(rows)}"
+        f"average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors.\n\n{table(rows)}"
     )
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    return markdown(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def resident(process: int) -> float:
@@ -128,7 +132,7 @@ def memory(storage: str, many: int) -> str:
                 study.tell_many({one: dict.fromkeys(one.arms, 0.5) for one in todo})
                 done += len(todo)
             rows.append({"rounds": f"{done:,}", "resident MB": f"{resident(process):.0f}"})
-    return f"Memory of the server, SQLite, fifty rounds at a time.\n\n{markdown(rows)}"
+    return f"Memory of the server, SQLite, fifty rounds at a time.\n\n{table(rows)}"
 
 
 def pages(storage: str, many: int) -> str:

@@ -84,7 +84,7 @@ class Connection:
             except (OSError, http.client.HTTPException) as lost:
                 self.close()
                 if isinstance(lost, ssl.SSLCertVerificationError):
-                    raise self._unreachable(lost) from lost
+                    raise self._distrusted(lost) from lost
                 error = self._unreachable(lost)
             else:
                 if status < 300:
@@ -131,6 +131,11 @@ class Connection:
         remedy = "try again: nothing is done twice"
         known = " ".join(str(why).split()) or type(why).__name__
         return StoreError("service-unreachable", text, remedy=remedy, url=self.url, why=known)
+
+    def _distrusted(self, why: Exception) -> StoreError:
+        text = "{url}: its certificate is not one that this machine trusts ({why})"
+        remedy = "name its file in the environment variable SSL_CERT_FILE, if it is the lab's own"
+        return StoreError("distrusted", text, remedy=remedy, url=self.url, why=str(why))
 
     def _no_service(self) -> StoreError:
         text, remedy = "{url} does not answer as a service of combgame does", "check the URL"

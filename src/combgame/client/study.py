@@ -272,4 +272,4 @@ class RemoteStudy(Queries):
     def copy(self, destination: Any) -> None:
         """A service copies no files."""
         text, remedy = "copy: a study of a service has no file", "{export} writes all of it"
-        raise InputError("no-file", text, remedy=remedy, export=Call("export", "path"))
+        raise InputError("no-copying", text, remedy=remedy, export=Call("export", "path"))

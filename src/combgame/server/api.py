@@ -3,11 +3,14 @@
 import hashlib
 import json
 import math
-from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
 from starlette.requests import Request as Asked
 
 from ..data import to_data
@@ -26,12 +29,11 @@ from ..wire import (
 )
 from . import bodies
 from .desk import Desk
-from .paths import Name
+from .paths import InPath, Name, named
 from .people import Person, allowed
 from .problems import described, problem_of, tables, within
 
 Reader = Annotated[Person, Depends(allowed("read"))]
-Measurer = Annotated[Person, Depends(allowed("measure"))]
 Admin = Annotated[Person, Depends(allowed("admin"))]
 PAGE = 1000  # events at a time, at most
 
@@ -61,29 +63,77 @@ async def desk_of(asked: Asked) -> Desk:
 At = Annotated[Desk, Depends(desk_of)]
 
 
-async def keyed(
-    asked: Asked,
-    person: Annotated[Person, Depends(allowed("measure"))],
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            description="A text of your own for this request: the same request again, with the "
-            "same key, does nothing twice and is answered alike.",
-            max_length=150,
-        ),
-    ] = None,
-) -> Request | None:
+KEY = Header(
+    description="A text of your own for this request: the same request again, with the same key, "
+    "does nothing twice and is answered alike.",
+    max_length=150,
+)
+
+
+class Call(NamedTuple):
+    """A request to change something: where, by whom, to which study, under which key."""
+
+    desk: Desk
+    person: Person
+    name: str
+    key: Request | None
+
+    async def do(self, verb: Callable[[Study], Any]) -> Any:
+        return await self.desk.do(self.name, verb, self.key)
+
+
+def calling(role: str) -> Any:
+    check = allowed(role)
+
+    async def call(
+        asked: Asked, name: InPath, idempotency_key: Annotated[str | None, KEY] = None
+    ) -> Call:
+        person = await check(asked)
+        key = await keyed(asked, person, idempotency_key)
+        return Call(asked.app.state.desk, person, await named(name), key)
+
+    return Depends(call)
+
+
+class Verb(APIRoute):
+    """The route of a verb: FastAPI describes it, and it is called here, because to look up what
+    depends on what takes FastAPI as long as a study takes to be told a value.
+    """
+
+    def get_route_handler(self) -> Callable[[Asked], Coroutine[Any, Any, Response]]:
+        (depends,) = self.dependant.dependencies
+        begin, verb, kind = depends.call, self.endpoint, get_type_hints(self.endpoint)["body"]
+        assert begin is not None
+
+        async def handle(asked: Asked) -> Response:
+            given = asked.headers.get("idempotency-key")
+            call = await begin(asked, asked.path_params["name"], given)
+            try:
+                body = kind.model_validate_json(await asked.body())
+            except ValidationError as error:
+                raise RequestValidationError(
+                    [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+                ) from None
+            answer: Response = await verb(call, body)
+            return answer
+
+        return handle
+
+
+verbs = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=Verb)
+Measuring = Annotated[Call, calling("measure")]
+Leading = Annotated[Call, calling("admin")]
+
+
+async def keyed(asked: Asked, person: Person, given: str | None) -> Request | None:
     """The request as the storage remembers it: whose it is, and what it asks for."""
-    if idempotency_key is None:
+    if given is None:
         return None
-    key = plain_text("Idempotency-Key", idempotency_key, "a text")
+    key = plain_text("Idempotency-Key", given, "a text")
     said = f"{asked.url.path}\n".encode() + await asked.body()
     digest = hashlib.sha256(said).hexdigest()
     mine = hashlib.sha256(f"{person.name}\n{key}".encode()).hexdigest()
     return Request(mine, digest)
-
-
-Key = Annotated[Request | None, Depends(keyed)]
 
 
 class Answer(JSONResponse):
@@ -113,7 +163,13 @@ async def studies(desk: At, person: Reader, state: bool = False) -> Response:
 
 
 @router.post("/studies", status_code=201, summary="Make a study.")
-async def create(desk: At, person: Admin, body: bodies.Create, key: Key) -> Response:
+async def create(
+    desk: At,
+    person: Admin,
+    asked: Asked,
+    body: bodies.Create,
+    idempotency_key: Annotated[str | None, KEY] = None,
+) -> Response:
     if body.name in (".", "..") or len(body.name) > 200:
         raise must_be("name", body.name[:40], "a text, such as 'plate-7'")
     given = body.model_dump(exclude={"problem", "rule", "client"})
@@ -132,7 +188,7 @@ async def create(desk: At, person: Admin, body: bodies.Create, key: Key) -> Resp
             **given,
         )
 
-    await desk.create(make, body.name, key)
+    await desk.create(make, body.name, await keyed(asked, person, idempotency_key))
     return Answer(await desk.look(body.name, overview), 201)
 
 
@@ -159,30 +215,31 @@ async def study(desk: At, person: Reader, name: Name, arms: bool = False) -> Res
 # ---- rounds
 
 
-@router.post("/studies/{name}/ask", summary="What to measure next.")
-async def ask(desk: At, person: Measurer, name: Name, body: bodies.Ask, key: Key) -> Response:
-    who, n = body.client or person.name, body.n
-    within(n or 0, "rounds", desk.limits.rounds)
+@verbs.post("/studies/{name}/ask", summary="What to measure next.")
+async def ask(call: Measuring, body: bodies.Ask) -> Response:
+    who, n = body.client or call.person.name, body.n
+    within(n or 0, "rounds", call.desk.limits.rounds)
 
     def verb(study: Study) -> Any:
         return [round_data(one) for one in study.ask(1 if n is None else n, who, body.lease)]
 
-    rounds = await desk.do(name, verb, key)
+    rounds = await call.do(verb)
     if n is None and not rounds:
-        raise nothing_to_ask(name, await desk.look(name, lambda study: study.state))
-    return Answer({"rounds": finite(rounds)})
+        state = await call.desk.look(call.name, lambda study: study.state)
+        raise nothing_to_ask(call.name, state)
+    return Answer({"rounds": rounds})
 
 
-@router.post("/studies/{name}/tell", summary="What came out of rounds.")
-async def tell(desk: At, person: Measurer, name: Name, body: bodies.Tell, key: Key) -> Response:
-    who = body.client or person.name
-    within(len(body.rounds), "rounds", desk.limits.rounds)
+@verbs.post("/studies/{name}/tell", summary="What came out of rounds.")
+async def tell(call: Measuring, body: bodies.Tell) -> Response:
+    who = body.client or call.person.name
+    within(len(body.rounds), "rounds", call.desk.limits.rounds)
 
     def verb(study: Study) -> dict[int, dict[int, Entry]]:
         told = [(one.round, values_of(study, one.values)) for one in body.rounds]
         return study.tell_many(told, body.final, who)
 
-    return Answer({"stored": finite(await desk.do(name, verb, key))})
+    return Answer({"stored": await call.do(verb)})
 
 
 def values_of(study: Study, values: Mapping[str, Any]) -> dict[str | int, Any]:
@@ -198,61 +255,57 @@ def arm_of(arm: str, names: set[str]) -> str | int:
     return int(arm) if number and arm not in names else arm
 
 
-@router.post("/studies/{name}/fail", summary="A round did not work.")
-async def fail(desk: At, person: Measurer, name: Name, body: bodies.Fail, key: Key) -> Response:
-    who = body.client or person.name
-    await desk.do(name, lambda one: one.fail(body.round, body.reason, body.retry, who), key)
+@verbs.post("/studies/{name}/fail", summary="A round did not work.")
+async def fail(call: Measuring, body: bodies.Fail) -> Response:
+    who = body.client or call.person.name
+    await call.do(lambda one: one.fail(body.round, body.reason, body.retry, who))
     return Answer({})
 
 
-@router.post("/studies/{name}/observe", summary="Data that were measured outside the study.")
-async def observe(
-    desk: At, person: Measurer, name: Name, body: bodies.Observe, key: Key
-) -> Response:
-    who = body.client or person.name
+@verbs.post("/studies/{name}/observe", summary="Data that were measured outside the study.")
+async def observe(call: Measuring, body: bodies.Observe) -> Response:
+    who = body.client or call.person.name
 
     def verb(study: Study) -> int:
         values = values_of(study, body.values)
         return study.observe(values, body.reason, who, body.again)
 
-    return Answer({"number": await desk.do(name, verb, key)})
+    return Answer({"number": await call.do(verb)})
 
 
-@router.post("/studies/{name}/retract", summary="Take back what was told of a round or an arm.")
-async def retract(
-    desk: At, person: Measurer, name: Name, body: bodies.Retract, key: Key
-) -> Response:
-    who = body.client or person.name
+@verbs.post("/studies/{name}/retract", summary="Take back what was told of a round or an arm.")
+async def retract(call: Measuring, body: bodies.Retract) -> Response:
+    who = body.client or call.person.name
 
     def verb(study: Study) -> None:
         names = set(study.problem.names or ())
         arm = arm_of(body.arm, names) if isinstance(body.arm, str) else body.arm
         study.retract(body.round, body.reason, arm=arm, client=who)
 
-    await desk.do(name, verb, key)
+    await call.do(verb)
     return Answer({})
 
 
 # ---- limits and the end
 
 
-@router.post("/studies/{name}/extend", summary="More rounds, or more time.")
-async def extend(desk: At, person: Admin, name: Name, body: bodies.Extend, key: Key) -> Response:
-    who = body.client or person.name
+@verbs.post("/studies/{name}/extend", summary="More rounds, or more time.")
+async def extend(call: Leading, body: bodies.Extend) -> Response:
+    who = body.client or call.person.name
     rounds = math.inf if body.max_rounds == "none" else body.max_rounds
     end = math.inf if body.deadline == "none" else body.deadline
 
     def verb(study: Study) -> None:
         study.extend(rounds, end, reason=body.reason, client=who)  # type: ignore[arg-type]
 
-    await desk.do(name, verb, key)
+    await call.do(verb)
     return Answer({})
 
 
-@router.post("/studies/{name}/stop", summary="End the study by hand.")
-async def stop(desk: At, person: Admin, name: Name, body: bodies.Stop, key: Key) -> Response:
-    who = body.client or person.name
-    await desk.do(name, lambda study: study.stop(body.reason, who), key)
+@verbs.post("/studies/{name}/stop", summary="End the study by hand.")
+async def stop(call: Leading, body: bodies.Stop) -> Response:
+    who = body.client or call.person.name
+    await call.do(lambda study: study.stop(body.reason, who))
     return Answer({})
 
 

@@ -1,13 +1,13 @@
-"""The open studies of a storage. Each is worked on by one thread at a time, in a pool: neither a
-slow database nor a long computation holds up the requests of other studies.
+"""The open studies of a storage. Each has a thread of its own, which does what is asked of it in
+turn: neither a slow database nor a long computation holds up the requests of other studies.
 """
 
 import asyncio
 import contextvars
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,10 +25,11 @@ ANEW = ("other-study", "event-replaced", "file-gone", "journal-gone")  # then it
 
 
 class Place:
-    """A study at the desk."""
+    """A study at the desk, and the thread that works on it. users: requests that wait for it."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.lock, self.users = name, asyncio.Lock(), 0
+        self.name, self.users = name, 0
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="study")
         self.study: Study | None = None
         self.warm = False  # nothing is compiled any more when it is used
 
@@ -36,6 +37,11 @@ class Place:
         study, self.study, self.warm = self.study, None, False
         if study is not None:
             study.close()
+
+    def leave(self) -> None:
+        """After what still runs."""
+        self.thread.submit(self.close)
+        self.thread.shutdown(wait=False)
 
 
 class Desk:
@@ -61,17 +67,15 @@ class Desk:
 
     async def work(self, call: Callable[..., T], *given: Any) -> T:
         """A call in a thread of the pool."""
-        context = contextvars.copy_context()
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, partial(context.run, call, *given))
+        return await _run(self._pool, call, *given)
 
     async def names(self) -> list[str]:
         return await self.work(self.shelf.names)
 
     async def look(self, name: str, view: Callable[[Study], T]) -> T:
         """What a view of a study shows. It takes its turn with those who write."""
-        async with self._taken(name) as place:
-            return await self.work(self._at, place, view)
+        with self._taken(name) as place:
+            return await _run(place.thread, self._at, place, view)
 
     async def do(
         self, name: str, verb: Callable[[Study], T], request: Request | None = None
@@ -79,9 +83,9 @@ class Desk:
         """What a verb that writes returns; of a request that was made before, what it returned
         then, as plain data.
         """
-        async with self._taken(name) as place:
+        with self._taken(name) as place:
             try:
-                return await self.work(self._at, place, verb, request)
+                return await _run(place.thread, self._at, place, verb, request)
             except Repeated as done:
                 return done.answer
             finally:
@@ -97,9 +101,9 @@ class Desk:
         self, make: Callable[[str], Study], name: str, request: Request | None = None
     ) -> None:
         """Make a study; make: from the storage."""
-        async with self._taken(name) as place:
+        with self._taken(name) as place:
             with suppress(Repeated):
-                await self.work(self._make, place, make, request)
+                await _run(place.thread, self._make, place, make, request)
             if place.study is not None:
                 self.changes.publish(name, max(place.study.seq, 1))
 
@@ -135,27 +139,29 @@ class Desk:
         place.close()
         place.study = made
 
-    @asynccontextmanager
-    async def _taken(self, name: str) -> AsyncIterator[Place]:
+    @contextmanager
+    def _taken(self, name: str) -> Iterator[Place]:
         place = self._places.get(name)
         if place is None:
             place = self._places[name] = Place(name)
         self._places.move_to_end(name)
         place.users += 1
         try:
-            async with place.lock:
-                yield place
+            yield place
         finally:
             place.users -= 1
-            await self._tidy()
+            self._tidy()
 
-    async def _tidy(self) -> None:
+    def _tidy(self) -> None:
         """Close studies that nobody has used for long, and forget names that are none."""
-        idle = [one for one in self._places.values() if not one.users]
-        much = len(self._places) - self.limits.studies
-        for place in [one for one in idle if one.study is None] + idle[: max(much, 0)]:
-            if self._places.pop(place.name, None) is not None and place.study is not None:
-                await self.work(place.close)
+        if len(self._places) > self.limits.studies or not all(
+            one.study for one in self._places.values()
+        ):
+            idle = [one for one in self._places.values() if not one.users]
+            much = max(len(self._places) - self.limits.studies, 0)
+            for place in {*(one for one in idle if one.study is None), *idle[:much]}:
+                del self._places[place.name]
+                place.leave()
 
     # ---- what others write
 
@@ -183,11 +189,18 @@ class Desk:
         if self._polling is not None:
             self._polling.cancel()
         for place in self._places.values():
-            async with place.lock:
-                await self.work(place.close)
+            place.leave()
+            await self.work(place.thread.shutdown)
         self._places.clear()
         await self.work(self.shelf.close)
         self._pool.shutdown(wait=True)
+
+
+async def _run(pool: ThreadPoolExecutor, call: Callable[..., T], *given: Any) -> T:
+    context = contextvars.copy_context()
+    return await asyncio.get_running_loop().run_in_executor(
+        pool, partial(context.run, call, *given)
+    )
 
 
 def warm(study: Study) -> None:

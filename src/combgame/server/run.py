@@ -2,9 +2,11 @@
 
 import asyncio
 import ipaddress
+import socket
+import ssl
 from typing import Any
 
-from ..errors import AccessError, needs_extra
+from ..errors import AccessError, StoreError, needs_extra
 from ..sentences import Option
 from ..storage.urls import parse, shown
 from .limits import Limits
@@ -69,7 +71,33 @@ def serve(
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
-    Server(config, shown(parse(storage))).run()
+    try:
+        config.load()  # of which the certificate is a part
+        listening = listen(host, port)
+    except (OSError, ValueError) as error:
+        app.state.desk.shelf.close()
+        raise cannot_listen(host, port, error) from None
+    Server(config, shown(parse(storage))).run([listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=2048)
+
+
+def cannot_listen(host: str, port: int, error: Exception) -> StoreError:
+    if isinstance(error, ssl.SSLError | FileNotFoundError):
+        text, remedy = "the certificate or its key cannot be read ({why})", "give PEM files of both"
+        return StoreError("bad-certificate", text, remedy=remedy, why=str(error))
+    return StoreError(
+        "cannot-listen",
+        "nothing can be served at {host}, port {port} ({why})",
+        remedy="give another {option}, or stop what has this one",
+        host=host,
+        port=port,
+        why=str(error),
+        option=Option("port"),
+    )
 
 
 class Server(uvicorn.Server):

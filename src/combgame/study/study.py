@@ -4,7 +4,6 @@ sure.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, overload
 
 from ..errors import StudyError, either, must_be, positive, unknown
@@ -191,7 +190,7 @@ class Study(Queries):
         most = asked_of(n, lease)
         with self._session.writing(client_of(client) or self.client) as batch:
             rounds, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
-            batch.answer = [asdict(one) for one in rounds]
+            batch.answer = [vars(one) for one in rounds]
         self._call(asked=rounds)
         if n is not None:
             return rounds
