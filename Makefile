@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test lint types browser bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit('combgame needs Python 3.11 or newer; try make PYTHON=python3.12') if sys.version_info < (3, 11) else None"
@@ -20,7 +20,7 @@ $(VENV)/.tested: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed
 	$(BIN)/combgame demo
 
-test: lint types
+test: lint types browser
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.tested
@@ -30,6 +30,13 @@ lint: $(VENV)/.tested
 
 types: $(VENV)/.tested
 	$(BIN)/mypy
+
+# Debian's Chromium for the tests of the page, where it may be installed; elsewhere they are skipped
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	&& { apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }; } \
+	>/dev/null 2>&1; } || echo "there is no Chromium: the tests of the page in a browser are skipped"
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/rounds.py

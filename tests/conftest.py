@@ -58,7 +58,8 @@ def url(request, tmp_path):
         return f"sqlite:///{tmp_path}/lab.db"
     server = request.getfixturevalue("server")
     server.psql(
-        "DROP TABLE IF EXISTS combgame_snapshots, combgame_events, combgame_studies, "
+        "DROP TABLE IF EXISTS combgame_requests, combgame_logins, combgame_tokens, "
+        "combgame_snapshots, combgame_events, combgame_studies, "
         "combgame_schema;"
     )
     return server.get_uri().replace("postgresql://", "postgresql+psycopg://")

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.report import experiment, html, studies
+from combgame.report import experiment, html, networks, studies
 from combgame.report.arms import MOST, shown
 from combgame.report.axes import spoken
 from combgame.report.figures import save
 from combgame.report.svg import inline
+from combgame.study.networks import network
 
 from .said import refused
 from .studies import COINS, MEANS, NAMES, PROBLEM, TOML, UNKNOWN, command, measure
@@ -241,10 +242,59 @@ def test_a_contradicted_certificate_never_stands_alone(monkeypatch):
 def test_an_inline_picture_touches_nothing_around_it(study):
     text = inline(study.plot(), "a < b")
     read = Reader(text)
-    assert "style" not in read.tags and "script" not in read.tags
+    assert "style" not in read.tags and "script" not in read.tags and " style=" not in text
     assert "<title>a &lt; b</title>" in text and "currentColor" in text and "var(--best" in text
     assert all(link.startswith("#") for link in read.links)
     assert set(read.links) <= {f"#{one}" for one in read.ids}
+
+
+# ---- networks
+
+
+EDGES = [
+    ("s", "a"),
+    ("s", "b"),
+    ("a", "t"),
+    ("b", "t"),
+    ("s", "t", "<b>short</b>"),
+    ("a", "t", "2nd"),
+]
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        cg.Paths(EDGES, "s", "t"),
+        cg.SpanningTrees(EDGES),
+        cg.Matchings(["ann", "bob"], ["<x>", "y"]),
+    ],
+)
+def test_a_network_is_drawn_alike_every_time_and_inside_its_picture(structure):
+    problem = cg.Problem(structure, rewards=cg.Gaussian(0.1))
+    best = structure.argmax([0.1 * a for a in range(structure.d)])
+    rows = [{"arm": problem.label([a]), "n": a, "leads": a in best} for a in range(structure.d)]
+    made = network(problem, rows)
+    places, tall = networks.placed(made)
+    assert networks.placed(made) == (places, tall) and len(set(places)) == len(made.nodes)
+    assert all(0 <= x <= networks.WIDE and 0 <= y <= tall for x, y in places)
+    text = networks.drawn(made)
+    read = Reader(text)
+    assert "b" not in read.tags and "x" not in read.tags and " style=" not in text
+    assert text.count('stroke="var(--best') == sum(1 for a in best if a > 0)
+    assert "stroke-dasharray" in text, "an edge without values"
+
+
+def test_a_network_that_nobody_could_read_is_not_drawn():
+    edges = [(k, k + 1) for k in range(networks.MOST_NODES + 1)] + [(0, networks.MOST_NODES + 1)]
+    problem = cg.Problem(cg.Paths(edges, 0, networks.MOST_NODES + 1), rewards=cg.Gaussian(0.1))
+    rows = [{"arm": str(a), "n": 1, "leads": False} for a in range(problem.d)]
+    assert networks.drawn(network(problem, rows)) == ""
+    assert network(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), rows[:2]) is None
+
+
+def test_a_report_draws_the_network():
+    study = cg.Study(cg.Problem(cg.Paths(EDGES, "s", "t"), rewards=cg.Gaussian(0.1)))
+    assert "The network" in study.report()
 
 
 # ---- the report

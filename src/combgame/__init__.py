@@ -5,6 +5,7 @@ plays as possible.
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    AccessError,
     CombGameError,
     EngineError,
     InputError,
@@ -48,12 +49,14 @@ __all__ = [
     "GCBPE",
     "LLOO",
     "OFW",
+    "AccessError",
     "AdaHedge",
     "AlmostAllSets",
     "Arms",
     "Bernoulli",
     "Bounded",
     "Campaign",
+    "Client",
     "CombGame",
     "CombGameError",
     "Comparison",
@@ -118,6 +121,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .campaign import Campaign, Configuration, Instance, read_campaign
+    from .client import Client
     from .simulate.plan import Plan, plan
     from .simulate.regret import Regret, regret
     from .study import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
@@ -125,6 +129,7 @@ if TYPE_CHECKING:
 
 LATER = {  # not everybody needs them, and importing costs time
     **dict.fromkeys(("Campaign", "Configuration", "Instance", "read_campaign"), "campaign"),
+    "Client": "client",
     **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
     **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
     **dict.fromkeys(

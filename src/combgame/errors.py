@@ -104,6 +104,10 @@ class StudyError(CombGameError, RuntimeError):
     """What a study cannot do now, with what it can."""
 
 
+class AccessError(CombGameError, PermissionError):
+    """What a service does not let somebody do."""
+
+
 def must_be(
     name: str, value: object, what: str, remedy: str = "", *, of: str = "", **more: Any
 ) -> InputError:

@@ -14,6 +14,7 @@ from .init import init
 from .options import Picture, finite, say
 from .paper import app as paper
 from .plan import plan
+from .serve import serve, tokens
 from .simulate import compare, simulate
 from .speech import SHELL
 from .study import app as study
@@ -27,8 +28,10 @@ app = typer.Typer(
 app.add_typer(campaign, name="campaign")
 app.add_typer(paper, name="paper")
 app.add_typer(study, name="study")
+app.add_typer(tokens, name="token")
 app.command()(init)
 app.command()(plan)
+app.command()(serve)
 app.command()(simulate)
 app.command()(compare)
 app.command()(warm)

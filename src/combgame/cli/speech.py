@@ -11,9 +11,9 @@ COMMANDS = {
     **{verb: f"study {verb}" for verb in STUDY.split()},
 }
 SAME = (  # options that Python calls alike
-    "arm client cluster deadline decimal delta epsilon goal head if_exists jobs kind lease level "
-    "level_sd max_rounds min_pulls name out reason relabel rule runs seed sep shrink storage store "
-    "threshold unit"
+    "arm client cluster deadline decimal delta epsilon goal head host if_exists jobs kind lease "
+    "level level_sd max_rounds min_pulls name out port reason relabel rule runs seed sep shrink "
+    "storage store threshold unit"
 )
 OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in SAME.split()},

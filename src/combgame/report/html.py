@@ -31,7 +31,7 @@ PIECES = """
 .combgame .state { display: inline-block; border: 1px solid currentColor; border-radius: 1em;
   padding: 0 .7em; font-size: .8em; font-weight: 600; vertical-align: middle; }
 .combgame .state.certified { color: var(--best); }
-.combgame svg { display: block; margin: .4em 0 1em; }
+.combgame svg { display: block; margin: .4em 0 1em; max-width: 100%; height: auto; }
 """
 SHEET = """
 :root { color-scheme: light dark; }

@@ -8,6 +8,7 @@ from typing import Any
 from .arms import MOST, shown
 from .experiment import picture
 from .html import element, facts, fragment, listed, page, section, table
+from .networks import drawn as draw_network
 from .svg import inline
 from .words import count, figure
 
@@ -25,6 +26,10 @@ SPARE = (
     "Best use: if the estimates were known to be the truth. Where a round has room that no "
     "comparison needs, it goes to any arm."
 )
+EDGES = (
+    "The thick lines are the leading answer; the number on an edge says how many values it has; "
+    "a dashed edge has none."
+)
 LABELS = {
     "estimates": "Estimates of the arms, the best at the top",
     "evidence": "Evidence for the leader, and what is needed, over the rounds",
@@ -40,6 +45,7 @@ def report(data: Data) -> str:
         *_lead(data),
         *section("The decision", [facts(_decision(data))]),
         *section("Pictures", _pictures(data)),
+        *section("The network", _network(data)),
         *section("Estimates", _estimates(data)),
         *section("What it rests on", _assumptions(data)),
         *section("Noise check", _noise(data)),
@@ -161,6 +167,14 @@ def _pictures(data: Data) -> Iterator[str]:
         yield element("p", SPARE, "small")
 
 
+def _network(data: Data) -> Iterator[str]:
+    if data["network"] is not None:
+        made = draw_network(data["network"])
+        yield made
+        if made:
+            yield element("p", EDGES, "small")
+
+
 def _estimates(data: Data) -> Iterator[str]:
     if data["drawn"] is None:
         return
@@ -229,6 +243,8 @@ def _plan(data: Data) -> Iterator[str]:
                 for one in some.arms
             ]
             yield table(["arm", "supposed", "estimate"], rows)
+    elif data["expects"] is not None:
+        yield facts([("Rounds", f"planned about {data['expects']:,.0f}; used {used}")])
     elif status["values"]:
         yield element("p", f"No plan was given with this report. It has used {used}.")
     if then is not None:

@@ -29,23 +29,29 @@ def inline(made: Any, label: str) -> str:
     text = re.sub(r"<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", text)
     text = re.sub(r'<g id="[^"]*">', "<g>", text)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
-    text = re.sub(r' style="[^"]*"', lambda one: _themed(one.group()), text)
-    text = text.replace("<text ", '<text fill="currentColor" ')
+    text = re.sub(r' style="([^"]*)"', lambda one: _themed(one.group(1)), text)
+    text = re.sub(r"<text (?![^>]*\bfill=)", '<text fill="currentColor" ', text)
     view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     width = float(view.group(1)) if view else 460.0
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'role="img" viewBox="0 0 {width:g} {float(view.group(2)) if view else 300.0:g}" '
-        f'style="width: 100%; max-width: {1.333 * width:.0f}px; height: auto; '
-        'stroke-linejoin: round; stroke-linecap: butt">'
+        f'width="{1.333 * width:.0f}" stroke-linejoin="round" stroke-linecap="butt">'
         f"<title>{escape(label)}</title>"
     )
     return re.sub(r"\n\s*", "\n", head + text[text.index(">") + 1 :]).strip()
 
 
 def _themed(style: str) -> str:
-    """A style attribute in the page's colours and letters."""
+    """A style as attributes, in the page's colours and letters: a page that allows no styles but
+    its own sheet shows it too.
+
+    >>> _themed("fill: #0072b2; stroke: #000000; font-family: Sans")
+    ' fill="var(--best, #0072b2)" stroke="currentColor" font-family="inherit"'
+    """
     for colour, role in ROLES.items():
         style = style.replace(f": {colour}", f": var(--{role}, {colour})")
     style = style.replace(": #000000", ": currentColor")
-    return re.sub(r"font-family: [^;\"]*", "font-family: inherit", style)
+    style = re.sub(r"font-family: [^;\"]*", "font-family: inherit", style)
+    pairs = (one.split(":", 1) for one in style.split(";") if ":" in one)
+    return "".join(f' {name.strip()}="{value.strip()}"' for name, value in pairs)

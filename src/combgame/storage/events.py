@@ -107,9 +107,8 @@ def no_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def checked(stored: list[Sealed], name: str) -> list[Event]:
-    """The events from the first one on, each as it was stored."""
-    before = ""
+def checked(stored: list[Sealed], name: str, before: str = "") -> list[Event]:
+    """The events, each as it was stored; before: the seal of the one before the first."""
     for one in stored:
         check_seal(before, one, name)
         before = one.seal

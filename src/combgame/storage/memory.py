@@ -5,11 +5,12 @@ list.
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import InputError
 from ..sentences import Call
 from .events import Event, Sealed
+from .requests import Request
 
 
 class Log(Protocol):
@@ -32,6 +33,15 @@ class Log(Protocol):
 
     def keep(self, seq: int, sources: str, body: bytes) -> None:
         """Store a snapshot in place of the last one."""
+
+    def answered(self, key: str) -> tuple[str, Any] | None:
+        """Of a request that was made before: its digest, and what it was answered."""
+
+    def remember(self, request: Request, answer: Any) -> None:
+        """Store what a request is answered."""
+
+    def forget(self) -> None:
+        """Leave out the answers to requests that nobody repeats any more."""
 
 
 class Storage(Protocol):
@@ -67,6 +77,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._events: list[Sealed] = []
+        self._answers: dict[str, tuple[str, Any]] = {}
 
     @contextmanager
     def writing(self) -> Iterator["Memory"]:
@@ -110,4 +121,13 @@ class Memory:
         return None
 
     def keep(self, seq: int, sources: str, body: bytes) -> None:
+        pass
+
+    def answered(self, key: str) -> tuple[str, Any] | None:
+        return self._answers.get(key)
+
+    def remember(self, request: Request, answer: Any) -> None:
+        self._answers[request.key] = (request.digest, answer)
+
+    def forget(self) -> None:
         pass

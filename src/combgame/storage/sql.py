@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, and_, bindparam, delete, insert, select
+from sqlalchemy import Connection, Engine, Row, and_, bindparam, delete, insert, inspect, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ..errors import InputError, StoreError, StudyError, UnknownNameError
@@ -22,8 +22,9 @@ from .failures import Advice, failure, gone, kind_of
 from .forks import CHILDREN, whole
 from .interrupts import deferred
 from .queue import Queue
+from .requests import CURRENT, check_repeated
 from .sqlite import begin_at_once, transaction
-from .tables import events, snapshots, studies
+from .tables import events, requests, snapshots, studies
 from .transaction import COLUMNS, Transaction, as_event
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
@@ -234,11 +235,18 @@ class Database:
         try:
             with self._transaction(write=True) as connection:
                 old = connection.execute(LOCK, {"name": self.name}).first()
+                request = CURRENT.get()
+                if old is not None and request is not None:
+                    here = Transaction(connection, old.id, old.seal)
+                    check_repeated(request, here.answered(request.key))
                 if old is not None and if_exists == "error":
                     raise exists(self.name, shown(self._parsed))
                 if old is None or if_exists == "replace":
                     self._make(connection, created, None if old is None else old.id)
-                return self._study_in(connection).events(before=2)[0][0]
+                log = self._study_in(connection)
+                if request is not None:
+                    log.remember(request, None)
+                return log.events(before=2)[0][0]
         except StoreError as error:
             if not isinstance(error.__context__, IntegrityError):
                 raise
@@ -247,8 +255,11 @@ class Database:
 
     def _make(self, connection: Connection, created: Sealed, old: int | None) -> None:
         if old is not None:
-            for table in (snapshots.c.study, events.c.study, studies.c.id):
-                connection.execute(delete(table.table).where(table == old))
+            kept = [snapshots.c.study, events.c.study, studies.c.id]
+            if inspect(connection).has_table(requests.name):  # it was served
+                kept.insert(0, requests.c.study)
+            for column in kept:
+                connection.execute(delete(column.table).where(column == old))
         made = connection.execute(
             insert(studies).values(name=self.name, **self._fresh(connection, old))
         )

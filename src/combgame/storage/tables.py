@@ -56,3 +56,40 @@ snapshots = Table(
     Column("checksum", String(64), nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
+
+
+# What a service keeps beside the studies. It makes these tables when it starts, so a file that was
+# never served has none of them.
+beside = MetaData()
+_studies = Table("combgame_studies", beside, Column("id", Integer, primary_key=True))
+
+
+requests = Table(
+    "combgame_requests",
+    beside,
+    Column("study", ForeignKey(_studies.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("answer", Text, nullable=False),
+)
+
+
+tokens = Table(
+    "combgame_tokens",
+    beside,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("role", String(20), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("made", Float, nullable=False),
+)
+
+
+logins = Table(
+    "combgame_logins",
+    beside,
+    Column("hash", String(64), primary_key=True),
+    Column("token", ForeignKey(tokens.c.id, ondelete="CASCADE"), nullable=False),
+    Column("until", Float, nullable=False),
+)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from ..errors import StoreError
 from ..sentences import looks
 from .checksums import checksum
 from .events import Event, Sealed, compact, no_collecting
-from .tables import events, snapshots
+from .requests import Request
+from .tables import events, requests, snapshots
 
 ALWAYS = 1 << 60
 COLUMNS = [events.c[name] for name in (*Event._fields, "seal")]
@@ -37,6 +39,11 @@ OF_ROUND = (
     .order_by(events.c.seq)
 )
 ADD = insert(events)
+ANSWER = select(requests.c.digest, requests.c.answer).where(
+    requests.c.study == bindparam("study"), requests.c.key == bindparam("key")
+)
+REMEMBER = insert(requests)
+REMEMBERED = 7 * 86400.0  # seconds
 
 
 def as_events(rows: Sequence[Any]) -> list[Sealed]:
@@ -148,6 +155,24 @@ class Transaction:
             "body": body,
         }
         self._connection.execute(insert(snapshots).values(row))
+
+    def answered(self, key: str) -> tuple[str, Any] | None:
+        row = self._connection.execute(ANSWER, {"study": self._study, "key": key}).first()
+        return None if row is None else (row.digest, json.loads(row.answer))
+
+    def remember(self, request: Request, answer: Any) -> None:
+        row = {
+            "study": self._study,
+            "key": request.key,
+            "digest": request.digest,
+            "at": time.time(),
+            "answer": compact(answer),
+        }
+        self._connection.execute(REMEMBER, row)
+
+    def forget(self) -> None:
+        old = requests.c.at < time.time() - REMEMBERED
+        self._connection.execute(delete(requests).where(requests.c.study == self._study, old))
 
     def _of(self, sources: str) -> str:
         return checksum(f"{sources} {self._first}")

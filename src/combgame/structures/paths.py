@@ -128,6 +128,11 @@ class Paths(StructureBase):
             raise must_be("sink", sink, "another node than the source", of="Paths")
         self._arrange(graph)
 
+    @property
+    def graph(self) -> Graph:
+        """Its nodes and edges, also those that lie on no path."""
+        return self._graph
+
     def _arrange(self, graph: Graph) -> None:
         self._graph = graph
         self.d, self.names, self.nodes, source, sink = (

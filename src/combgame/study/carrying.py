@@ -61,7 +61,7 @@ def values_of(events: list[Event], old: Problem, new: Problem) -> list[dict[int,
     """The values that count in the old study, round by round in the order in which they were asked
     for, by the arms of the new problem.
     """
-    arm = [new.arm(name) for name in old.names or ()]
+    arm = [new.arm(name) for name in old.names or range(old.d)]
     rounds = []
     for record in Ledger.of(old.d, events).records.values():
         entries = {

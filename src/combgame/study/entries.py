@@ -88,15 +88,12 @@ def _entry(problem: Problem, arm: int, value: Any) -> Entry:
 
 
 def _number(problem: Problem, arm: int, value: Any, n: int | None = None) -> float:
-    if (
-        isinstance(value, str | bytes)
-        or not isinstance(value, int | float | np.number | np.bool_)
-        or isinstance(value, complex)
-    ):
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, int | float):
         what = "a number, a list of replicates, (mean, n), or None for missing"
         raise must_be("value", value, what)
     # a whole number may be too large for a float
-    x = float(value) if bool(abs(value) <= 1e100) else math.inf  # type: ignore[operator]
+    x = float(plain) if abs(plain) <= 1e100 else math.inf
     low, high = problem.rewards.values(problem.d)
     if not abs(x) <= 1e100:
         blank = Phrase("missing value")

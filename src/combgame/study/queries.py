@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, StudyError, needs_extra, unknown
+from ..errors import InputError, StudyError, needs_extra, unknown, whole
 from ..problem import Problem
 from ..report.files import PRIVATE, form_of, save
 from ..report.progress import waiting
@@ -18,7 +18,7 @@ from .advisor import Advisor
 from .decision import Decision, decide
 from .replay import Replay, replay
 from .round import Round, as_round
-from .rows import LEVELS, history, rows
+from .rows import LEVELS, arm_rows, history, rows
 from .session import Session
 from .settings import Setting, now
 from .status import Status, standing
@@ -67,6 +67,11 @@ class Moment:
         return self._advisor.state(self._at)
 
     @property
+    def head(self) -> str:
+        """The number and the seal of the last event; "" for a study in memory."""
+        return self._head
+
+    @property
     def stopping(self) -> Stopping:
         """What judges it now."""
         return self._advisor.stopping
@@ -75,6 +80,25 @@ class Moment:
     def pending(self) -> list[Round]:
         """The rounds that are out, or failed and to be asked again."""
         return [as_round(self.problem, one) for one in self._advisor.ledger.open.values()]
+
+    def open_rounds(self) -> list[dict[str, Any]]:
+        """One row per pending round, the oldest first: who has it, since when, until when, and
+        whether that is over; `waiting`: it failed, and is asked again next.
+        """
+        known = self._advisor.ledger.open
+        return [
+            {
+                "round": one.number,
+                "arms": [self.problem.label([a]) for a in one.arms],
+                "left": [self.problem.label([a]) for a in one.left],
+                "client": one.client,
+                "asked": one.asked,
+                "until": one.until,
+                "overdue": one.expired(self._at),
+                "waiting": one.waiting,
+            }
+            for _, one in sorted(known.items())
+        ]
 
     @property
     def status(self) -> Status:
@@ -95,7 +119,7 @@ class Moment:
         """One row per "round", "arm" or "event"."""
         if not isinstance(level, str) or level not in LEVELS:
             raise unknown("level", level, LEVELS)
-        return rows(self._advisor, [] if level == "arm" else self.events, level)
+        return arm_rows(self._advisor) if level == "arm" else rows(self.problem, self.events, level)
 
     def history(self, most: int | None = None) -> list[dict[str, Any]]:
         """The evidence and the threshold after everything that was told, and the delta at which it
@@ -214,9 +238,22 @@ class Queries:
         with self.moment() as this:
             return this.decision
 
-    def events(self) -> list[Event]:
-        """All that has happened."""
-        return self._session.events()
+    @property
+    def seq(self) -> int:
+        """The number of the last event that this process knows of; nothing is read for it."""
+        return self._session.seq
+
+    @property
+    def expects(self) -> float | None:
+        """How many rounds a plan expected before it began; None where nobody said."""
+        said = self.events(0, 1)[0].data.get("expects")
+        return None if said is None else float(said)
+
+    def events(self, after: int = 0, most: int | None = None) -> list[Event]:
+        """All that has happened; or what came after an event, at most so many."""
+        after = whole("after", after, 0)
+        most = None if most is None else whole("most", most, 1)
+        return self._session.events(after, most)
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
@@ -294,10 +331,12 @@ class Queries:
         head: as `status` or `decision` had it at some time; it is an error if events up to there
         were removed or changed since.
         """
-        events = self.events()
+        return self._replay(head, self.events(), self._session.engine)
+
+    def _replay(self, head: str | None, events: list[Event], engine: str) -> Replay:
         if head is not None:
             check_head(events, head, self.name)
-        return replay(self._setting, self._session.engine, events)
+        return replay(self._setting, engine, events)
 
     def __repr__(self) -> str:
         return f"<study {self.name!r}: {self.state}; print its status>"

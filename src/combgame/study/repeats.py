@@ -3,12 +3,15 @@ twice.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..errors import InputError
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed
+from ..sentences import Phrase
+from ..storage.events import Event
 from ..tables.reading import digits
 from .entries import Entry
 
@@ -45,3 +48,38 @@ def fingerprint(values: Mapping[int, Entry]) -> str:
 
     said = sorted((arm, plain(entry)) for arm, entry in values.items() if entry is not None)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+
+def prints_of(events: Iterable[Event]) -> dict[str, int]:
+    """By the fingerprint of what was told or observed at once: the number that has it."""
+    made: dict[str, int] = {}
+    for event in events:
+        if event.kind in ("told", "observed") and event.round is not None:
+            values = {int(arm): entry for arm, entry in event.data["values"].items()}
+            made.setdefault(fingerprint(values), event.round)
+    return made
+
+
+def repeated_round(
+    problem: Problem, told: Mapping[int, Mapping[int, Entry]], before: Mapping[str, int]
+) -> InputError | None:
+    """What to say of a round that has the very values of another one, in `told` or before: most
+    likely it is another's table.
+    """
+    seen = dict(before)
+    for number, values in sorted(told.items()):
+        if coincidence(problem, values):
+            continue
+        one = fingerprint(values)
+        if seen.get(one, number) != number:
+            return InputError(
+                "round-repeated",
+                "round {round} has the very values of number {other}, for the same arms; nothing "
+                "was stored",
+                remedy="check the table, or {again} if they were measured twice",
+                round=number,
+                other=seen[one],
+                again=Phrase("again"),
+            )
+        seen[one] = number
+    return None

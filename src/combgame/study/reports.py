@@ -14,6 +14,7 @@ from ..theory.complexity import Complexity
 from ..theory.limit import limit
 from ..version import __version__
 from .forecast import MANY
+from .networks import network
 from .plots import contradicted, drawn, estimated, solved, spread, unit_of
 from .spoken import spoken
 
@@ -34,11 +35,13 @@ def gathered(
     return {
         **data,
         "problem": spoken(moment.problem),
+        "network": network(moment.problem, moment.rows("arm")),
         "margin": margin(moment),
         "rounds": rounds(rows, moment.events),
         "people": people(rows),
         "others": [_other(one) for one in moment.events if one.kind not in QUIET],
         "hindsight": None if best is None else hindsight(moment, data["drawn"]["arms"], best),
+        "expects": moment.events[0].data.get("expects"),
         "plan": None if plan is None else against(plan, data["status"]["settings"]["delta"]),
         "made": minute(datetime.now(UTC).timestamp()),
         "version": __version__,

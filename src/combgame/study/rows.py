@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from ..errors import unknown
+from ..problem import Problem
 from ..storage.events import Event, no_collecting, seal
 from .advisor import Advisor
 from .entries import pulls
@@ -17,18 +18,13 @@ from .settings import Setting
 LEVELS = ("round", "arm", "event")
 
 
-def rows(advisor: Advisor, events: list[Event], level: str) -> list[dict[str, Any]]:
-    """One row per round and arm in it, per arm, or per event; the events are all of them (those of
-    arms need none).
-    """
+def rows(problem: Problem, events: list[Event], level: str) -> list[dict[str, Any]]:
+    """One row per round and arm in it, or per event; the events are all of them."""
     if level == "round":
-        problem = advisor.setting.problem
         records = Ledger.of(problem.d, events).records.values()
         names = {arm: problem.label([arm]) for arm in {a for one in records for a in one.arms}}
         with no_collecting():
             return [_row(names[arm], one, arm) for one in records for arm in one.arms]
-    if level == "arm":
-        return _arms(advisor)
     if level == "event":
         seals = accumulate(events, seal, initial="")
         next(seals)
@@ -66,7 +62,7 @@ def _row(name: str, record: Record, arm: int) -> dict[str, Any]:
     }
 
 
-def _arms(advisor: Advisor) -> list[dict[str, Any]]:
+def arm_rows(advisor: Advisor) -> list[dict[str, Any]]:
     """One row per arm: how often, how much, between what, at all times with probability 1 - delta;
     `leads`: whether it is in the leading answer.
     """

@@ -13,6 +13,7 @@ from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, 
 from ..storage.forks import CHILDREN
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
+from ..storage.requests import CURRENT, check_repeated
 from .advisor import Advisor
 from .keeper import Keeper
 from .ledger import Behind, Effect, Ledger
@@ -34,6 +35,7 @@ class Batch:
         self._session, self.advisor, self.log, self.client = session, advisor, log, client
         self.at, self.before = now(), advisor.ledger.seq
         self.events: list[Sealed] = []
+        self.answer: Any = None  # what the verb returns, as plain data
         self.clean = True  # the advisor is still that of what is stored
         self._was = advisor.ended
 
@@ -150,11 +152,18 @@ class Session:
         try:
             with self.storage.writing() as log:
                 advisor, _ = self._catch_up(log)
-                batch = Batch(self, advisor, log, client)
+                batch, request = Batch(self, advisor, log, client), CURRENT.get()
+                if request is not None:
+                    check_repeated(request, log.answered(request.key))
                 yield batch
                 if batch.events:
                     log.append(batch.events)
-            self._tell_keeper(advisor.ledger.seq // EVERY > batch.before // EVERY)
+                due = advisor.ledger.seq // EVERY > batch.before // EVERY
+                if request is not None:
+                    log.remember(request, batch.answer)
+                    if due:
+                        log.forget()
+            self._tell_keeper(due)
         except BaseException as error:
             known = isinstance(error, Behind) if batch is None else batch.clean
             if not known:
@@ -181,10 +190,18 @@ class Session:
                     raise
             yield advisor, checked(stored, self.name) if history else []
 
-    def events(self) -> list[Event]:
-        """All of them, whatever becomes of the advisor."""
+    @property
+    def seq(self) -> int:
+        """The number of the last event that is known here."""
+        return 0 if self._advisor is None else self._advisor.ledger.seq
+
+    def events(self, after: int = 0, most: int | None = None) -> list[Event]:
+        """All of them, whatever becomes of the advisor; or at most so many after one."""
+        before = None if most is None else after + most + 1
         with self.lock, self.storage.reading() as log:
-            return checked(log.events(), self.name)
+            stored = log.events(max(after - 1, 0), before)
+        first = stored.pop(0)[1] if after > 0 and stored else ""
+        return checked(stored, self.name, first)
 
     def head(self, advisor: Advisor) -> str:
         """The number and the seal of the last event; "" where nothing outlives the process, so that

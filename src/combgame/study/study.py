@@ -6,28 +6,37 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
-from ..errors import REASON, InputError, StudyError, either, must_be, plain_text, unknown, whole
+from ..errors import StudyError, either, must_be, positive, unknown
 from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
 from ..sentences import Call, Option, Phrase
 from ..storage.events import Event, Sealed, seal
 from ..storage.opening import open_storage
-from ..tables import is_frame
 from . import carrying
 from .advisor import Advisor
+from .arguments import (
+    asked_of,
+    client_of,
+    limits_of,
+    name_of,
+    number_of,
+    observed_of,
+    reason_of,
+    round_or_arm,
+    rounds_of,
+)
 from .decision import Decision, decide
 from .entries import Entry, read_values
-from .frames import frame_rounds, frame_values
 from .ledger import values_of
 from .queries import Queries
 from .repeats import coincidence, fingerprint
 from .round import Record, Round, as_round
 from .session import Batch, Session
-from .settings import Setting, check_same, check_setting, now, past, read_time, setting_from
+from .settings import Setting, check_same, check_setting, now, past, setting_from
 
 IF_EXISTS = ("error", "resume", "replace")
-MOST = 10_000  # rounds that are given out in one transaction
+NO_CALLS = (None, None, None)
 
 
 class Study(Queries):
@@ -39,7 +48,8 @@ class Study(Queries):
     of the best will do. min_pulls: every arm that matters gets so many values first; with two, a
     gross mistake in one of them shows. max_rounds, deadline: give up after so many rounds, at that
     time (`extend` gives more). mode: who may read a new file, its owner alone (0o600), or its group
-    too (0o640, 0o660). client: who asks and tells, unless a call says otherwise. on_asked, on_told,
+    too (0o640, 0o660). expects: how many rounds a plan expects, kept to be compared with what
+    happened. client: who asks and tells, unless a call says otherwise. on_asked, on_told,
     on_certified: called with a Round, a Round's number and the Decision, after they are stored.
 
     >>> import combgame as cg
@@ -71,6 +81,7 @@ class Study(Queries):
         engine: str = "auto",
         timeout: float = 30.0,
         mode: int = PRIVATE,
+        expects: float | None = None,
         on_asked: Callable[[Round], Any] | None = None,
         on_told: Callable[[int], Any] | None = None,
         on_certified: Callable[[Decision], Any] | None = None,
@@ -80,10 +91,12 @@ class Study(Queries):
         )
         if not isinstance(if_exists, str) or if_exists not in IF_EXISTS:
             raise unknown("if_exists", if_exists, IF_EXISTS)
-        name = _name(name)
+        name = name_of(name)
         described = setting.described()
+        if expects is not None:
+            described["expects"] = positive("expects", expects)
         Advisor(setting, engine)  # whatever does not fit is said before anything is stored
-        event = Event(1, "created", now(), client=_client(client), data=described)
+        event = Event(1, "created", now(), client=client_of(client), data=described)
         storing = open_storage(storage, name, timeout, mode)
         try:
             stored = storing.begin(Sealed(event, seal("", event)), if_exists)
@@ -108,7 +121,7 @@ class Study(Queries):
         on_certified: Callable[[Decision], Any] | None = None,
     ) -> "Study":
         """A stored study by its name, with the settings that are stored with it."""
-        name = _name(name)
+        name = name_of(name)
         if storage is None:
             raise must_be("storage", storage, "where the study is stored, such as sqlite:///lab.db")
         storing = open_storage(storage, name, timeout)
@@ -130,9 +143,17 @@ class Study(Queries):
         engine: str,
         *calls: Any,
     ) -> None:
-        self.name, self.client = name, _client(client)
+        self.name, self.client = name, client_of(client)
         self._setting, self._session = setting, Session(setting, storing, name, engine)
         self._calls = calls
+
+    def twin(self) -> "Study":
+        """A study in memory with the same settings, and nothing in it."""
+        storing, made = open_storage(None, self.name, 1.0), Study.__new__(Study)
+        event = Event(1, "created", now(), data=self._setting.described())
+        storing.begin(Sealed(event, seal("", event)), "error")
+        made._set_up(self._setting, storing, self.name, None, self._session.engine, *NO_CALLS)
+        return made
 
     def close(self) -> None:
         """Let go of the file or the connection; what SQLite keeps beside a file goes into it.
@@ -166,32 +187,15 @@ class Study(Queries):
         given out. lease: seconds after which a round may be given to somebody else. When the study
         is done (or all of its budget is out) a list is empty, and ask() says so.
         """
-        most, lease = 1 if n is None else whole("n", n, 1), _lease(lease)
-        if most > MOST:
-            raise InputError(
-                "too-many-rounds",
-                "n = {n:,} is more than the {most:,} rounds that are given out at once, while "
-                "others wait",
-                remedy="ask for them in portions",
-                n=most,
-                most=MOST,
-            )
-        with self._session.writing(_client(client) or self.client) as batch:
+        most = asked_of(n, lease)
+        with self._session.writing(client_of(client) or self.client) as batch:
             rounds, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
+            batch.answer = [vars(one) for one in rounds]
         self._call(asked=rounds)
         if n is not None:
             return rounds
         if not rounds:
-            text = "study {name!r} asks for nothing: " + (
-                "its whole budget is out: tell the rounds that are pending"
-                if state == "running"
-                else "it has stopped ({state})"
-            )
-            remedy = "look at `done` before you ask, or use {several}"
-            several = Call("ask", "n")
-            raise StudyError(
-                "nothing-to-ask", text, remedy=remedy, name=self.name, state=state, several=several
-            )
+            raise nothing_to_ask(self.name, state)
         return rounds[0]
 
     def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
@@ -232,7 +236,7 @@ class Study(Queries):
         again is harmless; something else is refused until the round is retracted. Nothing is stored
         of what is refused.
         """
-        self.tell_many({_number(round): values}, final, client)
+        self.tell_many({number_of(round): values}, final, client)
 
     def tell_many(
         self,
@@ -249,30 +253,14 @@ class Study(Queries):
         and a column per arm (lines that it seems to have twice are refused, but for again=True).
         Returns what was new of it, by round and arm.
         """
-        if is_frame(told):
-            told = frame_rounds(told, self.problem, self.name, again)
-        rounds: dict[int, Any] = {}
-        try:
-            pairs = [
-                (key, values)
-                for key, values in (told.items() if isinstance(told, Mapping) else told)
-            ]
-        except Exception:  # whatever was given
-            what = "values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)"
-            raise must_be("told", told, what) from None
-        for key, values in pairs:
-            number = _number(key)
-            if number in rounds:
-                text = "round {round} is given twice"
-                raise InputError("round-twice", text, remedy="give it once", round=number)
-            rounds[number] = values
+        rounds = rounds_of(told, self.problem, self.name, again)
         final = either("final", final)
 
         def act(batch: Batch) -> tuple[dict[int, dict[int, Entry]], Decision | None]:
-            fresh = self._enter(batch, rounds, final)
+            fresh = batch.answer = self._enter(batch, rounds, final)
             return fresh, self._certified(batch)
 
-        fresh, decision = self._session.write(_client(client) or self.client, act)
+        fresh, decision = self._session.write(client_of(client) or self.client, act)
         self._call(told=list(fresh), certified=decision)
         return fresh
 
@@ -297,14 +285,16 @@ class Study(Queries):
         >>> study.decision.answer
         (1,)
         """
-        number, lease = _number(round), _lease(lease)
+        number = number_of(round)
+        asked_of(None, lease)
 
         def act(batch: Batch) -> tuple[list[int], Decision | None, list[Round]]:
             fresh = self._enter(batch, {number: values}, final=True)
-            decision = self._certified(batch)
-            return list(fresh), decision, self._give(batch, 1, lease)
+            decision, asked = self._certified(batch), self._give(batch, 1, lease)
+            batch.answer = [vars(one) for one in asked]
+            return list(fresh), decision, asked
 
-        told, decision, asked = self._session.write(_client(client) or self.client, act)
+        told, decision, asked = self._session.write(client_of(client) or self.client, act)
         self._call(asked, told, decision)
         return asked[0] if asked else None
 
@@ -373,8 +363,8 @@ class Study(Queries):
         self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
-        number, reason, retry = _number(round), _reason(reason), either("retry", retry)
-        with self._session.writing(_client(client) or self.client) as batch:
+        number, reason, retry = number_of(round), reason_of(reason), either("retry", retry)
+        with self._session.writing(client_of(client) or self.client) as batch:
             known = batch.look_up(number)
             if known.state == "given up" or (known.waiting and retry):
                 return
@@ -406,11 +396,8 @@ class Study(Queries):
         The values of an arm may be told anew in their rounds, also where a round had ended; such a
         round does not ask for it.
         """
-        reason = _reason(reason)
-        if (round is None) == (arm is None):
-            text = "retract takes a round or an arm, one of them"
-            remedy, arm_option = "give a round, or {arm}, and not both", Option("arm")
-            raise InputError("round-or-arm", text, remedy=remedy, arm=arm_option)
+        reason = reason_of(reason)
+        round_or_arm(round, arm)
 
         def act(batch: Batch) -> Decision | None:
             if round is None:
@@ -420,7 +407,7 @@ class Study(Queries):
                     raise StudyError("arm-not-told", text, arm=self.problem.label([which]))
                 batch.add("retracted", None, reason, arm=which)
             else:
-                number = _number(round)
+                number = number_of(round)
                 if not batch.look_up(number).told:
                     text = (
                         "nothing that was told of round {round} is left, so there is nothing to "
@@ -430,7 +417,7 @@ class Study(Queries):
                 batch.add("retracted", number, reason)
             return self._certified(batch)
 
-        self._call(certified=self._session.write(_client(client) or self.client, act))
+        self._call(certified=self._session.write(client_of(client) or self.client, act))
 
     def observe(
         self,
@@ -444,7 +431,7 @@ class Study(Queries):
         to the last of many digits, are refused unless again=True says that they were measured
         twice.
         """
-        reason = None if reason is None else _reason(reason)
+        reason = None if reason is None else reason_of(reason)
         if self.problem.rewards.levels():
             raise StudyError(
                 "level-outside",
@@ -452,17 +439,8 @@ class Study(Queries):
                 "with those of the study",
                 remedy="ask for rounds, and tell those",
             )
-        if is_frame(values):
-            values = frame_values(values, self.problem, self.name, again)
-        given = {
-            arm: entry
-            for arm, entry in read_values(self.problem, values).items()
-            if entry is not None
-        }
-        if not given:
-            text, remedy = "values = {values!r} has no value", "give at least one arm with one"
-            raise InputError("no-value", text, remedy=remedy, values=values)
-        with self._session.writing(_client(client) or self.client) as batch:
+        given = observed_of(values, self.problem, self.name, again)
+        with self._session.writing(client_of(client) or self.client) as batch:
             number = batch.advisor.ledger.last + 1
             before = batch.advisor.ledger.prints.get(fingerprint(given))
             if before is not None and not again and not coincidence(self.problem, given):
@@ -477,7 +455,7 @@ class Study(Queries):
             batch.add(
                 "observed", number, reason, values={str(arm): entry for arm, entry in given.items()}
             )
-            decision = self._certified(batch)
+            decision, batch.answer = self._certified(batch), number
         self._call(certified=decision)
         return number
 
@@ -489,7 +467,7 @@ class Study(Queries):
         It has its price (docs/your-data.md): with one more arm, and a question about the best arm,
         the study is judged at a quarter of delta. The old study stays as it is.
         """
-        reason = _reason(reason or f"carried over from the study {old.name!r}")
+        reason = reason_of(reason or f"carried over from the study {old.name!r}")
         with old.moment(history=True) as then:
             carrying.check_fits(old.problem, self.problem, [one.id for one in then.pending])
             rounds = carrying.values_of(then.events, old.problem, self.problem)
@@ -505,7 +483,7 @@ class Study(Queries):
             "m": self.problem.d - old.problem.d,
             "covered": carrying.covered(old.problem, self.problem),
         }
-        with self._session.writing(_client(client) or self.client) as batch:
+        with self._session.writing(client_of(client) or self.client) as batch:
             if batch.advisor.ledger.last:
                 text = "study {name!r} has begun already"
                 remedy = "carry data over into a new study"
@@ -534,23 +512,9 @@ class Study(Queries):
         The guarantee does not depend on budgets, so they may be extended whatever the data look
         like.
         """
-        reason = _reason(reason)
-        if max_rounds is None and deadline is None:
-            raise InputError(
-                "extend-nothing",
-                "extend changes {max_rounds} or {deadline}",
-                remedy="give one of them, or both",
-                max_rounds=Option("max_rounds"),
-                deadline=Option("deadline"),
-            )
-        given: dict[str, Any] = {}
-        if max_rounds is not None:
-            endless = isinstance(max_rounds, float) and max_rounds == math.inf
-            given["max_rounds"] = None if endless else whole("max_rounds", max_rounds, 1)
-        if deadline is not None:
-            endless = isinstance(deadline, float) and deadline == math.inf
-            given["deadline"] = None if endless else read_time(deadline)
-        with self._session.writing(_client(client) or self.client) as batch:
+        reason = reason_of(reason)
+        given = limits_of(max_rounds, deadline)
+        with self._session.writing(client_of(client) or self.client) as batch:
             advisor = batch.advisor
             if advisor.ended is not None:
                 text = "study {name!r} has ended ({why}), so there is nothing to extend"
@@ -581,8 +545,8 @@ class Study(Queries):
 
     def stop(self, reason: str, client: str | None = None) -> None:
         """End the study by hand, if it is not certified; stopping it twice is harmless."""
-        reason = _reason(reason)
-        with self._session.writing(_client(client) or self.client) as batch:
+        reason = reason_of(reason)
+        with self._session.writing(client_of(client) or self.client) as batch:
             if batch.advisor.ended is not None and batch.advisor.ended["why"] == "certified":
                 text = "study {name!r} is certified; there is nothing to stop"
                 raise StudyError("certified-already", text, name=self.name)
@@ -622,26 +586,15 @@ class Study(Queries):
             raise errors[0]
 
 
-def _number(round: Any) -> int:
-    return whole("round", round.id if isinstance(round, Round) else round, 1)
-
-
-def _lease(lease: Any) -> float | None:
-    if lease is not None and (
-        isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
-    ):
-        raise must_be("lease", lease, "a positive number of seconds, or None")
-    return lease
-
-
-def _name(name: Any) -> str:
-    return plain_text("name", name, "a text, such as 'plate-7'")
-
-
-def _reason(reason: Any) -> str:
-    kept = "it is kept with the event"
-    return plain_text("reason", reason, "a text that says why", kept, most=REASON, lines=True)
-
-
-def _client(client: Any) -> str | None:
-    return None if client is None else plain_text("client", client, "a text that says who, or None")
+def nothing_to_ask(name: str, state: str) -> StudyError:
+    """state: of the study."""
+    text = "study {name!r} asks for nothing: " + (
+        "its whole budget is out: tell the rounds that are pending"
+        if state == "running"
+        else "it has stopped ({state})"
+    )
+    remedy = "look at `done` before you ask, or use {several}"
+    several = Call("ask", "n")
+    return StudyError(
+        "nothing-to-ask", text, remedy=remedy, name=name, state=state, several=several
+    )

@@ -18,6 +18,11 @@ def read_file(path: Path, known: Callable[[str], bool], sep: str | None = None) 
         raw = path.read_bytes()
     except OSError as error:
         raise unreadable(error.strerror or str(error)) from None
+    return read_bytes(raw, known, sep)
+
+
+def read_bytes(raw: bytes, known: Callable[[str], bool], sep: str | None = None) -> Grid:
+    """The cells of what a file has in it."""
     if raw.startswith(OLD):
         raise InputError(
             "old-workbook",

@@ -1,5 +1,6 @@
 """What the commands of studies share: their options, opening a study, exit codes."""
 
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,8 @@ Where = Annotated[
         "--storage",
         "-s",
         envvar="COMBGAME_STORAGE",
-        help="sqlite:///file.db or postgresql+psycopg://...",
+        help="sqlite:///file.db, postgresql+psycopg://..., or a service, https://... (its token in "
+        "COMBGAME_TOKEN).",
     ),
 ]
 Name = Annotated[
@@ -48,14 +50,37 @@ put = partial(options.put, indent=None)  # one line, also where a program watche
 
 @contextmanager
 def opened(storage: str, name: str | None, client: str | None = None) -> Iterator[Any]:
-    from ...study.study import Study
-
     SHELL.study = name or the_only(storage)  # for what is advised, also when it cannot be opened
-    with Study.open(storage, SHELL.study, client=client or whoami()) as study:
+    with open_study(storage, SHELL.study, client or whoami()) as study:
         yield study
 
 
+def open_study(storage: str, name: str, client: str | None = None) -> Any:
+    """A study of a storage or of a service."""
+    if is_service(storage):
+        return service(storage).open(name, client=client)
+    from ...study.study import Study
+
+    return Study.open(storage, name, client=client)
+
+
+def is_service(storage: str) -> bool:
+    return storage.startswith(("http://", "https://"))
+
+
+def service(url: str) -> Any:
+    """What COMBGAME_TOKEN says is sent to it: a token has no place in a URL or among options,
+    which everybody sees.
+    """
+    from ...client import Client
+
+    return Client(url, os.environ.get("COMBGAME_TOKEN") or None)
+
+
 def names_in(storage: str) -> list[str]:
+    if is_service(storage):
+        with service(storage) as there:
+            return list(there.list())
     from ...storage.opening import open_storage
 
     storing: Any = open_storage(storage, "", 30.0)

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import CombGameError, InputError, StoreError, said_by
-from ...sentences import Phrase
 from ...study.entries import read_values
-from ...study.repeats import coincidence, fingerprint
+from ...study.repeats import coincidence, prints_of, repeated_round
 from ...study.sheet import read_sheet, write_sheet, write_workbook
 from ...tables import Sheet
 from ..options import say
@@ -61,31 +60,13 @@ def check_repeats(study: Any, sheet: Mapping[int, Mapping[int, Any]]) -> None:
         number: read_values(study.problem, values, round=number)
         for number, values in sorted(sheet.items())
     }
-    prints = {
-        number: fingerprint(values)
-        for number, values in entries.items()
-        if not coincidence(study.problem, values)
-    }
-    if not prints:
+    if all(coincidence(study.problem, values) for values in entries.values()):
         return
-    before: dict[str, int] = {}
     with study.moment(history=True) as now:
-        for event in now.events:
-            if event.kind in ("told", "observed") and event.round not in prints:
-                values = {int(arm): entry for arm, entry in event.data["values"].items()}
-                before.setdefault(fingerprint(values), event.round)
-    for number, one in prints.items():
-        if one in before:
-            raise InputError(
-                "round-repeated",
-                "round {round} has the very values of number {other}, for the same arms; nothing "
-                "was stored",
-                remedy="check the table, or {again} if they were measured twice",
-                round=number,
-                other=before[one],
-                again=Phrase("again"),
-            )
-        before[one] = number
+        before = prints_of(one for one in now.events if one.round not in entries)
+    error = repeated_round(study.problem, entries, before)
+    if error is not None:
+        raise error
 
 
 def spare(path: Path, study: Any) -> None:

@@ -1,7 +1,7 @@
 """combgame study create | list | copy: the studies in a storage."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,7 +9,17 @@ from ...errors import CombGameError
 from ...report.words import count
 from ..options import AsJson, Mode, as_mode
 from ..speech import SHELL
-from .base import Client, Where, named, names_in, put, whoami
+from .base import (
+    Client,
+    Where,
+    is_service,
+    named,
+    names_in,
+    open_study,
+    put,
+    service,
+    whoami,
+)
 
 
 def create(
@@ -63,14 +73,16 @@ def create(
         raise past(deadline)
     problem = read_problem(file)[0]
     if source is not None:  # before anything is made
-        with Study.open(storage, source) as old:
+        with open_study(storage, source) as old:
             check_fits(old.problem, problem, [one.id for one in old.pending])
-    with Study(
+    here: dict[str, Any] = {}
+    if not is_service(storage):
+        here = {"storage": storage, "mode": as_mode(mode)}
+    with (service(storage).create if is_service(storage) else Study)(
         problem,
         delta=delta,
         rule=rule,
         threshold=threshold,
-        storage=storage,
         name=name,
         seed=seed,
         if_exists=if_exists,
@@ -78,12 +90,12 @@ def create(
         min_pulls=min_pulls,
         max_rounds=max_rounds,
         deadline=deadline,
-        mode=as_mode(mode),
         client=client or whoami(),
+        **here,
     ) as study:
         carried = 0
         if source is not None:
-            with Study.open(storage, source) as old:
+            with open_study(storage, source) as old:
                 carried = study.carry(old)
         taken = f"{count(carried, 'value')} of {source!r} carried over; " if carried else ""
         put(
@@ -117,12 +129,10 @@ def copy(source: File, destination: File, as_json: AsJson = False) -> None:
 
 def listed(storage: Where, as_json: AsJson = False) -> None:
     """The studies in a storage."""
-    from ...study.study import Study
-
     studies = []
     for one in names_in(storage):
         try:
-            with Study.open(storage, one) as study:
+            with open_study(storage, one) as study:
                 studies.append({"name": one, "state": study.state})
         except CombGameError as error:
             studies.append({"name": one, "state": error.said(SHELL)})

@@ -1,0 +1,125 @@
+"""What the interface takes in, as OpenAPI describes it. What is inside is checked by the study,
+with its own sentences.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Who = Annotated[
+    str | None,
+    Field(description="Who asks and tells; by default the name of the token.", max_length=200),
+]
+Reason = Annotated[str, Field(description="Why; it is kept with the event.")]
+Values = Annotated[
+    dict[str, Any],
+    Field(
+        description="By arm (its name, or its number where there are no names): a number, a list "
+        'of replicates, {"mean": 0.5, "n": 4}, or null where it is missing.',
+        examples=[{"ann": 0.3, "bob": [0.1, 0.2]}],
+    ),
+]
+Number = Annotated[int, Field(description="The number of a round.", strict=True)]
+
+
+class Body(BaseModel):
+    """Nothing that is not known is taken in."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Create(Body):
+    name: str
+    problem: dict[str, Any] = Field(
+        description="As `to_data` writes it, or as a problem file has it.",
+        examples=[
+            {
+                "names": ["ann", "bob", "cid"],
+                "actions": {"kind": "arms"},
+                "rewards": {"kind": "gaussian", "sigma": 0.1},
+            }
+        ],
+    )
+    delta: float = 0.05
+    rule: str | dict[str, Any] = "frank-wolfe"
+    threshold: str = "mixture"
+    seed: int = Field(0, strict=True)
+    epsilon: float = 0.0
+    min_pulls: int = Field(2, strict=True)
+    max_rounds: int | None = Field(None, strict=True)
+    deadline: float | str | None = None
+    if_exists: str = Field("error", description="error, resume or replace.")
+    client: Who = None
+
+
+class Ask(Body):
+    n: int | None = Field(
+        None,
+        strict=True,
+        description="Up to so many; without it one, or an error if there is none.",
+    )
+    lease: float | None = Field(
+        None, description="Seconds after which a round may be given to somebody else."
+    )
+    client: Who = None
+
+
+class Told(Body):
+    round: Number
+    values: Values
+
+
+class Tell(Body):
+    rounds: list[Told] = Field(description="All of it is stored, or nothing.")
+    final: bool = Field(True, description="Arms that are not told are missing.", strict=True)
+    client: Who = None
+
+
+class Fail(Body):
+    round: Number
+    reason: Reason
+    retry: bool = Field(True, description="It is asked again; otherwise given up.", strict=True)
+    client: Who = None
+
+
+class Retract(Body):
+    reason: Reason
+    round: Number | None = None
+    arm: str | int | None = Field(None, description="An arm, instead of a round.")
+    client: Who = None
+
+
+class Observe(Body):
+    values: Values
+    reason: str | None = None
+    again: bool = Field(False, description="The very same values were measured twice.", strict=True)
+    client: Who = None
+
+
+class Extend(Body):
+    reason: Reason
+    max_rounds: int | str | None = Field(None, description='So many in all, or "none": no limit.')
+    deadline: float | str | None = Field(
+        None, description='Seconds since 1970, a time such as 2030-01-31T18:00, or "none".'
+    )
+    client: Who = None
+
+
+class Stop(Body):
+    reason: Reason
+    client: Who = None
+
+
+class Problem(BaseModel):
+    """An error: what programs go by, and what people read."""
+
+    kind: str = Field(description="The class of the error.")
+    code: str
+    arguments: dict[str, Any]
+    text: str
+    remedy: str
+    parts: dict[str, Any] = Field(description="From which the sentence is made again.")
+
+
+class Refusal(BaseModel):
+    error: Problem

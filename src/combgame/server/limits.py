@@ -1,0 +1,27 @@
+"""How much a service takes in, and how long it waits."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """arms, edges, entries, seconds: of a problem that somebody sends. body, upload: bytes of a
+    request, and of one with a file. patience: seconds for a body to arrive. nesting: of JSON.
+    """
+
+    arms: int = 10_000
+    edges: int = 100_000
+    entries: int = 1_000_000  # of the matrix of an integer programme, and of listed sets
+    seconds: float = 60.0  # of an integer programme, for one question
+    rounds: int = 1000  # that are asked for, or told, at a time
+    body: int = 2 * 2**20
+    upload: int = 10 * 2**20
+    nesting: int = 32
+    patience: float = 20.0
+    waiting: float = 15.0  # seconds for a database that is busy
+    studies: int = 40  # that are open at a time; on PostgreSQL each is a connection
+    threads: int = 16
+    watchers: int = 1000
+    poll: float = 1.0  # seconds between two looks at what other processes have written
+    tries: int = 10  # log-ins that fail, from one address in a minute
+    login: float = 12 * 3600.0  # seconds that a log-in lasts

@@ -1,0 +1,97 @@
+"""Templates filled in: every text is escaped, and the pictures of `report/` are all that is not."""
+
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+
+from ...report.words import count
+from ...version import __version__
+from ..guard import in_path
+from ..people import Person
+
+HERE = Path(__file__).parent
+STATIC = "/static"
+DONE = {  # what was done, as the page after it says
+    "stored": "{} stored.",
+    "outside": "Stored as number {}, by which it can be taken back.",
+    "failed": "Round {} failed; it is asked again.",
+    "given-up": "Round {} is given up.",
+    "released": "Round {} is released: whoever takes the next round gets it.",
+    "retracted": "Taken back.",
+    "stopped": "The study is stopped.",
+    "more": "The study may go on.",
+    "created": "The study is made. Take the first round when you are ready.",
+    "none": "There is no round to take now.",
+}
+
+
+class Roles:
+    """Which role may do what."""
+
+    read, measure, manage, create = "read", "measure", "admin", "admin"
+
+
+def study_path(name: str) -> str:
+    return f"/studies/{in_path(name)}"
+
+
+def when(at: float, age: bool = False) -> Markup:
+    """A moment, in UTC; a script turns it into the reader's zone, or into how long ago it was.
+
+    >>> print(when(0.0))
+    <time datetime="1970-01-01T00:00:00Z">1970-01-01 00:00 UTC</time>
+    """
+    moment = datetime.fromtimestamp(at, UTC)
+    kind = Markup(" data-age") if age else ""
+    return Markup('<time datetime="{}Z"{}>{} UTC</time>').format(
+        moment.strftime("%Y-%m-%dT%H:%M:%S"), kind, moment.strftime("%Y-%m-%d %H:%M")
+    )
+
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters |= {
+    "study_path": study_path,
+    "when": when,
+    "counted": count,
+    "thousands": "{:,}".format,
+}
+TEMPLATES.globals |= {"version": __version__, "static": STATIC, "roles": Roles}
+
+
+def page(
+    request: Request, template: str, person: Person | None, status: int = 200, **known: Any
+) -> HTMLResponse:
+    """A page for somebody."""
+    field = Markup('<input type="hidden" name="csrf" value="{}">').format(
+        "" if person is None else person.form_token
+    )
+    text = TEMPLATES.get_template(template).render(
+        person=person,
+        locked=request.app.state.people.needed,
+        token=lambda: field,
+        once=secrets.token_urlsafe(12),
+        done=done(request),
+        **{"here": "", **known},
+    )
+    return HTMLResponse(text, status)
+
+
+def done(request: Request) -> str:
+    """What was done just now: a code and a number in the address, and nothing else of it."""
+    said = DONE.get(request.query_params.get("done", ""), "")
+    n = request.query_params.get("n", "0")[:12]
+    if not said or not n.isdecimal():
+        return ""
+    return said.format(count(int(n), "value") if said == DONE["stored"] else int(n))

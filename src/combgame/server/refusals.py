@@ -1,0 +1,64 @@
+"""What a service refuses for its own reasons, and the status code of every error."""
+
+from ..errors import AccessError, CombGameError, StoreError, StudyError
+
+MISSING = ("no-study", "no-study-file", "no-page", "no-token-named")
+CODES = {  # where the class of an error does not say enough
+    "no-token": 401,
+    "bad-token": 401,
+    "too-many-tries": 429,
+    "too-many": 429,
+    "body-too-large": 413,
+    "body-too-slow": 408,
+    "no-method": 405,
+    "not-json": 400,
+    **dict.fromkeys(MISSING, 404),
+}
+
+
+def code_of(error: CombGameError) -> int:
+    """The HTTP status of an error."""
+    if error.code in CODES:
+        return CODES[error.code]
+    if isinstance(error, AccessError):
+        return 403
+    if isinstance(error, StudyError):
+        return 409
+    return 503 if isinstance(error, StoreError) else 422
+
+
+def too_many(what: str, most: int) -> StudyError:
+    text = "there are {most} {what} already"
+    return StudyError("too-many", text, remedy="try again later", what=what, most=most)
+
+
+def no_token() -> AccessError:
+    text = "this service answers to tokens only"
+    remedy = "send one as Authorization: Bearer ...; `combgame token make` makes one"
+    return AccessError("no-token", text, remedy=remedy)
+
+
+def bad_token() -> AccessError:
+    remedy = "ask whoever runs the service for another"
+    return AccessError("bad-token", "this token is not known, or was revoked", remedy=remedy)
+
+
+def too_many_tries(seconds: int) -> AccessError:
+    text, remedy = "too many log-ins have failed from here", "try again in {seconds} seconds"
+    return AccessError("too-many-tries", text, remedy=remedy, seconds=seconds)
+
+
+def role_missing(has: str, needs: str) -> AccessError:
+    text = "this needs the role {needs}, and the token has the role {has}"
+    remedy = "ask whoever runs the service"
+    return AccessError("role-missing", text, remedy=remedy, needs=needs, has=has)
+
+
+def other_origin() -> AccessError:
+    text = "this request comes from another page than this service's"
+    return AccessError("other-origin", text, remedy="use the service's own address")
+
+
+def form_expired() -> AccessError:
+    text, remedy = "this form is not of your log-in, or has expired", "load the page again"
+    return AccessError("form-expired", text, remedy=remedy)

@@ -1,0 +1,162 @@
+"""Running a service: where it listens, how it stops."""
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from typing import Any
+
+from ..errors import AccessError, StoreError, needs_extra
+from ..sentences import Option
+from ..storage.urls import parse, shown
+from .limits import Limits
+from .logs import log, to_stderr
+
+try:
+    import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+except ImportError:
+    raise needs_extra("the service", "server") from None
+
+from .app import create_app
+
+
+def loopback(host: str) -> bool:
+    """Whether nobody on another machine reaches it.
+
+    >>> loopback("127.0.0.1"), loopback("localhost"), loopback("0.0.0.0"), loopback("lab")
+    (True, True, False, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve(
+    storage: str,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    certificate: str | None = None,
+    key: str | None = None,
+    limits: Limits | None = None,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C: then what runs is finished, and nothing new begun. Elsewhere
+    than on this machine it answers to tokens only, and does not start without any.
+    """
+    to_stderr()
+    limits, local = limits or Limits(), loopback(host)
+    app = create_app(storage, tokens=None if local else True, limits=limits, local=local)
+    if not local and not app.state.desk.shelf.tokens():
+        app.state.desk.shelf.close()
+        raise AccessError(
+            "tokens-needed",
+            "everybody who reaches {host} could do everything",
+            remedy="make a token first (`combgame token make NAME --role admin`), or leave out "
+            "{option}",
+            host=host,
+            option=Option("host"),
+        )
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=protocol(limits.patience),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=30,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    try:
+        config.load()  # of which the certificate is a part
+        listening = listen(host, port)
+    except (OSError, ValueError) as error:
+        app.state.desk.shelf.close()
+        raise cannot_listen(host, port, error) from None
+    Server(config, shown(parse(storage))).run([listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=2048)
+
+
+def cannot_listen(host: str, port: int, error: Exception) -> StoreError:
+    if isinstance(error, ssl.SSLError | FileNotFoundError):
+        text, remedy = "the certificate or its key cannot be read ({why})", "give PEM files of both"
+        return StoreError("bad-certificate", text, remedy=remedy, why=str(error))
+    return StoreError(
+        "cannot-listen",
+        "nothing can be served at {host}, port {port} ({why})",
+        remedy="give another {option}, or stop what has this one",
+        host=host,
+        port=port,
+        why=str(error),
+        option=Option("port"),
+    )
+
+
+class Server(uvicorn.Server):
+    """As uvicorn's; it says where it listens, and ends the streams of who watches before it waits
+    for the requests that run.
+    """
+
+    def __init__(self, config: Any, where: str) -> None:
+        super().__init__(config)
+        self.where = where
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            people = self.config.app.state.people  # type: ignore[union-attr]
+            scheme = "https" if self.config.ssl_certfile else "http"
+            host = f"[{host}]" if ":" in host else host
+            url = f"{scheme}://{host}:{port}"
+            log("info", "serving", url=url, storage=self.where, tokens=people.needed)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        log("info", "stopping")
+        self.config.app.state.desk.changes.close()  # type: ignore[union-attr]
+        await super().shutdown(sockets)
+        log("info", "stopped")
+
+
+def protocol(patience: float) -> type[asyncio.Protocol]:
+    """HTTP as uvicorn speaks it, but a connection whose request does not begin, or whose headers
+    do not end, within some seconds is closed.
+    """
+
+    class Patient(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.late: asyncio.TimerHandle | None = None
+            self.look()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self.look()
+
+        def connection_lost(self, error: Exception | None) -> None:
+            if self.late is not None:
+                self.late.cancel()
+            super().connection_lost(error)
+
+        def look(self) -> None:
+            running = self.cycle is not None and not self.cycle.response_complete
+            if running and self.late is not None:
+                self.late.cancel()
+                self.late = None
+            elif not running and self.late is None:
+                self.late = self.loop.call_later(patience, self.close_late)
+
+        def close_late(self) -> None:
+            self.late = None
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.close()
+
+    return Patient

@@ -1,0 +1,374 @@
+"""cg.Client: what it returns is what a Study returns, on the same data; it tries again, and nothing
+is done twice.
+"""
+
+import dataclasses
+import math
+import socket
+import threading
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame import wire
+from combgame.client import connection
+from combgame.sentences import Call, Option, Phrase, Sentence
+from combgame.server.tokens import make_token
+from combgame.storage.shelf import Shelf
+
+from .services import serving
+from .studies import COINS, HARD, PROBLEM, UNKNOWN, command, fill, measure
+
+
+@pytest.fixture
+def storage(tmp_path):
+    return f"sqlite:///{tmp_path}/lab.db"
+
+
+@pytest.fixture
+def service(storage):
+    with serving(storage, tokens=False) as one:
+        yield one
+
+
+@pytest.fixture
+def twins(service, tmp_path):
+    """A study here and one there, made alike."""
+    made = []
+
+    def make(problem=PROBLEM, **more):
+        more = {"name": "twin", "delta": 0.1, **more}
+        here = cg.Study(problem, storage=f"sqlite:///{tmp_path}/here.db", client="me", **more)
+        there = cg.Client(service.url, client="me").create(problem, **more)
+        made.extend((here, there))
+        return here, there
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def seen(study):
+    """All that can be seen of a study, but for moments and seals."""
+    status, decision = study.status, study.decision
+    return {
+        "status": dataclasses.replace(status, head=""),
+        "said": dataclasses.replace(status, head="").said(),
+        "decision": None if decision is None else dataclasses.replace(decision, head=""),
+        "reads": None if decision is None else dataclasses.replace(decision, head="").said(),
+        "state": study.state,
+        "done": study.done,
+        "pending": timeless(study.pending),
+        "events": [
+            one._replace(at=0, data={k: x for k, x in one.data.items() if k != "until"})
+            for one in study.events()
+        ],
+        "arms": study.rows("arm"),
+        "rounds": [
+            {k: x for k, x in row.items() if k not in ("asked", "told", "observed")}
+            for row in study.rows()
+        ],
+        "history": [{k: x for k, x in one.items() if k != "at"} for one in study.history()],
+        "replay": dataclasses.replace(study.replay(), head=""),
+        "problem": study.problem,
+        "repr": repr(study),
+    }
+
+
+def timeless(rounds):
+    """Rounds, without when their leases end."""
+    return [dataclasses.replace(one, until=one.until is not None) for one in rounds]
+
+
+def both(here, there, verb, *given, **named):
+    """The same verb on both: the same result, or the same error."""
+    results = []
+    for study in (here, there):
+        try:
+            results.append(getattr(study, verb)(*given, **named))
+            if verb == "ask" and given:
+                results[-1] = timeless(results[-1])
+        except cg.CombGameError as error:
+            results.append((type(error), error.sentence.to_data()))
+    assert results[0] == results[1], verb
+    return results[0]
+
+
+def test_every_verb_does_there_what_it_does_here(twins):
+    here, there = twins(max_rounds=40)
+    rng = np.random.default_rng(5)
+    one = both(here, there, "ask")
+    both(here, there, "tell", one, {"ann": 0.5}, final=False) if 0 in one.arms else None
+    values = measure(one, rng)
+    both(here, there, "tell", one, values)
+    both(here, there, "tell", one, values)  # the same again
+    both(here, there, "tell", one, {arm: x + 1.0 for arm, x in values.items()})  # something else
+    two, three = both(here, there, "ask", 2)
+    both(here, there, "ask", 3, "you", 60.0)
+    both(here, there, "fail", two, "spilt")
+    both(here, there, "fail", 4, "lost", retry=False)
+    told = {two: {arm: [0.1, np.float32(0.25)] for arm in two.arms}, three: {three.arms[0]: None}}
+    both(here, there, "tell_many", told)
+    both(here, there, "observe", {"ann": 0.45, 1: (0.25, 4), "cid": [0.1, math.nan]}, "earlier")
+    both(here, there, "observe", {"ann": 0.123456789, 1: 0.987654321}, "earlier")
+    both(here, there, "observe", {"ann": 0.123456789, 1: 0.987654321}, "again")
+    both(here, there, "observe", {"ann": 0.123456789, 1: 0.987654321}, "again", again=True)
+    both(here, there, "retract", 1, "a typo")
+    both(here, there, "retract", arm="bob", reason="mixed up")
+    both(here, there, "extend", 60, reason="more")
+    both(here, there, "extend", math.inf, reason="more")
+    assert seen(here) == seen(there)
+    while not here.done and here.seq < 300:
+        todo = both(here, there, "ask")
+        both(here, there, "tell", todo, measure(todo, rng))
+    assert seen(here) == seen(there)
+    both(here, there, "stop", "enough")
+    both(here, there, "ask")
+    assert both(here, there, "ask", 2) == []
+    assert seen(here) == seen(there)
+
+
+@pytest.mark.parametrize("problem", [HARD, COINS, UNKNOWN], ids=["hard", "coins", "unknown"])
+def test_studies_of_every_kind_are_seen_alike(twins, problem):
+    here, there = twins(problem, max_rounds=12)
+    rng = np.random.default_rng(1)
+    while not here.done:
+        todo = both(here, there, "ask")
+        coin = problem is COINS
+        values = {a: float(rng.random() < 0.5) if coin else rng.normal() for a in todo.arms}
+        both(here, there, "tell", todo, values)
+    assert seen(here) == seen(there)
+
+
+def test_what_is_refused_is_refused_in_the_same_words(twins):
+    here, there = twins(max_rounds=9)
+    todo = both(here, there, "ask")
+    arm = todo.arms[0]
+    wrong = [
+        ("ask", 0),
+        ("ask", "two"),
+        ("ask", 1, "", None),
+        ("ask", 1, None, -1.0),
+        ("tell", 99, {"ann": 0.5}),
+        ("tell", 0, {"ann": 0.5}),
+        ("tell", todo, {"zoe": 0.5}),
+        ("tell", todo, {arm: "much"}),
+        ("tell", todo, {arm: math.inf}),
+        ("tell", todo, {arm: (0.5, 0)}),
+        ("tell", todo, 3),
+        ("tell", todo, {arm: 0.5}, "yes"),
+        ("tell_many", 7),
+        ("tell_many", [(1, {}), (1, {})]),
+        ("fail", todo, ""),
+        ("fail", 99, "why"),
+        ("retract", 1, "nothing was told"),
+        ("retract", None, "neither"),
+        ("retract", 1, ""),
+        ("observe", {}),
+        ("observe", {"ann": None}),
+        ("observe", {"ann": 0.5}, "a\x00b"),
+        ("stop", ""),
+        ("rows", "week"),
+    ]
+    for verb, *given in wrong:
+        result = both(here, there, verb, *given)
+        assert isinstance(result, tuple) and issubclass(result[0], cg.CombGameError), (verb, result)
+    both(here, there, "extend", 3, reason="less")
+    both(here, there, "extend", None, None, reason="nothing")
+    both(here, there, "extend", None, "2031-01-01T00:00", reason="there is none")
+    not_in = next(a for a in range(5) if a not in todo.arms)
+    assert both(here, there, "tell", todo, {not_in: 0.5})[1]["code"] == "not-in-round"
+    assert seen(here) == seen(there)
+
+
+def test_making_a_study_is_refused_in_the_same_words(service):
+    client = cg.Client(service.url)
+    for more in ({"delta": 2.0}, {"rule": "best"}, {"seed": -1}, {"name": ""}, {"max_rounds": 0}):
+        with pytest.raises(cg.CombGameError) as here:
+            cg.Study(PROBLEM, **more)
+        with pytest.raises(cg.CombGameError) as there:
+            client.create(PROBLEM, **more)
+        assert type(here.value) is type(there.value) and str(here.value) == str(there.value)
+    client.create(PROBLEM, name="x")
+    with pytest.raises(cg.StudyError, match="already"):
+        client.create(PROBLEM, name="x")
+    assert client.create(PROBLEM, name="x", if_exists="resume").events()[0].kind == "created"
+    with pytest.raises(cg.StudyError, match="made with delta"):
+        client.create(PROBLEM, name="x", delta=0.2, if_exists="resume")
+    with pytest.raises(cg.InputError, match="function"):
+        oracle = cg.Oracle(lambda score: [int(score.argmax())], 3)
+        client.create(cg.Problem(oracle, rewards=cg.Gaussian(1.0)), name="y")
+    assert client.list() == ["x"] and client.open("x").problem == PROBLEM
+
+
+def test_a_frame_can_be_told_and_the_pictures_and_the_report_are_drawn(twins, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    here, there = twins()
+    for _ in range(3):
+        todo = both(here, there, "ask")
+        lines = [{"round": todo.id, "arm": name, "value": 0.3} for name in todo.names]
+        both(here, there, "tell_many", pandas.DataFrame(lines))
+    page = there.report(tmp_path / "r.html", unit="mg/l")
+    assert "mg/l" in page and (tmp_path / "r.html").read_text() == page
+    assert len(there.plot("estimates").axes) == len(here.plot("estimates").axes)
+    assert there.export(tmp_path / "e.csv").splitlines()[0].startswith("seq,kind")
+    assert there.to_frame("arm").equals(here.to_frame("arm"))
+
+
+def test_a_token_opens_and_a_wrong_one_says_so(storage):
+    shelf = Shelf(storage)
+    token = make_token(shelf, "robot", "measure")
+    shelf.close()
+    cg.Study(PROBLEM, storage=storage, name="x").close()
+    with serving(storage) as service:
+        study = cg.Client(service.url, token).open("x")
+        assert study.ask().client == "robot"
+        for wrong, code in ((None, "no-token"), ("cg_no", "bad-token")):
+            with pytest.raises(cg.AccessError) as refused:
+                cg.Client(service.url, wrong).open("x")
+            assert refused.value.code == code
+        with pytest.raises(cg.AccessError, match="the role admin"):
+            study.stop("enough")
+        assert token not in repr(cg.Client(service.url, token))
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "127.0.0.1:8000", "http://", None, "http://u:pass@host", "http://h:99999"]
+)
+def test_a_url_that_is_none_is_refused_and_not_quoted(url):
+    with pytest.raises(cg.InputError) as refused:
+        cg.Client(url)
+    assert "pass" not in str(refused.value).replace("a password", "")
+
+
+def test_what_does_not_answer_is_said_after_some_patience():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(cg.StoreError, match="cannot be reached"):
+            cg.Client(url, patience=0.2).list()
+
+
+class Losing:
+    """A way to a service on which some answers are lost: the request arrives, and no answer."""
+
+    def __init__(self, service, every):
+        self.service, self.every, self.n = service, every, 0
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                near, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.carry, args=(near,), daemon=True).start()
+
+    def carry(self, near):
+        far = socket.create_connection((self.service.host, int(self.service.port)))
+        with near, far:
+            threading.Thread(target=self.pump, args=(near, far), daemon=True).start()
+            while answer := far.recv(1 << 20):
+                self.n += answer.startswith(b"HTTP/1.1")
+                if answer.startswith(b"HTTP/1.1") and self.n % self.every == 0:
+                    near.shutdown(socket.SHUT_RDWR)
+                    return
+                near.sendall(answer)
+
+    @staticmethod
+    def pump(near, far):
+        with suppress(OSError):
+            while data := near.recv(1 << 20):
+                far.sendall(data)
+
+
+def test_answers_that_are_lost_do_nothing_twice(service, tmp_path):
+    way = Losing(service, 3)
+    there = cg.Client(way.url, client="me").create(PROBLEM, name="twin", delta=0.1)
+    here = cg.Study(
+        PROBLEM, storage=f"sqlite:///{tmp_path}/h.db", name="twin", delta=0.1, client="me"
+    )
+    rng = np.random.default_rng(2)
+    for _ in range(8):
+        todo = both(here, there, "ask")
+        both(here, there, "tell", todo, measure(todo, rng))
+        both(here, there, "observe", {"eve": rng.normal()})
+    assert way.n > 30
+    straight = cg.Client(service.url, client="me").open("twin")
+    assert seen(here) == seen(straight)
+    way.socket.close()
+
+
+def test_the_command_line_takes_a_service_for_a_storage(service, lab):
+    def run(*words):
+        done = command(*words, "--storage", service.url)
+        return done.exit_code, done.stdout
+
+    assert run("create", "screen.toml", "--name", "cli")[0] == 0
+    code, table = run("ask", "-n", "2", "--out", "t.csv")
+    assert code == 0 and "wrote 2 rounds" in table
+    fill("t.csv", np.random.default_rng(0))
+    assert "4 values stored" in run("tell", "t.csv")[1]
+    assert run("list")[1] == "cli: running\n"
+    code, text = run("status")
+    assert code == 0 and "2 rounds, 4 values" in text and "client" not in text
+    assert run("export", "--level", "arm")[1].startswith("arm,n,mean")
+    assert run("export", "--format", "json")[1].startswith("{")
+    assert run("replay")[0] == 0
+    assert run("report", "--out", "r.html")[0] == 0
+    assert "round 1 is open again" in run("retract", "1", "--reason", "typo")[1]
+    with pytest.raises(cg.StudyError) as refused:
+        run("extend", "--max-rounds", "9", "--reason", "more")
+    assert refused.value.code == "no-limit"
+    assert run("stop", "--reason", "done")[0] == 0
+    assert run("ask")[0] == 4
+
+
+# ---- what travels
+
+
+def test_every_sentence_travels_whole():
+    inner = Sentence("inner", "{x!r}", x=(1, "a"))
+    sentence = Sentence(
+        "all",
+        "{a} {b:g} {c:list} {d} {e} {f} {g} {h}",
+        remedy="{f}, {g}",
+        a=None,
+        b=math.inf,
+        c=["x", 2],
+        d={1: "one", "two": [3.0]},
+        e=inner,
+        f=Call("retract", 3, "reason", arm=..., x=2.5),
+        g=Option("max_rounds", 40),
+        h=Phrase("share unrounded", share=0.5),
+    )
+    import json
+
+    from combgame.cli.speech import SHELL
+
+    again = wire.sentence_from(json.loads(json.dumps(wire.sentence_data(sentence))))
+    assert again == sentence and again.said(SHELL) == sentence.said(SHELL)
+    assert again.arguments.keys() == sentence.arguments.keys()
+    error = cg.StoreError("busy", "{where} is busy", remedy="wait", where="lab.db")
+    back = wire.error_from(json.loads(json.dumps(wire.error_data(error))))
+    assert type(back) is cg.StoreError and str(back) == str(error)
+    assert type(wire.error_from({**wire.error_data(error), "kind": "New"})) is cg.CombGameError
+
+
+def test_a_proxy_that_says_something_else_is_named(monkeypatch):
+    client = cg.Client("http://127.0.0.1:1", patience=0.0)
+    for status, body, code in (
+        (404, b"<html>", "no-service"),
+        (200, b"hello", "no-service"),
+        (502, b"<html>", "service-unreachable"),
+        (302, b"", "no-service"),
+    ):
+        said = (status, body)
+        monkeypatch.setattr(connection.Connection, "_once", lambda *_, said=said: said)
+        with pytest.raises(cg.StoreError) as refused:
+            client.list()
+        assert refused.value.code == code
