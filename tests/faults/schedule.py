@@ -248,6 +248,8 @@ class Schedule:
     def check(self) -> None:
         """The naive model, and whether the study can go on."""
         calls = [(worker, call) for worker in self.ended for call in worker.calls]
+        if self.server is not None:
+            self.server.ready()  # the last fault may have been a crash
         with self.fresh() as study:
             events = study.events()
             judge(calls, events, self.timeout + SLACK, self.tally)
