@@ -140,6 +140,19 @@ class RemoteStudy(Queries):
             for number, new in said["stored"].items()
         }
 
+    def step(
+        self,
+        round: Round | int,
+        values: Any,
+        client: str | None = None,
+        lease: float | None = None,
+    ) -> Round | None:
+        """Tell a round and ask for the next one, as `Study.step`, but one after the other: if the
+        second fails, `ask` gives what is next.
+        """
+        self.tell(round, values, client=client)
+        return next(iter(self.ask(1, client=client, lease=lease)), None)
+
     def fail(
         self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
