@@ -209,7 +209,9 @@ def test_what_one_sidedness_is_worth_from_below(k, side, n, z):
     part = of(filled([n], [1.0], [0.0]))
     c, h, b = part.prior[side, k], part.shape[side, k], part.rate[side, k]
     far, squares = z / math.sqrt(n), float(n - 1)
-    worth = sided(far, n / squares, n, c, h, b, *cut(n, h))
+    ratio = cut(n, h)
+    assert (h + n / 2) * (ratio - 1 - math.log(ratio)) >= math.log(2) * (1 - 1e-6)
+    worth = sided(far, n / squares, n, c, h, b, ratio)
     about = (n, squares, far, c, h, 1 + LIFT / c)
     exact = worst(*about, one=True) - worst(*about)
     assert 1.0 <= worth <= 2.0
@@ -238,7 +240,7 @@ def test_one_sidedness_between_two_points(k, side, n, start, wide, share):
     part = of(filled([n], [1.0], [0.0]))
     scale = part.prior[side, k], part.shape[side, k], part.rate[side, k]
     spots = (start, start + share * wide, start + wide)
-    worth = [sided(x, n / (n - 1), n, *scale, *cut(n, scale[1])) for x in spots]
+    worth = [sided(x, n / (n - 1), n, *scale, cut(n, scale[1])) for x in spots]
     assert worth[1] >= min(worth[0], worth[2]) * (1 - 1e-9)
     value = [climb(x, n / (n - 1), n, *scale)[0] for x in spots]
     risen = [one + math.log(two) for one, two in zip(value, worth, strict=True)]
@@ -284,14 +286,59 @@ def test_the_least_of_the_mixture_from_below(seed):
     assert value >= exact - FINEST - 0.01 * abs(exact) - slack
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("k", range(len(SCALES)))
+@pytest.mark.parametrize("n", [2, 30, 1000])
+def test_where_one_sidedness_ends_it_still_rises(k, n):
+    """Near the distance from which on it is worth nothing."""
+    part = of(filled([n], [1.0], [0.0]))
+    scale, per = (part.prior[0, k], part.shape[0, k], part.rate[0, k]), n / (n - 1)
+    ratio = cut(n, scale[1])
+    spots = np.geomspace(1e-4, 1e3, 3000)
+    worth = np.array([sided(x, per, n, *scale, ratio) for x in spots])
+    risen = np.array([climb(x, per, n, *scale)[0] for x in spots]) + np.log(worth)
+    assert (np.diff(risen) >= -1e-9 * (1 + abs(risen[1:]))).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_cell_is_bounded_from_below(seed):
+    """All of what is between two points, with what one-sidedness is worth there."""
+    rng = np.random.default_rng(seed)
+    n, spread = np.floor(10 ** rng.uniform(0.5, 3, 2)), 10 ** rng.uniform(-1, 1, 2)
+    lead = rng.uniform(1, 8) * math.sqrt((spread / n).sum())
+    seen = filled(n, spread, [lead, 0.0])
+    part = of(seen)
+    part.ready(0, 0)
+    part.ready(1, 1)
+    start, end = np.sort(rng.uniform(0, lead, 2))
+    part.try_at(seen.mean, 0, 1, 0, start)
+    part.try_at(seen.mean, 0, 1, 1, end)
+    bound = part.between(0, 1, end - start)
+    for x in np.linspace(start, end, 40):
+        part.try_at(seen.mean, 0, 1, 2, x)
+        assert bound <= part.between(2, 2, 0.0) + 1e-9
+
+
+def test_far_beyond_all_numbers():
+    """What overflows is not taken for more than it is."""
+    limit = climb(1e100, 1e99, 2, 0.1, 0.5, 0.5 / 16)[0]
+    assert climb(1e80, 1e200, 2, 0.1, 0.5, 0.5 / 16)[0] == pytest.approx(limit)
+    assert limit == pytest.approx(3.942, abs=1e-3)
+
+
+def test_boxes_that_touch_at_the_true_mean_prove_nothing():
+    seen = filled([30, 30], [1.0, 1.0], [0.0, 2.0])
+    assert least(of(seen, [1.0, -5.0], [5.0, 1.0]), seen.mean) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(24))
 def test_no_pair_of_different_means_gives_less(seed):
     """Means in boxes or not, that of j at least that of i."""
     rng = np.random.default_rng(seed)
     low, high = np.sort(rng.normal(size=(2, 2)), axis=0)
     if rng.random() < 0.3:
         low, high = np.full(2, -4.0), np.full(2, 4.0)
-    seen = filled(rng.integers(2, 40, 2), rng.uniform(0.2, 2, 2), rng.normal(size=2))
+    means = rng.normal(size=2) * (3.0 if seed % 2 else 1.0)  # some far outside their boxes
+    seen = filled(rng.integers(2, 40, 2), rng.uniform(0.2, 2, 2), means)
     i, j = (0, 1) if np.diff(np.clip(seen.mean, low, high))[0] <= 0 else (1, 0)
     value = least(of(seen, low, high), seen.mean, i, j)
     for x in np.linspace(low[i], high[i], 8):
@@ -390,7 +437,8 @@ def test_a_study_whose_values_come_late_and_are_retracted():
 
 def test_errors_stay_below_delta_where_two_arms_are_tied():
     """About half of the runs that stop are wrong: of 600 at delta = 0.2, 150 wrong or more have a
-    chance of 2e-3 if the rate is 0.2 itself.
+    chance of 2e-3 if the rate is 0.2 itself. Only gross blunders show here; benchmarks/guarantee.py
+    is the finer net.
     """
     found = cg.simulate(
         cg.Problem(cg.Arms(2), None, cg.Gaussian(supposed=(1.0, 0.1), shared=False)),

@@ -37,6 +37,7 @@ SCALES = np.array(
 # of a scale's chance: shifts that only make arm i worse and j better; for j alone; for i alone
 SIDES = np.array([0.34, 0.36, 0.3])
 LIFT = 1.5
+FARTHEST = 1e300  # of squared distances, in V/N
 FEW = 2.0  # values of an arm that rules are to count for little
 FINEST = 1e-2  # how far below its minimum the mixture of a pair may be taken
 POINTS = 96  # at which it is computed for that, at most
@@ -64,7 +65,7 @@ def climb(far: float, per: float, n: float, c: float, h: float, b: float) -> tup
     P ln R - b (R - 1), P = h + N/2, R = (1 + w)/(1 + w c/(N + c)), w = far^2 N/V, but not beyond
     the R at which it is largest.
     """
-    w, power = far * far * per, h + 0.5 * n
+    w, power = min(far * far * per, FARTHEST), h + 0.5 * n
     less = 1.0 + w * (c / (n + c))
     gain = w * (n / (n + c)) / less  # R - 1
     most = power / b - 1.0
@@ -75,32 +76,30 @@ def climb(far: float, per: float, n: float, c: float, h: float, b: float) -> tup
 
 
 @jitable
-def cut(n: float, h: float) -> tuple[float, float]:
-    """A ratio of b + u Q to that of the worst variance, below 1, and e^(what ln Z is above its
-    least there); at most 2.
+def cut(n: float, h: float) -> float:
+    """r: a ratio of b + u Q to that of the worst variance, below 1, at which ln Z is at least ln 2
+    above its least: P (r - 1 - ln r) >= ln 2 where P = h + N/2 >= 3/2.
+
+    With r = e^-s it is P (s - 1 + e^-s) >= P (s^2/2 - s^3/6), which is at least P a^2/2 for s = a +
+    a^2/3, a <= 0.96.
     """
-    power = h + 0.5 * n
-    step = math.sqrt(2.0 * math.log(2.0) / power)
-    step += step * step / 3.0
-    ratio = math.exp(-step)
-    return ratio, math.exp(min(power * (step + math.expm1(-step)), math.log(2.0)))
+    step = math.sqrt(2.0 * math.log(2.0) / (h + 0.5 * n))
+    return math.exp(-step - step * step / 3.0)
 
 
 @jitable
-def sided(
-    far: float, per: float, n: float, c: float, h: float, b: float, ratio: float, most: float
-) -> float:
+def sided(far: float, per: float, n: float, c: float, h: float, b: float, ratio: float) -> float:
     """What Z is multiplied by, at least, if shifts to one side only are mixed, with a mean that is
-    off by `far` to that side; ratio, most: see `cut`. Between 1 and 2; between two distances at
-    least the smaller of what it is there.
+    off by `far` to that side; ratio: that of `cut`. Between 1 and 2; between two distances at least
+    the smaller of what it is there.
     """
-    w, power = far * far * per, h + 0.5 * n
+    w, power = min(far * far * per, FARTHEST), h + 0.5 * n
     gain, end = w * (n / (n + c)) / (1.0 + w * (c / (n + c))), ratio * power / b
     if not gain < end - 1.0:
         return 1.0
     y = math.sqrt((2.0 * power - 0.5) * math.log1p((1.0 - (1.0 + gain) / end) * gain))
     rise = power * math.log(end / (1.0 + gain)) - b * (end - 1.0 - gain)
-    return min(math.erfc(-y / math.sqrt(2.0)), most, math.exp(min(max(rise, 0.0), math.log(2.0))))
+    return min(math.erfc(-y / math.sqrt(2.0)), math.exp(min(max(rise, 0.0), math.log(2.0))))
 
 
 class StudentsPart(NamedTuple):
@@ -110,7 +109,9 @@ class StudentsPart(NamedTuple):
     ln sum_k p_k exp(min over the variances of ln Z_k), at means with y_i = y_j = x: what arm i adds
     falls in x between the means, and what arm j adds rises. Neither is convex. But the derivative
     of each rises and then falls with the distance, so that on any interval it is at least the
-    smaller of those at the ends: bounds that are right to second order.
+    smaller of those at the ends: bounds that are right to second order. Shifts are one-sided for
+    both arms, or for one of them, with the chances of `share`; where the true means are beyond an
+    end, only those count that have two sides for the arm of that end.
     """
 
     seen: Seen
@@ -124,7 +125,6 @@ class StudentsPart(NamedTuple):
     done: Floats  # float64[2, d]: N for which the next is right
     charge: Floats  # float64[2, d, k]: minus ln Z where the mean is right
     ratio: Floats  # float64[2, d, k]: of `cut`
-    most: Floats  # float64[2, d, k]: of `cut`
     share: Floats  # float64[3]: both arms one-sided, arm j alone, arm i alone
     spot: Floats  # float64[points] scratch: points between the means, in the order they were tried
     after: Ints  # int64[points]: the next one to the right
@@ -189,7 +189,7 @@ class StudentsPart(NamedTuple):
                     + b
                     - h
                 )
-                self.ratio[side, a, k], self.most[side, a, k] = cut(n, h)
+                self.ratio[side, a, k] = cut(n, h)
 
     def above(self, mean: Floats, i: int, j: int, x: float) -> float:
         return math.inf
@@ -206,6 +206,8 @@ class StudentsPart(NamedTuple):
             return -math.inf  # j is better
         if not (resolved(self.seen, i) and resolved(self.seen, j)):
             return 0.0
+        if low == high and mean[i] < low and mean[j] > high:
+            return 0.0  # one mean for both, and neither arm looks better or worse than it is
         left, right = max(low, other), min(high, one)
         first, second = (
             self.believed[i] / self.seen.counts[i],
@@ -271,8 +273,7 @@ class StudentsPart(NamedTuple):
                 self.slope[side, p, k] = slope
                 self.side[side, p, k] = 1.0
                 if far > 0.0:
-                    ratio, most = self.ratio[side, a, k], self.most[side, a, k]
-                    self.side[side, p, k] = sided(far, per, n, c, h, b, ratio, most)
+                    self.side[side, p, k] = sided(far, per, n, c, h, b, self.ratio[side, a, k])
 
     def between(self, p: int, q: int, wide: float) -> float:
         """The mixture at a point p = q; or what it is at least between two, `wide` apart."""
@@ -318,7 +319,6 @@ def students(seen: Seen, believed: Floats, low: Floats, high: Floats) -> Student
         shape / (1.0 + LIFT / prior),
         -np.log(SCALES[:, 4]),
         np.full((2, d), -1.0),
-        np.zeros((2, d, scales)),
         np.zeros((2, d, scales)),
         np.zeros((2, d, scales)),
         SIDES.copy(),
