@@ -89,6 +89,7 @@ def test_a_frozen_backend_that_holds_the_lock_is_somebody_who_writes(url):
 @only_postgres
 def test_a_frozen_server_lets_nobody_wait_for_a_connection(url, server):
     study_of(url).close()
+    server.ensure_postgres_running()  # it knows the process, and a test may have restarted it
     with frozen(server.get_pid()), refused("unreachable", cg.StoreError):
         cg.Study.open(url, timeout=0.5)
     with cg.Study.open(url, timeout=0.5, engine="python") as study:

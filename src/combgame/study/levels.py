@@ -147,7 +147,7 @@ def surprise(one: Squares, known: bool = True) -> float:
     >>> round(surprise(Squares(100.0, 10, 0.0, 0)), 2), round(surprise(Squares(10.0, 10, 0, 0)), 2)
     (31.35, -3.5)
     >>> round(surprise(Squares(100.0, 10, 20.0, 20), known=False), 2)
-    9.61
+    7.35
     """
     f, squares, every = one.degrees, one.between, one.degrees + one.freedom
     if f == 0 or (not known and not one.rest > 1e-24 * squares):

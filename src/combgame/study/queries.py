@@ -119,7 +119,10 @@ class Moment:
         """One row per "round", "arm" or "event"."""
         if not isinstance(level, str) or level not in LEVELS:
             raise unknown("level", level, LEVELS)
-        return arm_rows(self._advisor) if level == "arm" else rows(self.problem, self.events, level)
+        advisor = self._advisor
+        if level == "arm":
+            return arm_rows(advisor)
+        return rows(advisor.setting.problem, self.events, level)
 
     def history(self, most: int | None = None) -> list[dict[str, Any]]:
         """The evidence and the threshold after everything that was told, and the delta at which it
