@@ -53,6 +53,19 @@ def test_a_table_that_was_not_told_is_not_overwritten(lab):
     assert lab("ask", "--out", "screen.toml", "--force")[0] == 0
 
 
+def test_a_told_table_whose_numbers_can_be_read_in_two_ways_is_overwritten(lab):
+    lab("create", "screen.toml")
+    todo = json.loads(lab("ask", "--json")[1])
+    names = (todo[0] if isinstance(todo, list) else todo)["names"]
+    Path("todo.csv").write_text("round;arm;value\n" + "".join(f"1;{a};1,568\n" for a in names))
+    with refused("values-not-told", cg.StoreError):
+        command("ask", "--out", "todo.csv")
+    with refused("ambiguous-number"):
+        command("tell", "todo.csv")
+    assert lab("tell", "todo.csv", "--decimal", ",")[0] == 0
+    assert lab("ask", "--out", "todo.csv")[0] == 0
+
+
 @pytest.mark.parametrize(
     "table", ["round,arm,value\n1,ann,0.5\n", "round,arm,value\n1,ann,0.5\n1,bob,0.5"]
 )

@@ -108,7 +108,7 @@ class Status:
             ),
             *(
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f} of "
-                f"{one.threshold:.2f}; {one.lead:.3g} behind)"
+                f"{one.threshold:.2f}; {self._behind(one)})"
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
@@ -138,6 +138,13 @@ class Status:
         if self.levels is not None:
             lines.append(f"  levels       {self.levels.said(surface)}")
         return "\n".join([*lines, self.next.said(surface)])
+
+    def _behind(self, rival: Rival) -> str:
+        """By how much, unless some of its arms have no value yet."""
+        unseen = {one.arm for one in self.estimates if one.n == 0}
+        if unseen & set(rival.answer):
+            return "not measured yet"
+        return f"{rival.lead:.3g} behind"
 
     def __str__(self) -> str:
         return self.said()

@@ -74,7 +74,13 @@ def spare(path: Path, study: Any) -> None:
     if not path.is_file() or not path.stat().st_size:
         return
     try:
-        sheet = read_sheet(path, study.problem, study.name).values
+        try:
+            sheet = read_sheet(path, study.problem, study.name).values
+        except CombGameError as error:
+            if error.code != "ambiguous-number":
+                raise
+            # which cells have a value is all that matters here
+            sheet = read_sheet(path, study.problem, study.name, decimal=",").values
     except CombGameError as error:
         raise StoreError(
             "no-table",
