@@ -32,6 +32,12 @@ from combgame.stopping.students import (
 
 from .test_stopping import STRUCTURES, looked, watched
 
+ARM = {  # as an arm i or j of some scale, with so many values
+    "k": st.integers(0, len(SCALES) - 1),
+    "side": st.integers(0, 1),
+    "n": st.integers(2, 10**5),
+}
+
 
 def log_z(u, n, squares, off, c, h, rho):
     """ln Z of n values with this sum of squared deviations from their mean, which is `off` from the
@@ -153,9 +159,7 @@ def test_the_remainder_of_stirling(x):
 
 @settings(max_examples=100, deadline=None)
 @given(
-    k=st.integers(0, len(SCALES) - 1),
-    side=st.integers(0, 1),
-    n=st.integers(2, 10**5),
+    **ARM,
     far=st.floats(0, 30),
     spread=st.floats(0.01, 100),
 )
@@ -200,9 +204,7 @@ def test_one_sided_shifts_by_quadrature(scale, off):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    k=st.integers(0, len(SCALES) - 1),
-    side=st.integers(0, 1),
-    n=st.integers(2, 10**5),
+    **ARM,
     z=st.floats(0, 12),
 )
 def test_what_one_sidedness_is_worth_from_below(k, side, n, z):
@@ -228,9 +230,7 @@ def test_the_normal_deviate_of_student_from_below():
 
 @settings(max_examples=200, deadline=None)
 @given(
-    k=st.integers(0, len(SCALES) - 1),
-    side=st.integers(0, 1),
-    n=st.integers(2, 10**5),
+    **ARM,
     start=st.floats(0, 10),
     wide=st.floats(0, 10),
     share=st.floats(0, 1),
@@ -250,9 +250,7 @@ def test_one_sidedness_between_two_points(k, side, n, start, wide, share):
 
 @settings(max_examples=200, deadline=None)
 @given(
-    k=st.integers(0, len(SCALES) - 1),
-    side=st.integers(0, 1),
-    n=st.integers(2, 10**5),
+    **ARM,
     start=st.floats(0, 10),
     wide=st.floats(0, 10),
     share=st.floats(0, 1),

@@ -224,10 +224,9 @@ class StudentsPart(NamedTuple):
             self.try_at(mean, i, j, 0, left)
         if right != one:
             self.try_at(mean, i, j, 1, right)
-        best, here = self.between(0, 0, 0.0), 0
-        if self.between(1, 1, 0.0) < best:
-            best, here = self.between(1, 1, 0.0), 1
-        best = min(best, edge)
+        first_end, last_end = self.between(0, 0, 0.0), self.between(1, 1, 0.0)
+        here = 1 if last_end < first_end else 0
+        best = min(first_end, last_end, edge)
         self.after[0], self.after[1] = 1, -1
         self.bound[0] = self.between(0, 1, right - left)
         least, used, x = self.bound[0], 2, one - (one - other) * first / (first + second)
