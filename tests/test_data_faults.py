@@ -78,7 +78,8 @@ for _ in range(interrupts):
         work()
     except (KeyboardInterrupt, Stop) as error:
         kept.append(error)  # with its traceback, as in a notebook
-    with sqlite3.connect(path, timeout=0, isolation_level=None) as probe:
+    # nobody but a thread that keeps a snapshot may have it, and not for long
+    with sqlite3.connect(path, timeout=0 if locked else 20, isolation_level=None) as probe:
         try:
             probe.execute("BEGIN IMMEDIATE")
             probe.execute("ROLLBACK")
