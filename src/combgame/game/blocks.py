@@ -23,15 +23,17 @@ Ints = NDArray[np.int64]
 @jitable
 def eliminate(rows: Floats, n: int, width: int) -> None:
     """Gauss and Jordan: make the first n columns of n rows a unit matrix. (Rows of a grounded
-    Laplacian: no pivot has to be looked for. Whole rows at a time, element by element, which both
-    engines do alike.)
+    Laplacian: no pivot has to be looked for.)
     """
     for p in range(n):
-        rows[p, :width] /= rows[p, p]
+        pivot = float(rows[p, p])
+        for j in range(width):
+            rows[p, j] /= pivot
         for i in range(n):
-            factor = rows[i, p]
+            factor = float(rows[i, p])
             if i != p and factor != 0.0:
-                rows[i, :width] -= factor * rows[p, :width]
+                for j in range(width):
+                    rows[i, j] -= factor * rows[p, j]
 
 
 OFTEN = 12.0  # deviations from the estimate of an arm tell of the spread if it has 1/OFTEN of what
@@ -161,7 +163,8 @@ class Blocks(NamedTuple):
         else:
             self.noise[0, 0] += self.about[0, 0]
             self.noise[0, 1] += self.about[0, 1]
-        self.about[:] = 0.0
+        for j in range(self.about.shape[1]):
+            self.about[0, j] = self.about[1, j] = 0.0
         self.fit()
         self.trust()
         self.done[0] += 1

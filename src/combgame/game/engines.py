@@ -61,7 +61,7 @@ def _choose(
         and importlib.util.find_spec("numba") is not None
         and (engine == "compiled" or not callback)
     ):
-        kept = compiled_entry(function, not callback and all(_ours(part) for part in parts))
+        kept = compiled_entry(function, not callback and all(ours(part) for part in parts))
         from .numba import teach
 
         teach()  # what has been marked since
@@ -159,12 +159,12 @@ def _classes(values: tuple[Any, ...], kinds: list[type]) -> list[type]:
     return kinds
 
 
-def _ours(part: Any) -> bool:
+def ours(part: Any) -> bool:
     """Whether every class in a part is this package's: then the compiled round can be kept on
     disk.
     """
     if isinstance(part, tuple) and hasattr(part, "_fields"):
         return type(part).__module__.partition(".")[0] == "combgame" and all(
-            _ours(field) for field in part
+            ours(field) for field in part
         )
     return True

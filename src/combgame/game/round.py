@@ -10,11 +10,9 @@ from .numerics import two_sum
 from .protocols import Game, Judge, Rule
 from .records import Floats, Ints, Random, Seen, View
 
-STOPPED, CAPPED, FULL = (
-    0,
-    1,
-    2,
-)  # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
+# how `play` ends: every delta has stopped; last round; the rule needs larger arrays
+STOPPED, CAPPED, FULL = 0, 1, 2
+ON = -1  # or it does not end yet
 
 
 @jitable
@@ -145,6 +143,44 @@ def observe(game: Game, seen: Seen, action: Floats, truth: Floats, rng: Random) 
 
 
 @jitable
+def step(
+    game: Game,
+    rule: Rule,
+    start: Ints,
+    truth: Floats,
+    rng: Random,
+    last: int,
+    seen: Seen,
+    view: View,
+    stops: Ints,
+    winners: Floats,
+) -> int:
+    """Stop, or play one round; how the run ends, or ON."""
+    t = seen.clock[0]
+    if t >= start.shape[0]:
+        seen.start[0] = 0
+    recommend(game, seen, view)
+    if settle(game.judge, t, view, stops, winners):
+        return STOPPED
+    if t >= last:
+        return CAPPED
+    if t == 0:
+        seen.blocks.left[0] = start.shape[0]  # the start is one block
+    if t < start.shape[0]:
+        for a in range(view.action.size):
+            view.action[a] = 0.0
+        for j in range(start.shape[1]):
+            if start[t, j] >= 0:
+                view.action[start[t, j]] = 1.0  # line 1: INIT
+    elif rule.full():
+        return FULL
+    else:
+        rule.choose(game, seen, view, rng)  # lines 5 to 9
+    observe(game, seen, view.action, truth, rng)
+    return ON
+
+
+@jitable
 def play(
     game: Game,
     rule: Rule,
@@ -161,24 +197,6 @@ def play(
     go on.
     """
     while True:  # line 2
-        t = seen.clock[0]
-        if t >= start.shape[0]:
-            seen.start[0] = 0
-        recommend(game, seen, view)
-        if settle(game.judge, t, view, stops, winners):
-            return STOPPED
-        if t >= last:
-            return CAPPED
-        if t == 0:
-            seen.blocks.left[0] = start.shape[0]  # the start is one block
-        if t < start.shape[0]:
-            for a in range(view.action.size):
-                view.action[a] = 0.0
-            for j in range(start.shape[1]):
-                if start[t, j] >= 0:
-                    view.action[start[t, j]] = 1.0  # line 1: INIT
-        elif rule.full():
-            return FULL
-        else:
-            rule.choose(game, seen, view, rng)  # lines 5 to 9
-        observe(game, seen, view.action, truth, rng)
+        ended = step(game, rule, start, truth, rng, last, seen, view, stops, winners)
+        if ended != ON:
+            return ended

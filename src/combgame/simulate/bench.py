@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SEED, InputError, must_be, real, said_by, unboxed, whole
+from ..errors import SEED, InputError, must_be, real, said_by, unboxed, unknown, whole
+from ..game.engines import ENGINES
+from ..game.philox import philox
 from ..game.records import Floats, Ints
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -20,6 +22,10 @@ from ..theory.evidence import first_two
 from .numbering import RELABELLED, Numbering, drawn, own_numbers
 from .result import Simulation
 from .run import Outcome, Run, Series
+
+
+CARD = "cuda"  # the engine that plays many runs at once (`simulate/card.py`)
+TEMPLATES = 1024  # beginnings of runs on a card
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ class Bench:
     # what was given, if it is to be minimised; `problem` and `means` are that maximised
     asked: tuple[Problem, Floats] | None = None
     level_sd: float = 0.0  # of the levels of plays, where they have any
+    twin: str = "auto"  # the engine of runs of a card that are played on the processor
 
     @cached_property
     def setup(self) -> Setup:
@@ -48,11 +55,20 @@ class Bench:
 
     @cached_property
     def _series(self) -> Series:
-        return Series(self.problem, self.stopping, len(self.deltas), self.engine, self.level_sd)
+        return Series(self.problem, self.stopping, len(self.deltas), self._here, self.level_sd)
+
+    @property
+    def _here(self) -> str:
+        """The engine on the processor."""
+        return self.twin if self.engine == CARD else self.engine
+
+    def alike(self, number: int) -> int:
+        """The run that run `number` begins like."""
+        return number % TEMPLATES if self.engine == CARD else number
 
     def numbers(self, number: int) -> Numbering:
         """Those of run `number`."""
-        return own_numbers(self.problem, self.rule, self.seed, number, self.relabel)
+        return own_numbers(self.problem, self.rule, self.seed, self.alike(number), self.relabel)
 
     @cached_property
     def _ready(self) -> bool:
@@ -77,18 +93,21 @@ class Bench:
                 self.eliminate,
                 stopping.epsilon,
             )
-        return Run(
+        run = Run(
             mine.problem,
             setup,
             stopping,
             self.means[mine.order],
             len(self.deltas),
             self.seed,
-            number,
-            self.engine,
+            self.alike(number),
+            self._here,
             self._series if mine.problem is self.problem and setup is self.setup else None,
             self.level_sd,
         )
+        if self.engine == CARD:
+            run.rng = philox(self.seed, number)
+        return run
 
     def one(self, number: int) -> Outcome:
         self._ready  # noqa: B018
@@ -111,12 +130,22 @@ class Bench:
 
     def labels(self, number: int) -> Ints | None:
         """With relabel=True: labels[i] is the given arm that is the i-th of run `number`."""
-        return drawn(self.problem.d, self.seed, number, RELABELLED) if self.relabel else None
+        if not self.relabel:
+            return None
+        return drawn(self.problem.d, self.seed, self.alike(number), RELABELLED)
 
     def gather(self, label: str, outcomes: Sequence[Outcome]) -> "Simulation":
         stops = np.array([outcome.stops for outcome in outcomes])
         winners = np.array([outcome.winners for outcome in outcomes])
         labels = np.array([outcome.labels for outcome in outcomes]) if self.relabel else None
+        leaders = np.array([outcome.leader for outcome in outcomes])
+        leads = np.array([outcome.lead for outcome in outcomes])
+        return self.found(label, stops, winners, labels, leaders, leads)
+
+    def found(
+        self, label: str, stops: Ints, winners: Any, labels: Any, leaders: Any, leads: Floats
+    ) -> "Simulation":
+        """What runs left, beside what determined them."""
         return Simulation(
             *(self.asked or (self.problem, self.means)),
             label,
@@ -127,8 +156,8 @@ class Bench:
             stops,
             winners,
             labels=labels,
-            leaders=np.array([outcome.leader for outcome in outcomes]),
-            leads=np.array([outcome.lead for outcome in outcomes]),
+            leaders=leaders,
+            leads=leads,
         )
 
 
@@ -154,6 +183,8 @@ def make_bench(
     problem = problem.maximised
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0, most=SEED)
     chosen = make_rule(rule)
+    if engine not in (*ENGINES, CARD):
+        raise unknown("engine", engine, (*ENGINES, CARD))
     stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)
     if not isinstance(relabel, bool):
         raise must_be("relabel", relabel, "True or False")

@@ -10,7 +10,8 @@ from ..problem import Problem
 from ..report.progress import counted
 from ..rules import RuleBase
 from ..rules.base import describe
-from .bench import in_order, make_bench
+from .bench import CARD, in_order, make_bench
+from .card import simulated as on_card
 from .result import Simulation, as_html, table
 
 
@@ -44,7 +45,9 @@ def simulate(
     best by no more counts as correct ("mixture" only). level_sd: the standard deviation of the
     levels of plays, where every play has its own (`Gaussian(sigma, level="per play")`).
     relabel=True: in every run the arms are relabelled at random, which is recorded in `labels` and
-    `rows()`; since every run numbers the arms for itself, that changes no distribution. What takes
+    `rows()`; since every run numbers the arms for itself, that changes no distribution.
+    engine="cuda": all runs at once on an NVIDIA card, a million in seconds (docs/cuda.md); their
+    noise is another than on the processor. What takes
     more than two seconds says so on a terminal and in a notebook (progress=False: never; True:
     anywhere).
 
@@ -71,6 +74,8 @@ def simulate(
     )
     runs, jobs = whole("runs", runs, 1), whole("jobs", jobs, 1)
     label = rule if isinstance(rule, str) else describe(rule)
+    if engine == CARD:
+        return on_card(bench, label, runs, progress)
     outcomes = list(counted(in_order(bench.one, runs, jobs), runs, label, progress))
     return bench.gather(label, outcomes)
 

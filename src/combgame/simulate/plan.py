@@ -19,7 +19,8 @@ from ..rules.base import describe
 from ..stopping.names import make_stopping, resolve
 from ..theory.complexity import Complexity, complexity, least_time
 from ..theory.evidence import best_answer
-from .bench import Bench, in_order, make_bench
+from .bench import CARD, Bench, in_order, make_bench
+from .card import simulated as on_card
 from .planned import Case, Plan
 
 __all__ = ["Plan", "plan"]
@@ -106,14 +107,17 @@ def plan(
                 benches[name, bench.stopping.name] = bench
         prepared.append((share, scaled, solved, benches))
     work = [(name, bench) for *_, benches in prepared for (name, _), bench in benches.items()]
+    here = [] if engine == CARD else work
     made = counted(
-        (outcome for _, bench in work for outcome in in_order(bench.one, runs, jobs)),
-        runs * len(work),
+        (outcome for _, bench in here for outcome in in_order(bench.one, runs, jobs)),
+        runs * len(here),
         "the plan",
         progress,
     )
     simulated = iter(
-        [bench.gather(name, [next(made) for _ in range(runs)]) for name, bench in work]
+        [on_card(bench, name, runs, progress) for name, bench in work]
+        if engine == CARD
+        else [bench.gather(name, [next(made) for _ in range(runs)]) for name, bench in work]
     )
     cases = [
         Case(

@@ -34,16 +34,17 @@ class Simulation:
     max_rounds: int
     seed: int
     stops: Ints  # int64[runs, deltas]: the stopping round, -1 if it did not stop
-    winners: (
-        Floats  # float64[runs, deltas, d], under the given numbers, whatever those of the runs were
-    )
+    # [runs, deltas, d], 0 or 1, under the given numbers, whatever those of the runs were
+    winners: Any
     which: tuple[int, ...] = ()  # of the stopping rule's deltas, those of this object
     labels: Ints | None = (
         # int64[runs, d], with relabel=True: the given arms in the order in which a run had them
         None
     )
-    leaders: Floats | None = None  # float64[runs, d]: the leading answers after the last round
+    leaders: Any = None  # [runs, d], 0 or 1: the leading answers after the last round
     leads: Floats | None = None  # float64[runs]: their estimated leads over the nearest rivals then
+    # how many runs on a card had to be played on the processor, because their arrays had to grow
+    outgrown: int = 0
 
     @property
     def threshold(self) -> str:
@@ -341,6 +342,12 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         f"{row['leaders_right']:.0%} of the {row['capped']} runs that were capped."
         for row in rows
         if row["leaders_right"] is not None
+    ]
+    lines += [
+        f"{s.rule}: {s.outgrown:,} of {len(s.stops):,} runs outgrew the card and were played on the "
+        "processor."
+        for s in simulations
+        if s.outgrown
     ]
     c = simulations[0].complexity
     if c.gap > 1e-3:

@@ -98,7 +98,7 @@ class Run:
         series: Series | None = None,
         level_sd: float = 0.0,
     ) -> None:
-        self.rng: Random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        self.rng: Any = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         self.setup, self.means, self._engine = setup, means, engine
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)

@@ -38,7 +38,8 @@ class MixturePart(NamedTuple):
     def assess(
         self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
     ) -> float:
-        variance = self.spreads.bounds(seen)
+        self.spreads.bound(seen)
+        variance = self.spreads.variance
         chosen = self.suit(seen, mean, variance, best, rival)
         for a in range(fee.size):
             n, c = seen.counts[a], self.prior[0 if best[a] > 0.5 else 1, chosen]

@@ -84,7 +84,7 @@ class PooledPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def bounds(self, seen: Seen) -> Floats:
+    def bound(self, seen: Seen) -> None:
         spotted(seen, self.state)
         for g in range(self.done.size):
             if self.state[1, g] != self.done[g]:
@@ -94,11 +94,11 @@ class PooledPart(NamedTuple):
             g = seen.group[a]
             known = self.most[g] > 0.0 and self.state[0, g] < math.inf
             self.variance[a] = self.state[0, g] / self.most[g] if known else math.inf
-        return self.variance
 
     def unit(self, seen: Seen) -> float:
         """The largest deviation that all arms can have, if all are alike."""
-        return math.sqrt(self.bounds(seen)[0])
+        self.bound(seen)
+        return math.sqrt(self.variance[0])
 
 
 def pooled(groups: int, believed: Floats, delta: float) -> PooledPart:

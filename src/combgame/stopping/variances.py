@@ -28,8 +28,12 @@ class Spreads(Protocol):
     def believed(self) -> Floats:
         """Those with which the rules work: the rewards' own."""
 
-    def bounds(self, seen: Seen) -> Floats:
+    @property
+    def variance(self) -> Floats:
         """One per arm; infinity where nothing is known yet."""
+
+    def bound(self, seen: Seen) -> None:
+        """Bring `variance` up to date."""
 
 
 class KnownPart(NamedTuple):
@@ -38,8 +42,8 @@ class KnownPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def bounds(self, seen: Seen) -> Floats:
-        return self.variance
+    def bound(self, seen: Seen) -> None:
+        pass
 
     def unit(self, seen: Seen) -> float:
         """In what means are counted."""
@@ -60,7 +64,7 @@ class UnknownPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def bounds(self, seen: Seen) -> Floats:
+    def bound(self, seen: Seen) -> None:
         for a in range(self.variance.size):
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]
@@ -69,7 +73,6 @@ class UnknownPart(NamedTuple):
             self.variance[a] = (
                 (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
             )
-        return self.variance
 
 
 class PluginPart(NamedTuple):

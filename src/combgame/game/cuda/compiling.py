@@ -1,0 +1,146 @@
+"""From the source of a kernel to a kernel.
+
+What is compiled is kept on disk, beside what numba compiles, until a source changes: numba-cuda
+does that itself for a function that stands in a file, so the source of a kernel is put into one.
+"""
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..sources import digest
+from .columns import strides
+from .kernel import record
+
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 looks for it, NumPy 2.5 has it no longer
+    np.row_stack = np.vstack
+
+from numba import cuda  # noqa: E402
+
+__all__ = ["SIMULATED", "compiled", "cuda", "plain_indices", "quiet", "view"]
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+_KERNELS: dict[Any, Any] = {}
+_TAUGHT: list[bool] = []
+
+
+def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
+    """The kernel of a source. scope: what it refers to; ours: all of that is this package's, so that
+    it can be kept.
+    """
+    key = (text, *(id(kind) for kind in scope.values() if isinstance(kind, type)))
+    if key not in _KERNELS:
+        scope = {**scope, "cuda": cuda, "record": record}
+        if SIMULATED:
+            _KERNELS[key] = _made(text, scope)
+        else:
+            _teach()
+            _KERNELS[key] = _kept(text, scope) if ours else _made(text, scope)
+    return _KERNELS[key]
+
+
+def _teach() -> None:
+    from numba.cuda.extending import register_jitable
+
+    from .methods import teach
+
+    teach()
+    if not _TAUGHT:
+        _TAUGHT.append(True)
+        register_jitable(record)
+
+
+def _kept(text: str, scope: dict[str, Any]) -> Any:
+    """A kernel that numba-cuda finds on disk if it has been compiled before."""
+    from ..numba.disk import COMPILED, root
+
+    used = tuple(version(name) for name in ("numba", "numba-cuda", "numpy"))
+    key = hashlib.sha256(repr((digest(*COMPILED), used, text)).encode()).hexdigest()[:24]
+    try:
+        file = Path(root()) / "cuda" / f"kernel_{key}.py"
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        made = importlib.util.spec_from_file_location(file.stem, file)
+        assert made is not None and made.loader is not None
+        module = importlib.util.module_from_spec(made)
+        vars(module).update(scope)
+        made.loader.exec_module(module)
+        return cuda.jit(cache=True)(module.kernel)
+    except OSError:  # a disk that is full, say
+        return _made(text, scope)
+
+
+def _made(text: str, scope: dict[str, Any]) -> Any:
+    exec(text, scope)
+    return cuda.jit(scope["kernel"])
+
+
+@contextlib.contextmanager
+def plain_indices() -> Iterator[None]:
+    """While kernels are compiled: indices are taken as they are, for none is negative."""
+    if SIMULATED:
+        yield
+        return
+    from numba.cuda.np import arrayobj
+
+    before = arrayobj.fix_integer_index
+
+    def kept(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        return context.cast(builder, index, kind, arrayobj.types.intp)
+
+    arrayobj.fix_integer_index = kept
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = before
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Few runs leave most of a card idle, which need not be said."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*low occupancy.*")
+        yield
+
+
+def view(shape: tuple[int, ...]) -> Any:
+    """Makes views of arrays of one shape: made(arena, place of the first word)."""
+    apart = strides(shape)
+    if SIMULATED:
+
+        def seen(arena: Any, at: int) -> Any:
+            whole = arena._item._ary
+            return np.lib.stride_tricks.as_strided(whole[at:], shape, apart)
+
+        return seen
+    from numba.core import types
+    from numba.cuda.extending import intrinsic
+    from numba.cuda.np.arrayobj import make_array, populate_array
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def made(context: Any, arena: Any, at: Any) -> Any:
+        kind = types.Array(arena.dtype, len(shape), "A")
+
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            whole = make_array(signature.args[0])(context, builder, args[0])
+            out = make_array(kind)(context, builder)
+            populate_array(
+                out,
+                data=builder.gep(whole.data, [args[1]]),
+                shape=[context.get_constant(types.intp, n) for n in shape],
+                strides=[context.get_constant(types.intp, n) for n in apart],
+                itemsize=context.get_constant(types.intp, 8),
+                meminfo=None,
+            )
+            return out._getvalue()
+
+        return kind(arena, at), code
+
+    return made

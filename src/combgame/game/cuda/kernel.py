@@ -1,0 +1,125 @@
+"""A kernel whose threads play runs, one after another, until none is left.
+
+A thread that has finished a run takes the next one that nobody has: threads of a warp wait for each
+other in every round, but nobody waits for the longest run. Its source is put together from the
+parts of a run: each is made of views of the thread's own slot, and of numbers.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..philox import Philox
+from ..round import ON, step
+from .columns import WARP, Place, Plan
+
+SOURCE = """
+def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begin_floats,
+           begin_ints, rows, start, theirs, stops_out, winners_out, leader_out, lead_out, rounds_out, ended_out):
+    slot = cuda.grid(1)
+    if slot < slots:
+        lane, warp = slot % {warp}, slot // {warp} * {warp}
+        f, i = warp * {float_words} + lane, warp * {int_words} + lane
+        {assign}
+        mine, which, ended = -1, 0, 0
+        here = start[0, : rows[0]]
+        while True:
+            if ended != {on}:
+                if mine >= 0:
+                    record(mine, ended, seen, view, stops, winners, theirs[which], stops_out,
+                           winners_out, leader_out, lead_out, rounds_out, ended_out)
+                mine = cuda.atomic.add(cursor, 0, 1)
+                if mine >= runs:
+                    break
+                run = first + mine
+                which = run % templates
+                for w in range({float_words}):
+                    floats[f + {warp} * w] = begin_floats[w, which]
+                for w in range({int_words}):
+                    ints[i + {warp} * w] = begin_ints[w, which]
+                rng.place[0], rng.place[1] = seed, run
+                here = start[which, : rows[which]]
+            ended = step(game, rule, here, truth, rng, last, seen, view, stops, winners)
+"""
+
+
+def record(  # type: ignore[no-untyped-def]
+    mine,
+    ended,
+    seen,
+    view,
+    stops,
+    winners,
+    theirs,
+    stops_out,
+    winners_out,
+    leader_out,
+    lead_out,
+    rounds_out,
+    ended_out,
+):
+    """What a run leaves (`simulate.run.Outcome`). theirs[a]: what the user calls arm a of the
+    run.
+    """
+    rounds_out[mine], ended_out[mine] = seen.clock[0], ended
+    for j in range(stops.size):
+        stops_out[mine, j] = stops[j]
+        for a in range(view.best.size):
+            winners_out[mine, j, theirs[a]] = 1 if winners[j, a] > 0.5 else 0
+    lead, rivals = 0.0, 0
+    for a in range(view.best.size):
+        leader_out[mine, theirs[a]] = 1 if view.best[a] > 0.5 else 0
+        if view.rival[a] > 0.5:
+            rivals += 1
+        if view.best[a] != view.rival[a]:
+            if seen.counts[a] == 0.0:
+                lead = math.nan
+            lead += (view.best[a] - view.rival[a]) * seen.mean[a]
+    lead_out[mine] = lead if rivals > 0 else math.nan
+
+
+def source_of(
+    parts: dict[str, Any], plan: Plan, arrays: list[Any], view: Callable[..., Any]
+) -> tuple[str, dict[str, Any]]:
+    """The kernel's source, and what it refers to. view(shape): makes the views of arrays of
+    one shape.
+    """
+    scope: dict[str, Any] = {"math": math, "step": step, "Philox": Philox}
+    places = {id(x): place for x, place in zip(arrays, plan.places, strict=True)}
+    views: dict[tuple[int, ...], str] = {}
+
+    def written(x: Any) -> str:
+        if isinstance(x, tuple) and hasattr(x, "_fields"):
+            name = f"{type(x).__module__}.{type(x).__qualname__}"
+            name = "".join(c if c.isalnum() else "_" for c in name)
+            while scope.setdefault(name, type(x)) is not type(x):
+                name += "_"  # another class of that name
+            inner = ", ".join(map(written, x))
+            return f"{name}({inner})"
+        if isinstance(x, np.ndarray):
+            return seen_at(places[id(x)])
+        if isinstance(x, bool | np.bool_):
+            return repr(bool(x))
+        if isinstance(x, int | np.integer):
+            return repr(int(x))
+        if not math.isfinite(x):
+            return "math.nan" if math.isnan(x) else ("math.inf" if x > 0 else "(-math.inf)")
+        return f"float({float(x)!r})"
+
+    def seen_at(place: Place) -> str:
+        name = views.setdefault(place.shape, f"view_{len(views)}")
+        scope[name] = scope.get(name) or view(place.shape)
+        return f"{name}({('floats, f', 'ints, i')[place.arena]} + {WARP * place.first})"
+
+    made = {name: written(part) for name, part in parts.items()}
+    assign = "\n        ".join(f"{name} = {part}" for name, part in made.items())
+    text = SOURCE.format(
+        warp=WARP,
+        assign=assign,
+        on=ON,
+        float_words=plan.words[0],
+        int_words=plan.words[1],
+    )
+    return text, scope
