@@ -55,3 +55,29 @@ def drop(heap: Ints, place: Ints, key: Floats, n: int, at: int) -> int:
         rise(heap, place, key, at)
         sink(heap, place, key, last, place[moved] - 1)
     return last
+
+
+@jitable
+def ascend(value: Floats) -> None:
+    """Sort numbers in their place, the smallest first.
+
+    >>> import numpy as np
+    >>> some = np.array([3.0, 1.0, 2.0])
+    >>> ascend(some)
+    >>> some.tolist()
+    [1.0, 2.0, 3.0]
+    """
+    n = value.size
+    for k in range(n + n):  # a heap with the largest on top; then the largest goes to the end
+        at, end = n - 1 - k, n
+        if k >= n:
+            at, end = 0, n + n - 1 - k
+            value[0], value[end] = value[end], value[0]
+        while 2 * at + 1 < end:
+            down = 2 * at + 1
+            if down + 1 < end and value[down + 1] > value[down]:
+                down += 1
+            if value[at] >= value[down]:
+                break
+            value[at], value[down] = value[down], value[at]
+            at = down

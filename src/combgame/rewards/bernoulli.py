@@ -10,7 +10,7 @@ import numpy as np
 
 from ..game.marks import jitable
 from ..game.numerics import excess
-from ..game.records import Floats, Ints, Random, Seen
+from ..game.records import Fixed, Floats, Ints, Random, Seen
 from ..sentences import Phrase, Sentence
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, scratch, swapped
 
@@ -45,8 +45,8 @@ def kl(x: float, y: float, z: float, off: float) -> float:
 
 
 class BernoulliPart(NamedTuple):
-    low: Floats  # M, per arm, inside [0, 1]
-    high: Floats
+    low: Fixed  # M, per arm, inside [0, 1]
+    high: Fixed
     arms: Ints  # scratch
     sign: Floats
     spare: Floats

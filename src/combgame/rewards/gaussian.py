@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError, must_be
 from ..game.marks import jitable
-from ..game.records import Floats, Ints, Random, Seen
+from ..game.records import Fixed, Floats, Ints, Random, Seen
 from ..sentences import LONGEST
 from .base import WEIGHTLESS, License, RewardsBase, boxed_pair, dual, lead_of, scratch, swapped
 
@@ -41,9 +41,9 @@ class GaussianPart(NamedTuple):
     known: bool
     sigma: Floats  # where it is not known: estimates
     believed: Floats  # their squares
-    scatter: Floats  # the true one, for draws
-    low: Floats  # M, per arm
-    high: Floats
+    scatter: Fixed  # the true one, for draws
+    low: Fixed  # M, per arm
+    high: Fixed
     free: bool  # M is all of R^d
     group: Ints  # int64[d]: arms with the same unknown sigma have the same number
     pool: Floats  # float64[2, groups] scratch

@@ -20,7 +20,7 @@ from ..game.catalogue import Catalogue, enlarge_catalogue, make_catalogue
 from ..game.marks import jitable
 from ..game.parts import Original
 from ..game.protocols import Game
-from ..game.records import Floats, Ints, Random, Seen, View, vector
+from ..game.records import Fixed, Floats, Ints, Random, Seen, View, vector
 from ..rewards.base import WEIGHTLESS, lead_of
 from ..stopping.base import Question
 from .base import RuleBase, Setup
@@ -62,7 +62,7 @@ class FrankWolfePart(NamedTuple):
     floor: float
     ease: float  # the values per arm from which on exploring is in earnest
     size: float  # K: the arms in an action
-    visible: Floats  # 1 for arms that some action observes
+    visible: Fixed  # 1 for arms that some action observes
     met: Catalogue  # every answer that has been a nearest alternative
     seat: Ints  # int64[room]: the place of an answer in the pool + 1, or 0
     pool: Ints  # int64[places]: numbers of the rivals over which the minimum is smoothed

@@ -23,7 +23,6 @@ from .numbering import RELABELLED, Numbering, drawn, own_numbers
 from .result import Simulation
 from .run import Outcome, Run, Series
 
-
 CARD = "cuda"  # the engine that plays many runs at once (`simulate/card.py`)
 TEMPLATES = 1024  # beginnings of runs on a card
 

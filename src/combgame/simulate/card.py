@@ -122,7 +122,7 @@ class OnCard:
             made = self.bench.one(first + int(k))
             found.stops[k], found.rounds[k], found.lead[k] = made.stops, made.rounds, made.lead
             found.winners[k], found.leader[k] = made.winners, made.leader
-        return Batch(*found[:5], over.size)
+        return Batch(found.stops, found.winners, found.leader, found.lead, found.rounds, over.size)
 
 
 def simulated(bench: Bench, label: str, runs: int, progress: bool | None) -> Simulation:

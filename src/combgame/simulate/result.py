@@ -344,8 +344,8 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         if row["leaders_right"] is not None
     ]
     lines += [
-        f"{s.rule}: {s.outgrown:,} of {len(s.stops):,} runs outgrew the card and were played on the "
-        "processor."
+        f"{s.rule}: {s.outgrown:,} of {len(s.stops):,} runs outgrew the card and were played on "
+        "the processor."
         for s in simulations
         if s.outgrown
     ]

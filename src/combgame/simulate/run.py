@@ -10,7 +10,7 @@ from ..game.callback import own_errors
 from ..game.engines import choose_engine, own_bounds
 from ..game.parts import layout, mould
 from ..game.protocols import Game, Rule
-from ..game.records import Floats, Ints, Random, Seen, View, blank
+from ..game.records import Floats, Ints, Seen, View, blank
 from ..game.round import FULL, play
 from ..problem import Problem
 from ..rules import Setup

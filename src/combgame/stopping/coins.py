@@ -9,7 +9,7 @@ import numpy as np
 
 from ..game.marks import jitable
 from ..game.numerics import ROUND
-from ..game.records import Floats, Ints, Seen
+from ..game.records import Fixed, Floats, Ints, Seen
 from ..rewards.base import swapped
 from ..rewards.bernoulli import kl
 from .bernoulli import beta_regret
@@ -97,11 +97,11 @@ class CoinsPart(NamedTuple):
     seen: Seen
     low: Floats
     high: Floats
-    nodes: Floats  # float64[2, k, r]: eta, as an arm i and as an arm j
-    more: Floats  # float64[2, k, r]: e^eta - 1
-    chance: Floats  # float64[2, r]: the logarithms of their chances
-    along: Floats  # float64[2, k, r]: eta and e^eta - 1 of both arms, where they are moved alike
-    cost: Floats  # ln 1/p of the scales, of those that move both alike, and of the Beta mixture
+    nodes: Fixed  # float64[2, k, r]: eta, as an arm i and as an arm j
+    more: Fixed  # float64[2, k, r]: e^eta - 1
+    chance: Fixed  # float64[2, r]: the logarithms of their chances
+    along: Fixed  # float64[2, k, r]: eta and e^eta - 1 of both arms, where they are moved alike
+    cost: Fixed  # ln 1/p of the scales, of those that move both alike, and of the Beta mixture
     done: Floats  # float64[2, d]: N and the ones for which `fee` is right
     fee: Floats  # float64[d]: of the Beta mixture
     row: Floats  # float64[4, 2k + 1] scratch: value, slope, curvature of a scale; if it counts

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..game.heaps import ascend
 from ..game.marks import compilable
 from ..game.protocols import Game, Rewards, Threshold
 from ..game.records import Floats, Ints, Seen, View
@@ -103,11 +104,12 @@ class JudgePart(NamedTuple):
                 else:
                     outside = max(outside, self.fee[a])
             return inside + outside
-        ordered, total = np.sort(self.fee), 0.0
-        for i in range(
-            max(ordered.size - self.most, 0), ordered.size
-        ):  # added one by one: both engines have the same sum
-            total += ordered[i]
+        total, d = 0.0, self.fee.size
+        for a in range(d):
+            self.spare[a] = self.fee[a]
+        ascend(self.spare)
+        for i in range(max(d - self.most, 0), d):
+            total += self.spare[i]
         return total
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..game.records import Floats, Ints, Seen
+from ..game.records import Fixed, Floats, Ints, Seen
 
 FIRST = 20.0  # s to begin with
 LONGEST = 50.0  # an end beyond so many times the present is not believed
@@ -21,9 +21,9 @@ LEAST = 0.3  # of a likelihood ratio: what less than that says of the end is not
 
 class ForesightPart(NamedTuple):
     variance: Floats
-    prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
-    joint: Floats  # c of a direction that both arms share; 0: there is none
-    cost: Floats  # ln 1/chance of each, less what its one-sidedness gains
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
+    joint: Fixed  # c of a direction that both arms share; 0: there is none
+    cost: Fixed  # ln 1/chance of each, less what its one-sidedness gains
     goal: float  # what the evidence must exceed
     scale: Floats  # float64[1]: s
 

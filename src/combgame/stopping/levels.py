@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..game.blocks import Blocks
 from ..game.marks import jitable
 from ..game.protocols import Game, Threshold
-from ..game.records import Floats, Ints, Seen, View
+from ..game.records import Fixed, Floats, Ints, Seen, View
 from ..game.rivals import against
 from ..problem import Problem
 from ..rewards import License
@@ -77,7 +77,7 @@ def seen_within(blocks: Blocks) -> float:
 class KnownPart(NamedTuple):
     """The evidence of a lead where sigma is known."""
 
-    scales: Floats
+    scales: Fixed
 
     def weigh_lead(
         self, blocks: Blocks, lead: float, sure: float, unit: float, enough: float
@@ -90,7 +90,7 @@ class UnknownPart(NamedTuple):
     `enough`.
     """
 
-    scales: Floats
+    scales: Fixed
     line: VariancePart
 
     def weigh_lead(

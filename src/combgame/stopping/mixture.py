@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError, must_be
 from ..game.protocols import Game, Rewards, Rivals, Threshold
-from ..game.records import Floats, Seen
+from ..game.records import Fixed, Floats, Seen
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed, spread_of
@@ -32,13 +32,13 @@ class MixturePart(NamedTuple):
     """
 
     spreads: Spreads
-    prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
-    cost: Floats  # ln 1/chance of each
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
+    cost: Fixed  # ln 1/chance of each
 
     def assess(
         self, seen: Seen, mean: Floats, best: Floats, rival: Floats, weight: Floats, fee: Floats
     ) -> float:
-        self.spreads.bound(seen)
+        self.spreads.refresh(seen)
         variance = self.spreads.variance
         chosen = self.suit(seen, mean, variance, best, rival)
         for a in range(fee.size):

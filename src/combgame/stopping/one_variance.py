@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..game.marks import jitable
-from ..game.records import Floats, Ints
+from ..game.records import Fixed, Floats, Ints
 from .pairs import CLOSE, onward, tail
 from .pooled import ratios, spreading
 
@@ -101,8 +101,8 @@ class VariancePart(NamedTuple):
     """The mixture of a pair, scale by scale, and where it was looked at."""
 
     row: Floats  # float64[9, k]: see `slopes`
-    sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
-    ratio: Floats  # float64[3, l]: rho - 1, ln(rho)/2, ln of the chance
+    sided: Fixed  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
+    ratio: Fixed  # float64[3, l]: rho - 1, ln(rho)/2, ln of the chance
     spot: Floats  # float64[6, points]: r; c and e of the pair; those of the spread, by s; x
     after: Ints  # int64[points]: the next one to the right
     bound: Floats  # float64[points]: the least that the sum can be between the two

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..game.marks import compilable, jitable
 from ..game.protocols import Game, Rewards, Threshold
-from ..game.records import Floats, Ints, Seen, View
+from ..game.records import Fixed, Floats, Ints, Seen, View
 from ..game.rivals import against, differ
 from ..rewards.base import swapped
 from .foresight import ForesightPart
@@ -274,10 +274,10 @@ class PairsPart(NamedTuple):
     variance: Floats
     low: Floats
     high: Floats
-    prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
-    cost: Floats  # ln 1/p
-    sided: Floats  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
-    joint: Floats  # float64[k]: c of a direction that both arms share; 0: there is none
+    prior: Fixed  # float64[2, k]: c as an arm i and as an arm j, per scale
+    cost: Fixed  # ln 1/p
+    sided: Fixed  # float64[2, k]: 1 for a half-normal distribution, 0 for a normal one
+    joint: Fixed  # float64[k]: c of a direction that both arms share; 0: there is none
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2
     wide: Floats  # float64[2, d, k]: (N + c)/N^2

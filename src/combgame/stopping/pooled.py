@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..game.marks import jitable
-from ..game.records import Floats, Seen
+from ..game.records import Fixed, Floats, Seen
 from ..rewards.gaussian import EPSILON, FINE
 
 # rho - 1 of the mixture over the variance, and the chances, chosen before the data
@@ -77,14 +77,14 @@ class PooledPart(NamedTuple):
     """Upper bounds on variances that arms share, for all t at once."""
 
     bar: float  # ln(groups / delta)
-    ratio: Floats
+    ratio: Fixed
     state: Floats  # float64[2, groups]: see `spotted`
     done: Floats  # float64[groups]: how many squares there were when the next was right
     most: Floats  # float64[groups]: s that are excluded
     variance: Floats
     believed: Floats
 
-    def bound(self, seen: Seen) -> None:
+    def refresh(self, seen: Seen) -> None:
         spotted(seen, self.state)
         for g in range(self.done.size):
             if self.state[1, g] != self.done[g]:
@@ -97,7 +97,7 @@ class PooledPart(NamedTuple):
 
     def unit(self, seen: Seen) -> float:
         """The largest deviation that all arms can have, if all are alike."""
-        self.bound(seen)
+        self.refresh(seen)
         return math.sqrt(self.variance[0])
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..game.records import Floats, Ints, Seen
+from ..game.records import Fixed, Floats, Ints, Seen
 from .foresight import FIRST, LEAST, LONGEST
 from .pairs import tail
 
@@ -18,9 +18,9 @@ HOPELESS = -10.0  # evidence below it is of no interest
 
 class SetForesightPart(NamedTuple):
     variance: Floats
-    prior: Floats  # float64[2, k]: c of the leader's arms and of the others, per scale
-    cost: Floats  # ln 1/chance of each
-    steady: Floats  # c of weighed values
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others, per scale
+    cost: Fixed  # ln 1/chance of each
+    steady: Fixed  # c of weighed values
     shared: float  # how many times smaller that of what they share is
     goal: float  # what the evidence must exceed
     scale: Floats  # float64[1]: s

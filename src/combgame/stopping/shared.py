@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..game.records import Floats, Ints, Seen
+from ..game.records import Fixed, Floats, Ints, Seen
 from ..rewards.base import swapped
 from .one_variance import FINEST, VariancePart, variance_part
 from .pairs import ceiling, direction, exchanged, price, scanned
@@ -30,10 +30,10 @@ class SharedPart(NamedTuple):
     seen: Seen
     low: Floats
     high: Floats
-    prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
-    cost: Floats  # ln 1/p
-    joint: Floats  # float64[k]: c of a direction that arms of one group share; 0: there is none
-    alone: Floats  # float64[k]: zeros, for arms of two groups
+    prior: Fixed  # float64[2, k]: c as an arm i and as an arm j, per scale
+    cost: Fixed  # ln 1/p
+    joint: Fixed  # float64[k]: c of a direction that arms of one group share; 0: there is none
+    alone: Fixed  # float64[k]: zeros, for arms of two groups
     state: Floats  # float64[2, groups]: the variance that was seen; how many squares it is of
     done: Floats  # float64[2, d]: N for which the next two are right, as an arm i and as an arm j
     charge: Floats  # float64[2, d, k]: ln(1 + N/c) / 2

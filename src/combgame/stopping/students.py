@@ -9,7 +9,7 @@ import numpy as np
 
 from ..game.marks import jitable
 from ..game.numerics import stirling
-from ..game.records import Floats, Ints, Seen
+from ..game.records import Fixed, Floats, Ints, Seen
 from ..rewards.base import swapped
 from ..rewards.gaussian import FINE, resolved
 from .pairs import exchanged, scanned
@@ -118,10 +118,10 @@ class StudentsPart(NamedTuple):
     believed: Floats  # the variances as the rules estimate them
     low: Floats
     high: Floats
-    prior: Floats  # float64[2, k]: c as an arm i and as an arm j, per scale
+    prior: Fixed  # float64[2, k]: c as an arm i and as an arm j, per scale
     shape: Floats  # float64[2, k]: h
     rate: Floats  # float64[2, k]: b = h / (1 + LIFT/c)
-    cost: Floats  # ln 1/p
+    cost: Fixed  # ln 1/p
     done: Floats  # float64[2, d]: N for which the next is right
     charge: Floats  # float64[2, d, k]: minus ln Z where the mean is right
     ratio: Floats  # float64[2, d, k]: of `cut`

@@ -32,7 +32,7 @@ class Spreads(Protocol):
     def variance(self) -> Floats:
         """One per arm; infinity where nothing is known yet."""
 
-    def bound(self, seen: Seen) -> None:
+    def refresh(self, seen: Seen) -> None:
         """Bring `variance` up to date."""
 
 
@@ -42,7 +42,7 @@ class KnownPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def bound(self, seen: Seen) -> None:
+    def refresh(self, seen: Seen) -> None:
         pass
 
     def unit(self, seen: Seen) -> float:
@@ -64,7 +64,7 @@ class UnknownPart(NamedTuple):
     variance: Floats
     believed: Floats
 
-    def bound(self, seen: Seen) -> None:
+    def refresh(self, seen: Seen) -> None:
         for a in range(self.variance.size):
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]

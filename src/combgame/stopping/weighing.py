@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from ..game.marks import jitable
-from ..game.records import Floats, Ints, Seen
+from ..game.records import Fixed, Floats, Ints, Seen
 from ..rewards.base import SHAVE, lead_of
 from .conjugate import conjugate
 from .pairs import tail
@@ -76,11 +76,11 @@ class WeigherPart(NamedTuple):
     low: Floats  # bounds on the means
     high: Floats
     boxed: bool  # whether there are any
-    rows: Floats  # `conjugate.conjugates`
-    prior: Floats  # float64[2, k]: c of the leader's arms and of the others
-    cost: Floats  # ln 1/p of these scales
-    sided: Floats  # float64[2, k]
-    steady: Floats  # float64[k]: c of the weighed values, and with it that of what they share
+    rows: Fixed  # `conjugate.conjugates`
+    prior: Fixed  # float64[2, k]: c of the leader's arms and of the others
+    cost: Fixed  # ln 1/p of these scales
+    sided: Fixed  # float64[2, k]
+    steady: Fixed  # float64[k]: c of the weighed values, and with it that of what they share
     shared: float  # how many times smaller the latter is
     mean: Floats  # float64[2, d]: the means, lifted, and those of the weighed values
     done: Floats  # float64[4, d]: N on either side, sum v^2 and sum v: for these the next are right

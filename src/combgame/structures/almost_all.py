@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import must_be
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards, Structure
-from ..game.records import Floats, Ints, Random
+from ..game.records import Fixed, Floats, Ints, Random
 from ..limits import items_of
 from .base import Geometry, StructureBase, distinct, is_arm
 from .called import counted, numbers_of
@@ -22,7 +22,7 @@ from .sums.diagram import DiagramPart, diagram
 
 
 class AlmostAllSetsPart(NamedTuple):
-    needle: Floats  # 0/1
+    needle: Fixed  # 0/1
     size: int  # of the needle
 
     def argmax(self, score: Floats, out: Floats) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError, must_be
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
-from ..game.records import Floats, Ints, Random
+from ..game.records import Fixed, Floats, Ints, Random
 from ..game.rivals import against, differ
 from ..limits import MATRIX, check_size, items_of
 from .base import Geometry, StructureBase, distinct, is_arm
@@ -29,7 +29,7 @@ EXACT_HULL_SETS = 200  # this many sets; above, LLOO sees the cube 0 <= x <= 1
 
 
 class ListedPart(NamedTuple):
-    members: Floats  # float64[n, d]
+    members: Fixed  # float64[n, d]
     alive: Floats  # float64[n]: 1, or 0 for a set that is no longer considered (see eliminating.py)
     arms: Ints  # scratch
     sign: Floats

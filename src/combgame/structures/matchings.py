@@ -13,7 +13,7 @@ from ..errors import InputError, must_be, whole
 from ..game.descriptions import frozen
 from ..game.marks import jitable
 from ..game.protocols import Rewards
-from ..game.records import Floats, Ints, Random
+from ..game.records import FixedInts, Floats, Ints, Random
 from ..game.rivals import against
 from ..limits import arms as arms_in
 from ..limits import check_size, items_of
@@ -54,8 +54,8 @@ class MatchingsPart(NamedTuple):
 
     rows: int
     columns: int
-    row: Ints  # of an arm
-    column: Ints
+    row: FixedInts  # of an arm
+    column: FixedInts
     cost: Floats  # scratch: float64[side, side]
     chosen: Ints  # scratch: int64[side + 1]: the row of a column
     arms: Ints

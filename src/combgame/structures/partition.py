@@ -11,7 +11,7 @@ from ..errors import MOST, InputError, must_be, whole
 from ..game.descriptions import frozen
 from ..game.heaps import rise, sink
 from ..game.protocols import Rewards
-from ..game.records import Floats, Ints, Random
+from ..game.records import FixedInts, Floats, Ints, Random
 from ..game.rivals import exchange
 from ..limits import check_size, items_of
 from .base import Exchange, Geometry, StructureBase, distinct, is_arm
@@ -20,10 +20,10 @@ from .sums.symmetric import SymmetricPart, symmetric
 
 
 class PartitionPart(NamedTuple):
-    members: Ints  # arms, group after group
-    first: Ints  # int64[groups + 1]: where each group begins in `members`
-    sizes: Ints  # how many are taken of each
-    group: Ints  # the group of an arm
+    members: FixedInts  # arms, group after group
+    first: FixedInts  # int64[groups + 1]: where each group begins in `members`
+    sizes: FixedInts  # how many are taken of each
+    group: FixedInts  # the group of an arm
     heap: Ints  # scratch
     place: Ints
     key: Floats

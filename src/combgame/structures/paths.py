@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError, must_be, unknown
 from ..game.descriptions import frozen
 from ..game.protocols import Rewards
-from ..game.records import Floats, Ints, Random
+from ..game.records import FixedInts, Floats, Ints, Random
 from ..game.rivals import against
 from .base import Geometry, StructureBase, distinct
 from .graphs.reading import Graph, read_graph, reordered
@@ -26,9 +26,9 @@ class PathsPart(NamedTuple):
     path are kept.
     """
 
-    first: Ints  # int64[nodes + 1]: where the edges that leave a node begin
-    arm: Ints  # int64[edges]: by tail, then by arm
-    head: Ints  # int64[edges]
+    first: FixedInts  # int64[nodes + 1]: where the edges that leave a node begin
+    arm: FixedInts  # int64[edges]: by tail, then by arm
+    head: FixedInts  # int64[edges]
     # float64[edges]: the chance that a uniformly random path takes it, given that it is at the tail
     share: Floats
     value: Floats  # scratch: float64[nodes]

@@ -10,7 +10,7 @@ from ..errors import InputError
 from ..game.descriptions import frozen
 from ..game.marks import jitable
 from ..game.protocols import Rewards
-from ..game.records import Floats, Ints, Random
+from ..game.records import FixedInts, Floats, Ints, Random
 from ..game.rivals import exchange
 from .base import Exchange, Geometry, StructureBase, distinct, greedy_covering
 from .graphs.forests import forests
@@ -84,10 +84,10 @@ def boruvka(
 
 class SpanningTreesPart(NamedTuple):
     nodes: int
-    tail: Ints
-    head: Ints
-    first: Ints  # int64[nodes + 1]: incident edges of a node begin here
-    incident: Ints  # int64[2 d]
+    tail: FixedInts
+    head: FixedInts
+    first: FixedInts  # int64[nodes + 1]: incident edges of a node begin here
+    incident: FixedInts  # int64[2 d]
     parent: Ints  # scratch: int64[nodes]
     tree: Ints
     pick: Ints

@@ -14,7 +14,7 @@ import numpy as np
 from ..engines import ours
 from ..parts import leaves_of
 from ..philox import philox
-from .columns import ARENAS, WARP, Plan, arrays_of, plan, stacked
+from .columns import KINDS, SLOTS, WARP, Plan, arrays_of, fixed_in, plan, stacked
 from .compiling import SIMULATED, compiled, cuda, plain_indices, quiet, view
 from .kernel import source_of
 
@@ -88,14 +88,16 @@ class Player:
         self._seed, self._templates = seed, len(templates)
         many = [{**one.parts, "rng": philox(0, 0)} for one in templates]
         arrays = [arrays_of(parts.values()) for parts in many]
-        made = plan(arrays[0])
+        made = plan(arrays[0], _common(many, arrays))
         assert made is not None
         self.plan: Plan = made
         self.slots = min(_room(), int(SHARE * memory() / self.plan.bytes) // WARP * WARP)
         kept = all(ours(part) for part in templates[0].parts.values())
         self._kernel = compiled(*source_of(many[0], self.plan, arrays[0], view), kept)
+        begin = stacked(self.plan, arrays)
         self._fixed = [
-            *stacked(self.plan, arrays),
+            *begin[:SLOTS],
+            *(x.ravel() for x in begin[SLOTS:]),
             np.array([len(one.start) for one in templates]),
             _starts([one.start for one in templates]),
             np.array([one.order for one in templates], np.int64),
@@ -110,7 +112,7 @@ class Player:
         slots = min(self.slots, WARP * -(-runs // WARP), runs if SIMULATED else self.slots)
         arenas = [
             cuda.device_array(max(n, 1) * WARP * -(-slots // WARP), kind)
-            for n, kind in zip(self.plan.words, ARENAS, strict=True)
+            for n, kind in zip(self.plan.words, KINDS, strict=False)
         ]
         out = [
             cuda.device_array((runs, *shape), kind)
@@ -124,6 +126,16 @@ class Player:
                 fixed[0], *numbers, *arenas, *fixed[1:], *out
             )
         return Found(*(x.copy_to_host() for x in out))
+
+
+def _common(many: Sequence[dict[str, Any]], arrays: Sequence[list[Any]]) -> set[int]:
+    """The ids of arrays of the first run that nobody writes, and that are the same in all runs."""
+    fixed = {one for part in many[0].values() for one in fixed_in(part)}
+    return {
+        id(x)
+        for k, x in enumerate(arrays[0])
+        if id(x) in fixed and all(np.array_equal(x, others[k]) for others in arrays)
+    }
 
 
 def _starts(many: Sequence[Any]) -> Any:

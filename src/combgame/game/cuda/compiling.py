@@ -21,9 +21,9 @@ from .columns import strides
 from .kernel import record
 
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 looks for it, NumPy 2.5 has it no longer
-    np.row_stack = np.vstack
+    setattr(np, "row_stack", np.vstack)  # noqa: B010
 
-from numba import cuda  # noqa: E402
+from numba import cuda
 
 __all__ = ["SIMULATED", "compiled", "cuda", "plain_indices", "quiet", "view"]
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
@@ -32,8 +32,8 @@ _TAUGHT: list[bool] = []
 
 
 def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
-    """The kernel of a source. scope: what it refers to; ours: all of that is this package's, so that
-    it can be kept.
+    """The kernel of a source. scope: what it refers to; ours: all of that is this package's, and
+    the kernel can be kept.
     """
     key = (text, *(id(kind) for kind in scope.values() if isinstance(kind, type)))
     if key not in _KERNELS:
@@ -110,9 +110,11 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def view(shape: tuple[int, ...]) -> Any:
-    """Makes views of arrays of one shape: made(arena, place of the first word)."""
-    apart = strides(shape)
+def view(shape: tuple[int, ...], words: int) -> Any:
+    """Makes views of arrays of one shape, whose words are `words` words apart: made(arena, place of
+    the first word).
+    """
+    apart = strides(shape, words)
     if SIMULATED:
 
         def seen(arena: Any, at: int) -> Any:

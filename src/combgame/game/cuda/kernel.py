@@ -13,11 +13,12 @@ import numpy as np
 
 from ..philox import Philox
 from ..round import ON, step
-from .columns import WARP, Place, Plan
+from .columns import SLOTS, WARP, Place, Plan
 
 SOURCE = """
 def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begin_floats,
-           begin_ints, rows, start, theirs, stops_out, winners_out, leader_out, lead_out, rounds_out, ended_out):
+           begin_ints, fixed_floats, fixed_ints, rows, start, theirs,
+           stops_out, winners_out, leader_out, lead_out, rounds_out, ended_out):
     slot = cuda.grid(1)
     if slot < slots:
         lane, warp = slot % {warp}, slot // {warp} * {warp}
@@ -83,12 +84,12 @@ def record(  # type: ignore[no-untyped-def]
 def source_of(
     parts: dict[str, Any], plan: Plan, arrays: list[Any], view: Callable[..., Any]
 ) -> tuple[str, dict[str, Any]]:
-    """The kernel's source, and what it refers to. view(shape): makes the views of arrays of
+    """The kernel's source, and what it refers to. view(shape, apart): makes the views of arrays of
     one shape.
     """
     scope: dict[str, Any] = {"math": math, "step": step, "Philox": Philox}
     places = {id(x): place for x, place in zip(arrays, plan.places, strict=True)}
-    views: dict[tuple[int, ...], str] = {}
+    views: dict[tuple[Any, ...], str] = {}
 
     def written(x: Any) -> str:
         if isinstance(x, tuple) and hasattr(x, "_fields"):
@@ -109,9 +110,11 @@ def source_of(
         return f"float({float(x)!r})"
 
     def seen_at(place: Place) -> str:
-        name = views.setdefault(place.shape, f"view_{len(views)}")
-        scope[name] = scope.get(name) or view(place.shape)
-        return f"{name}({('floats, f', 'ints, i')[place.arena]} + {WARP * place.first})"
+        apart = WARP if place.arena < SLOTS else 1
+        name = views.setdefault((place.shape, apart), f"view_{len(views)}")
+        scope[name] = scope.get(name) or view(place.shape, apart)
+        where = ("floats, f", "ints, i", "fixed_floats, 0", "fixed_ints, 0")[place.arena]
+        return f"{name}({where} + {apart * place.first})"
 
     made = {name: written(part) for name, part in parts.items()}
     assign = "\n        ".join(f"{name} = {part}" for name, part in made.items())

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...game.marks import jitable
 from ...game.protocols import Weigher
-from ...game.records import Floats, Ints
+from ...game.records import Fixed, FixedInts, Floats, Ints
 from ...game.rivals import differ, rebuild
 from ..nearest.detour_search import LIMIT
 from .shares import by_size
@@ -21,10 +21,10 @@ from .shares import by_size
 class ComponentsPart(NamedTuple):
     """A row takes the column of the next one, and the last one that of the first, or a free one."""
 
-    board: Ints  # int64[rows, columns]: arms, -1 where there is none; all rows are matched
-    row: Ints  # of an arm
-    column: Ints
-    chance: Floats  # float64[rows + 1]: by the number of rows
+    board: FixedInts  # int64[rows, columns]: arms, -1 where there is none; all rows are matched
+    row: FixedInts  # of an arm
+    column: FixedInts
+    chance: Fixed  # float64[rows + 1]: by the number of rows
     arms: Ints  # scratch: d
     sign: Floats
 

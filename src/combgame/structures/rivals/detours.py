@@ -13,7 +13,7 @@ import numpy as np
 
 from ...game.marks import jitable
 from ...game.protocols import Weigher
-from ...game.records import Floats, Ints
+from ...game.records import Fixed, FixedInts, Floats, Ints
 from ...game.rivals import differ, rebuild
 from ..nearest.detour_search import LIMIT
 from ..nearest.detours import walk
@@ -23,10 +23,10 @@ FEW = 1_000  # paths whose detours are counted one by one
 
 
 class DetoursPart(NamedTuple):
-    first: Ints  # as in `PathsPart`
-    arm: Ints
-    head: Ints
-    chance: Floats  # float64[nodes, nodes]: of detours, by the nodes where they begin and end
+    first: FixedInts  # as in `PathsPart`
+    arm: FixedInts
+    head: FixedInts
+    chance: Fixed  # float64[nodes, nodes]: of detours, by the nodes where they begin and end
     arms: Ints  # scratch: d
     sign: Floats
 

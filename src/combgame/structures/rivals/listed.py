@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...game.protocols import Weigher
-from ...game.records import Floats, Ints
+from ...game.records import Fixed, Floats, Ints
 from ...game.rivals import differ
 from .shares import by_size
 
@@ -16,8 +16,8 @@ SOME = 5_000  # sets that are compared one by one, where nothing is known of the
 
 
 class EveryPart(NamedTuple):
-    members: Floats  # float64[n, d]
-    chance: Floats  # float64[d + 1]: by the size of the difference
+    members: Fixed  # float64[n, d]
+    chance: Fixed  # float64[d + 1]: by the size of the difference
     arms: Ints  # scratch
     sign: Floats
 
