@@ -20,13 +20,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..errors import CombGameError, InputError, StoreError
+from ..errors import CombGameError, EngineError, InputError, StoreError
 from ..game.records import arms_of
 from ..game.sources import digest
 from ..problem import Problem
 from ..report.progress import shows_bar
 from ..sentences import Sentence
-from ..simulate.bench import Bench
+from ..simulate.bench import CARD, TEMPLATES, Bench
+from ..simulate.card import PORTION, OnCard
 from ..simulate.run import Outcome
 from ..storage.lock import Lock
 from ..theory.complexity import Complexity, least_time, lower_bound
@@ -51,8 +52,19 @@ def work(configuration: Configuration, first: int, number: int, engine: str, sou
         remedy, about = "install the same one everywhere", {"theirs": here(), "ours": sources}
         raise InputError("other-sources", text, remedy=remedy, worker=worker(), **about)
     began = time.perf_counter()
-    bench = _bench(configuration, engine)
+    card = _on_card(configuration) if engine == CARD else None
+    bench = _bench(configuration, "auto" if engine == CARD else engine)
     best = best_answer(bench.problem, bench.means)
+    if card is not None:
+        found = card.batch(first, number)
+        each = (time.perf_counter() - began) / number
+        made = [
+            Outcome(found.stops[k], found.winners[k], int(found.rounds[k]), {}, each)
+            for k in range(number)
+        ]
+        rows = [_row(outcome, first + k, best) for k, outcome in enumerate(made)]
+        who = f"{worker()}, {card.name}"
+        return Chunk(configuration.key, first, rows, sources, who, time.perf_counter() - began)
     rows = [_row(bench.one(run), run, best) for run in range(first, first + number)]
     return Chunk(configuration.key, first, rows, sources, worker(), time.perf_counter() - began)
 
@@ -68,6 +80,17 @@ def here() -> str:
 
 def worker() -> str:
     return f"{platform.node()}:{os.getpid()}"
+
+
+@lru_cache(maxsize=4)
+def _on_card(configuration: Configuration) -> OnCard | None:
+    """The runs of a configuration on a card; None: its parts stay on the processor."""
+    try:
+        return OnCard(configuration.bench(CARD), TEMPLATES)
+    except EngineError as error:
+        if error.code in ("card-part", "card-memory"):
+            return None
+        raise
 
 
 @lru_cache(maxsize=8)
@@ -96,12 +119,12 @@ class Share:
     seconds: float | None = None  # per run, once one has been made
     out: int = 0  # runs handed out and not back yet
 
-    def cut(self, workers: int) -> tuple[int, int]:
+    def cut(self, workers: int, card: bool = False) -> tuple[int, int]:
         """The next chunk: consecutive runs, about CHUNK seconds of them, and not so many that other
-        workers have none.
+        workers have none; on a card, as many as there are.
         """
-        most = 1
-        if self.seconds is not None:
+        most = PORTION if card else 1
+        if self.seconds is not None and not card:
             per_second = 1.0 / max(self.seconds, 1e-9)
             most = max(
                 round(min(CHUNK * per_second, len(self.missing) / (2 * workers))),
@@ -176,7 +199,7 @@ class Driver:
             if not ready:
                 return None
             share = ready[0]
-        return share, *share.cut(self.pool.workers)
+        return share, *share.cut(self.pool.workers, self.engine == CARD)
 
     def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:
         share, first, number = task

@@ -10,6 +10,7 @@ import typer
 from ..errors import CombGameError
 from ..version import __version__
 from .campaign import app as campaign
+from .doctor import doctor
 from .init import init
 from .options import Picture, finite, say
 from .paper import app as paper
@@ -35,6 +36,7 @@ app.command()(serve)
 app.command()(simulate)
 app.command()(compare)
 app.command()(warm)
+app.command()(doctor)
 
 
 @app.callback(invoke_without_command=True)

@@ -58,6 +58,7 @@ class OnCard:
 
     def __init__(self, bench: Bench, runs: int) -> None:
         self.bench, self._cuda = bench, card()
+        self.name: str = self._cuda.name()
         templates, often = [], 0
         for number in range(min(runs, TEMPLATES)):
             mine = bench.numbers(number)

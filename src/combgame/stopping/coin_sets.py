@@ -20,7 +20,7 @@ class CoinWeigherPart(NamedTuple):
     inner: WeigherPart  # of standard deviation 1/2
     rewards: Rewards  # with the Bernoulli divergence
     variance: Floats  # 1: the nearest rival is sought at the counts
-    estimate: Floats  # float64[d]: the variances, for what is foreseen
+    guessed: Floats  # float64[d]: the variances, for what is foreseen
     yardstick: Floats  # that of `inner`, like the next three
     mean: Floats
     offer: Floats
@@ -33,7 +33,7 @@ class CoinWeigherPart(NamedTuple):
         self.inner.face(seen, best, shift)
         for a in range(best.size):
             n, ones, x = seen.counts[a], seen.sums[a], seen.mean[a]
-            self.estimate[a] = x * (1.0 - x) + 0.25 / (n + 1.0)
+            self.guessed[a] = x * (1.0 - x) + 0.25 / (n + 1.0)
             if n != self.done[0, a] or ones != self.done[1, a]:
                 self.done[0, a], self.done[1, a] = n, ones
                 self.fee[a] = beta_regret(n, ones)

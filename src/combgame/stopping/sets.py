@@ -207,7 +207,7 @@ def judging(
         )
         coins = coin_weigher(inner, game.rewards)
         weigher: Any = coins if exact else inner
-        noise = coins.estimate if exact else variance
+        noise = coins.guessed if exact else variance
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))
         spreads: Any = spreads_of(problem, deltas, game)
         floor = min(threshold.level(0, which) for which in range(len(deltas)))

@@ -59,8 +59,8 @@ class UnknownPart(NamedTuple):
     """
 
     bar: float  # ln(d / delta)
-    done: Floats  # N for which `least` is right
-    least: Floats  # the root v
+    done: Floats  # N for which `root` is right
+    root: Floats  # v
     variance: Floats
     believed: Floats
 
@@ -68,10 +68,10 @@ class UnknownPart(NamedTuple):
         for a in range(self.variance.size):
             if seen.counts[a] != self.done[a]:
                 self.done[a] = seen.counts[a]
-                self.least[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
-            known = self.least[a] > 0.0 and resolved(seen, a)
+                self.root[a] = least_chi_square(seen.counts[a] - 1.0, self.bar)
+            known = self.root[a] > 0.0 and resolved(seen, a)
             self.variance[a] = (
-                (1.0 + 4.0 / FINE) * seen.squares[a] / self.least[a] if known else math.inf
+                (1.0 + 4.0 / FINE) * seen.squares[a] / self.root[a] if known else math.inf
             )
 
 

@@ -1,0 +1,53 @@
+"""combgame doctor: what this machine can run."""
+
+import importlib.util
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from .options import AsJson, put
+
+EXTRAS = {
+    "cuda": "numba.cuda",
+    "server": "fastapi",
+    "postgres": "psycopg",
+    "excel": "openpyxl",
+    "frames": "pandas",
+    "cluster": "distributed",
+}
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say what is installed here: versions, engines, the card if there is one, extras."""
+    rows = {"combgame": _version("combgame"), "Python": platform.python_version()}
+    rows |= {name: _version(name) for name in ("numpy", "scipy", "numba", "sqlalchemy")}
+    rows["processors"] = str(os.cpu_count())
+    rows["compiled engine"] = "ready" if importlib.util.find_spec("numba") else "numba is missing"
+    rows["card (engine='cuda')"] = _card()
+    rows["extras"] = ", ".join(name for name, part in EXTRAS.items() if _there(part)) or "none"
+    width = max(map(len, rows))
+    text = "\n".join(f"{name:<{width}}  {said}" for name, said in rows.items())
+    put(rows, text, as_json)
+
+
+def _card() -> str:
+    if importlib.util.find_spec("numba_cuda") is None:
+        return "not to be used: pip install 'combgame[cuda]' first"
+    from ..game import cuda
+
+    why = cuda.unusable()
+    if why is not None:
+        return f"not to be used: {why}"
+    return f"{cuda.name()}, {cuda.memory() / 2**30:.0f} GiB free"
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _there(part: str) -> bool:
+    name = "numba_cuda" if part == "numba.cuda" else part
+    return importlib.util.find_spec(name) is not None

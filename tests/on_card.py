@@ -1,0 +1,108 @@
+"""What `tests/test_cuda.py` asks of a simulated card: NUMBA_ENABLE_CUDASIM=1 python -m
+tests.on_card same|asked.
+"""
+
+import json
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import combgame as cg
+from combgame.simulate import card
+from combgame.simulate.bench import make_bench
+
+from . import golden
+
+PROBLEM, MEANS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
+LAST = 25
+
+
+def same():
+    """Every rule on every structure, every kind of rewards on every structure, and plates."""
+    wells = cg.Subsets(5, 3), cg.Arms(5)
+    more = [
+        ("plates", cg.Problem(*wells, cg.Gaussian(0.1, level="per play"))),
+        ("plates, unknown", cg.Problem(*wells, cg.Gaussian(supposed=0.1, level="per play"))),
+        ("one sigma", cg.Problem(*wells, cg.Gaussian(supposed=0.1))),
+    ]
+    cases = [(name, one, golden.MEANS[:5], "frank-wolfe", "mixture") for name, one in more]
+    several = list(golden.cases())
+    cases += [one for one in several if "gaussian, stylised" in one[0] or "gcb-pe" in one[0]]
+    cases += [one for one in several if one[0].endswith("frank-wolfe")][::4]
+    compared, different, refused = 0, [], []
+    for name, problem, means, rule, threshold in cases:
+        if name.startswith("programme"):
+            continue  # slow, and refused like "oracle"
+        try:
+            deltas = [0.2, 0.01] if problem.rewards.known else 0.2
+            made = golden.RULES[rule]
+            bench = make_bench(problem, means, made, deltas, threshold, 2, LAST, "cuda")
+            found = card.OnCard(bench, 1).batch(0, 1)
+        except cg.CombGameError as error:
+            if error.code == "card-part":
+                refused.append(str(error))
+            continue
+        one = replace(bench, twin="python").one(0)
+        lead = float(found.leads[0])
+        compared += 1
+        if (
+            one.stops.tolist() != found.stops[0].tolist()
+            or one.rounds != found.rounds[0]
+            or (one.winners != found.winners[0]).any()
+            or (one.leader != found.leaders[0]).any()
+            or not (abs(one.lead - lead) < 1e-12 or (np.isnan(one.lead) and np.isnan(lead)))
+        ):
+            different.append(name)
+    return {"compared": compared, "different": different, "refused": refused}
+
+
+def asked():
+    """Portions, arrays that must grow, rewards that Python draws, plans, campaigns."""
+    bench = make_bench(PROBLEM, MEANS, "frank-wolfe", 0.1, "stylised", 0, 200, "cuda")
+    whole, part = (card.OnCard(bench, 7).batch(*where) for where in ((0, 7), (4, 3)))
+    sim = cg.simulate(PROBLEM, MEANS, engine="cuda", runs=7, delta=0.1, threshold="stylised")
+    other = cg.simulate(PROBLEM, MEANS, engine="python", runs=7, delta=0.1, threshold="stylised")
+    card.ROOM = 0
+    square = cg.Problem(cg.Subsets(6, 3), None, cg.Gaussian(0.3))
+    means = [0.5, 0.45, 0.4, 0.35, 0.3, 0.2]
+    rule = cg.FrankWolfe(pool=1)
+    small = make_bench(square, means, rule, 0.1, "stylised", 0, 100, "cuda")
+    outgrown = card.OnCard(small, 2).batch(0, 2)
+    twins = [small.one(number) for number in range(2)]
+    card.ROOM = 1 << 16
+    planned = cg.plan(
+        PROBLEM, MEANS, rules=["uniform"], runs=3, thresholds=["stylised"], engine="cuda"
+    )
+    campaign = cg.Campaign.cross(
+        "on a card",
+        [cg.Instance("four", PROBLEM, MEANS)],
+        ["uniform"],
+        runs=5,
+        threshold="stylised",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        rows = campaign.run(Path(folder) / "runs.db", engine="cuda", progress=False)
+    python = cg.Oracle(lambda score: np.argsort(-score, kind="stable")[:2], d=4)
+    try:
+        cg.simulate(cg.Problem(python, None, cg.Gaussian(0.1)), MEANS, engine="cuda", runs=2)
+        code = ""
+    except cg.CombGameError as error:
+        code = error.code
+    return {
+        "a run is the same in any portion": whole.stops[4:].tolist() == part.stops.tolist(),
+        "simulate gives them": sim.stops.tolist() == whole.stops.tolist(),
+        "the noise is another": sim.stops.tolist() != other.stops.tolist(),
+        "answers are the user's": sim.answers.count((0,)) >= 6,
+        "what outgrows a card is played here": outgrown.outgrown == 2
+        and [one.stops.tolist() for one in twins] == outgrown.stops.tolist(),
+        "plans are made": len(planned.cases[0].simulations[0].stops) == 3,
+        "campaigns are run": rows[0]["runs"] == 5,
+        "Python cannot be asked there": code == "card-part",
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps({"same": same, "asked": asked}[sys.argv[1]](), default=bool))
