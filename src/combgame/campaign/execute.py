@@ -88,7 +88,7 @@ def _on_card(configuration: Configuration) -> OnCard | None:
     try:
         return OnCard(configuration.bench(CARD), TEMPLATES)
     except EngineError as error:
-        if error.code in ("card-part", "card-memory"):
+        if error.code in ("card-part", "card-memory", "card-compile"):
             return None
         raise
 

@@ -77,6 +77,7 @@ class OnCard:
                 remedy="use engine = 'auto', which takes the processor",
                 bytes=self._player.plan.bytes,
             )
+        self._warm()
 
     def _enlargements(self, run: Run) -> int:
         """How often the rule's arrays are made larger before it begins: on a card they cannot
@@ -111,9 +112,18 @@ class OnCard:
             )
         return made
 
-    def warm(self) -> None:
-        """Compile, if nobody has."""
-        self._player.play(0, 1, 0)
+    def _warm(self) -> None:
+        """Compile, if nobody has; or a sentence."""
+        try:
+            self._player.play(0, 1, 0)
+        except Exception as error:
+            said = [line.strip() for line in str(error).splitlines() if line.strip()]
+            raise EngineError(
+                "card-compile",
+                "engine = 'cuda' cannot play this, because it cannot be compiled for a card: {why}",
+                remedy="use engine = 'auto'; docs/cuda.md names what stays on the processor",
+                why=said[-1] if said else type(error).__name__,
+            ) from error
 
     def batch(self, first: int, runs: int) -> Batch:
         """Runs first, first + 1, ...; those that outgrow the card are played on the processor."""
@@ -130,7 +140,6 @@ def simulated(bench: Bench, label: str, runs: int, progress: bool | None) -> Sim
     """All runs of a bench, in portions."""
     with waiting(f"compiling {label} for the card", f"compiled {label} for the card", progress):
         played = OnCard(bench, runs)
-        played.warm()
     made, what = [], f"{runs:,} run{'s' * (runs != 1)} of {label[:60]} on the card"
     with waiting(f"simulating {what}", f"simulated {what}", progress) as say:
         for first in range(0, runs, PORTION):
