@@ -2,14 +2,17 @@
 
 from ..stopping.base import Stopping
 from .base import RuleBase, Setup
+from .clucb import CLUCB
 from .combgame import CombGame
 from .frank_wolfe import FrankWolfe
 from .gcb_pe import GCBPE
 from .informed import Informed
 from .product_hedge import ProductAdaHedge
+from .top_two import TopTwo
 from .uniform import Uniform
 
 __all__ = [
+    "CLUCB",
     "GCBPE",
     "CombGame",
     "FrankWolfe",
@@ -18,5 +21,6 @@ __all__ = [
     "RuleBase",
     "Setup",
     "Stopping",
+    "TopTwo",
     "Uniform",
 ]
