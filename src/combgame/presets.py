@@ -9,7 +9,7 @@ gcb-pe                       a covering over and over, its own stopping rule: Ch
 clucb                        upper and lower bounds, its own stopping rule: Chen, Lin, King, Lyu,
                              Chen, NIPS 2014
 top-two                      leader and nearest rival: EB-TC of Jourdan, Degenne, Baudry, de Heide,
-                             Kaufmann, NeurIPS 2022, with the split of You, Qin, Wang, Yang, COLT 2023
+                             Kaufmann, NeurIPS 2022; the split: You, Qin, Wang, Yang, COLT 2023
 ttucb, ttts                  top two with other leaders: Jourdan, Degenne, NeurIPS 2023; Russo, COLT
                              2016
 """

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import InputError, must_be, real
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View
+from ..game.rivals import alike
 from ..rewards import License
 from ..sentences import Sentence
 from ..stopping.base import Question, Rests, Stopping, earned
@@ -41,7 +42,7 @@ class CLUCBPart(NamedTuple):
             sign = -1.0 if view.best[a] > 0.5 else 1.0
             self.score[a] = seen.mean[a] + sign * self.radius[a]
         game.answers.argmax(self.score, self.trial)
-        if self.same(view.best):  # it would have stopped: another stopping rule goes on
+        if alike(self.trial, view.best):  # it would have stopped: another stopping rule goes on
             for a in range(self.trial.size):
                 self.trial[a] = view.rival[a]
         widest, most, total = 0, -1.0, 0.0
@@ -56,12 +57,6 @@ class CLUCBPart(NamedTuple):
         if most >= 0.0:
             self.score[widest] += 2.0 * total + 1.0
         game.actions.argmax(self.score, view.action)
-
-    def same(self, best: Floats) -> bool:
-        for a in range(best.size):
-            if self.trial[a] != best[a]:
-                return False
-        return True
 
     def full(self) -> bool:
         return False
@@ -120,7 +115,7 @@ class OverlapPart(NamedTuple):
             return -1.0
         for a in range(best.size):
             rival[a] = self.trial[a]
-        return max(lead, 0.0) / wide
+        return float(max(lead, 0.0) / wide)
 
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)

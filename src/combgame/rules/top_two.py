@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import must_be, positive, real, unknown, whole
 from ..game.protocols import Bonus, Game
 from ..game.records import Floats, Ints, Random, Seen, View, vector
-from ..game.rivals import differ
+from ..game.rivals import alike, differ
 from ..stopping.base import Question
 from .base import FixedSetup, RuleBase
 from .bonuses import make_bonus
@@ -91,17 +91,11 @@ class TopTwoPart(NamedTuple):
             for _ in range(self.tries):
                 draw_means(game.rewards, seen, 1.0, rng, self.means)
                 game.answers.argmax(self.means, self.rival)
-                if not self.same(self.rival, self.leader):
+                if not alike(self.rival, self.leader):
                     return
-        ahead = self.same(view.best, self.leader)
+        ahead = alike(view.best, self.leader)
         for a in range(self.rival.size):
             self.rival[a] = view.rival[a] if ahead else view.best[a]
-
-    def same(self, one: Floats, other: Floats) -> bool:
-        for a in range(one.size):
-            if one[a] != other[a]:
-                return False
-        return True
 
     def appraise(self, game: Game, seen: Seen, n: int) -> None:
         """What a value of each arm is worth: the gradient of the evidence, of which the largest
