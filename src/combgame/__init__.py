@@ -19,7 +19,21 @@ from .errors import (
 from .learners import LLOO, OFW, AdaHedge, Hedge, LearnerBase
 from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
-from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, RuleBase, Uniform
+from .rules import (
+    CLUCB,
+    CSAR,
+    GCBPE,
+    PFWS,
+    CombGame,
+    FrankWolfe,
+    Informed,
+    ProductAdaHedge,
+    RuleBase,
+    Thompson,
+    TopTwo,
+    TrackAndStop,
+    Uniform,
+)
 from .rules.bonuses import theory_bonus
 from .sentences import Sentence
 from .simulate.compare import Comparison, compare, simulate
@@ -46,9 +60,12 @@ from .theory.evidence import Evidence, evidence
 from .version import __version__
 
 __all__ = [
+    "CLUCB",
+    "CSAR",
     "GCBPE",
     "LLOO",
     "OFW",
+    "PFWS",
     "AccessError",
     "AdaHedge",
     "AlmostAllSets",
@@ -101,8 +118,11 @@ __all__ = [
     "Study",
     "StudyError",
     "Subsets",
+    "Thompson",
     "TieError",
     "TooManySetsError",
+    "TopTwo",
+    "TrackAndStop",
     "Uniform",
     "UnknownNameError",
     "Validity",

@@ -113,7 +113,7 @@ def check_setting(
     if not made.stopping.likelihood:
         raise InputError(
             "whole-passes",
-            "the stopping rule {name} holds only if whole passes come back complete, which no "
+            "the stopping rule {name} holds only if all plays come back complete, which no "
             "experiment promises",
             remedy="use {mixture}, or another rule, such as 'frank-wolfe'",
             name=made.stopping.name,
