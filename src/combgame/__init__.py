@@ -25,6 +25,7 @@ from .sentences import Sentence
 from .simulate.compare import Comparison, compare, simulate
 from .simulate.result import Simulation
 from .stopping.base import Validity
+from .stopping.own import StoppingBase
 from .structures import (
     AlmostAllSets,
     Arms,
@@ -96,6 +97,7 @@ __all__ = [
     "Simulation",
     "SpanningTrees",
     "Status",
+    "StoppingBase",
     "StoreError",
     "StructureBase",
     "Study",

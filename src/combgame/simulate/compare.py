@@ -10,6 +10,7 @@ from ..problem import Problem
 from ..report.progress import counted
 from ..rules import RuleBase
 from ..rules.base import describe
+from ..stopping.own import StoppingBase
 from .bench import in_order, make_bench
 from .result import Simulation, as_html, table
 
@@ -20,7 +21,7 @@ def simulate(
     *,
     rule: str | RuleBase = "frank-wolfe",
     delta: float | Sequence[float] = 0.05,
-    threshold: str = "mixture",
+    threshold: str | StoppingBase = "mixture",
     runs: int = 100,
     seed: int = 0,
     jobs: int = 1,
@@ -38,7 +39,7 @@ def simulate(
     delta may be a list: all of them are answered from the same runs (`Simulation.at`). threshold:
     "mixture" (proved, and far tighter than the paper's), "proved" (the paper's Theorem 2 for the
     rewards), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic):
-    docs/thresholds.md. ties="run" lets means with two best answers run to the cap. eliminate=True:
+    docs/thresholds.md; or an object of your own (`StoppingBase`, docs/new-part.md). ties="run" lets means with two best answers run to the cap. eliminate=True:
     answers that have once lost to the leader by more than the threshold are no longer considered,
     which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the
     best by no more counts as correct ("mixture" only). level_sd: the standard deviation of the

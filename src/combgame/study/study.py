@@ -10,6 +10,7 @@ from ..errors import StudyError, either, must_be, positive, unknown
 from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
+from ..stopping.own import StoppingBase
 from ..sentences import Call, Option, Phrase
 from ..storage.events import Event, Sealed, seal
 from ..storage.opening import open_storage
@@ -68,7 +69,7 @@ class Study(Queries):
         *,
         delta: float = 0.05,
         rule: str | RuleBase = "frank-wolfe",
-        threshold: str = "mixture",
+        threshold: str | StoppingBase = "mixture",
         storage: str | None = None,
         name: str = "study",
         seed: int = 0,
