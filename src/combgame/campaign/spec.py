@@ -13,8 +13,8 @@ from ..limits import items_of
 from ..problem import Problem
 from ..rules import RuleBase
 from ..rules.base import describe
-from ..stopping.own import StoppingBase
 from ..simulate.bench import Bench, make_bench
+from ..stopping.own import StoppingBase
 from ..version import __version__
 
 

@@ -1,17 +1,19 @@
 """Sampling rules: how the next action is chosen."""
 
 from ..stopping.base import Stopping
-from .base import RuleBase, Setup
+from .base import FixedSetup, RuleBase, Setup
 from .combgame import CombGame
 from .frank_wolfe import FrankWolfe
 from .gcb_pe import GCBPE
 from .informed import Informed
 from .product_hedge import ProductAdaHedge
+from .starts import padded
 from .uniform import Uniform
 
 __all__ = [
     "GCBPE",
     "CombGame",
+    "FixedSetup",
     "FrankWolfe",
     "Informed",
     "ProductAdaHedge",
@@ -19,4 +21,5 @@ __all__ = [
     "Setup",
     "Stopping",
     "Uniform",
+    "padded",
 ]

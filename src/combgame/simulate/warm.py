@@ -20,7 +20,9 @@ class Warmed(NamedTuple):
 
 
 def warm(
-    problem: Problem, rule: str | RuleBase = "frank-wolfe", threshold: str | StoppingBase = "mixture"
+    problem: Problem,
+    rule: str | RuleBase = "frank-wolfe",
+    threshold: str | StoppingBase = "mixture",
 ) -> Warmed:
     """What was compiled, if it was not ready. What is compiled depends on classes, not on means,
     delta or the number of arms.

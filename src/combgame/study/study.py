@@ -10,8 +10,8 @@ from ..errors import StudyError, either, must_be, positive, unknown
 from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
-from ..stopping.own import StoppingBase
 from ..sentences import Call, Option, Phrase
+from ..stopping.own import StoppingBase
 from ..storage.events import Event, Sealed, seal
 from ..storage.opening import open_storage
 from . import carrying
