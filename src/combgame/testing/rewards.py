@@ -34,7 +34,7 @@ def check_rewards(
     >>> from combgame import Bernoulli
     >>> check_rewards(Bernoulli(), trials=5)  # doctest: +ELLIPSIS
     Bernoulli() passes:
-        5 x  divergence: 0 at home, rising to both sides
+       10 x  divergence: 0 at home, rising to both sides
     ...
         1 x  the same run of 100 rounds interpreted and compiled, bit for bit
     """
