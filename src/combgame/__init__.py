@@ -19,7 +19,17 @@ from .errors import (
 from .learners import LLOO, OFW, AdaHedge, Hedge, LearnerBase
 from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
-from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, RuleBase, Uniform
+from .rules import (
+    CLUCB,
+    GCBPE,
+    CombGame,
+    FrankWolfe,
+    Informed,
+    ProductAdaHedge,
+    RuleBase,
+    TopTwo,
+    Uniform,
+)
 from .rules.bonuses import theory_bonus
 from .sentences import Sentence
 from .simulate.compare import Comparison, compare, simulate
@@ -47,6 +57,7 @@ from .theory.evidence import Evidence, evidence
 from .version import __version__
 
 __all__ = [
+    "CLUCB",
     "GCBPE",
     "LLOO",
     "OFW",
@@ -105,6 +116,7 @@ __all__ = [
     "Subsets",
     "TieError",
     "TooManySetsError",
+    "TopTwo",
     "Uniform",
     "UnknownNameError",
     "Validity",

@@ -6,11 +6,17 @@ uniform                      a random action every round
 frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Proutiere, NeurIPS
                              2021, and Tzeng et al., NeurIPS 2023
 gcb-pe                       a covering over and over, its own stopping rule: Chen, Du, Kuroki 2020
+clucb                        upper and lower bounds, its own stopping rule: Chen, Lin, King, Lyu,
+                             Chen, NIPS 2014
+top-two                      leader and nearest rival: EB-TC of Jourdan, Degenne, Baudry, de Heide,
+                             Kaufmann, NeurIPS 2022; the split: You, Qin, Wang, Yang, COLT 2023
+ttucb, ttts                  top two with other leaders: Jourdan, Degenne, NeurIPS 2023; Russo, COLT
+                             2016
 """
 
 from .errors import UnknownNameError, unknown
 from .learners import LLOO, OFW, AdaHedge, Hedge
-from .rules import GCBPE, CombGame, FrankWolfe, ProductAdaHedge, RuleBase, Uniform
+from .rules import CLUCB, GCBPE, CombGame, FrankWolfe, ProductAdaHedge, RuleBase, TopTwo, Uniform
 
 PRESETS: dict[str, RuleBase] = {
     "hedge": CombGame(Hedge()),
@@ -21,6 +27,10 @@ PRESETS: dict[str, RuleBase] = {
     "gcb-pe": GCBPE(),
     "frank-wolfe": FrankWolfe(),
     "product-adahedge": ProductAdaHedge(),
+    "clucb": CLUCB(),
+    "top-two": TopTwo(),
+    "ttucb": TopTwo(leader="ucb", beta=0.5),
+    "ttts": TopTwo(leader="sample", challenger="sample", beta=0.5),
 }
 
 

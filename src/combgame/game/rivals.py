@@ -8,6 +8,17 @@ from .records import Floats, Ints
 
 
 @jitable
+def alike(one: Floats, other: Floats) -> bool:
+    """Whether two sets are the same."""
+    same = True
+    for a in range(one.size):
+        if one[a] != other[a]:
+            same = False
+            break
+    return same
+
+
+@jitable
 def differ(best: Floats, rival: Floats, arms: Ints, sign: Floats) -> int:
     """List the arms of `best` xor `rival`: sign +1 for those that only the rival has, -1 for those
     that only best has.

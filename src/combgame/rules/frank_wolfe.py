@@ -24,6 +24,7 @@ from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..rewards.base import WEIGHTLESS, lead_of
 from ..stopping.base import Question
 from .base import RuleBase, Setup
+from .forced import lacking
 from .plates import PlatesSetup
 from .starts import padded, start_sets
 
@@ -83,7 +84,7 @@ class FrankWolfePart(NamedTuple):
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         t = seen.clock[0]
-        if self.behind(seen, t):
+        if lacking(self.floor, self.ease, self.size, self.visible, seen, self.score):
             game.actions.argmax(self.score, view.action)
             return
         self.follow(view)
@@ -164,19 +165,6 @@ class FrankWolfePart(NamedTuple):
                 )
                 slope = game.rewards.divergence(seen.mean[a], y, a)
             self.score[a] += weight * slope
-
-    def behind(self, seen: Seen, t: int) -> bool:
-        """Whether some arm has too few values; `score` is then what the arms lack."""
-        even, lacking = t * self.size / self.score.size, False
-        floor = max(
-            self.floor * math.sqrt(even) * even / (even + self.ease), 0.5
-        )  # after the start only an arm whose values went missing has 0
-        for a in range(self.score.size):
-            self.score[a] = 0.0
-            if self.visible[a] > 0.5 and seen.counts[a] < floor:
-                self.score[a] = floor - seen.counts[a]
-                lacking = True
-        return lacking
 
     def follow(self, view: View) -> None:
         """If another answer leads, the differences to the rivals are new."""

@@ -1,0 +1,210 @@
+"""Top two: a leader, a challenger, and a play that tells them apart.
+
+Russo, *Simple Bayesian Algorithms for Best Arm Identification*, COLT 2016 (TTTS); Jourdan,
+Degenne, Baudry, de Heide, Kaufmann, *Top Two Algorithms Revisited*, NeurIPS 2022 (EB-TC); Jourdan,
+Degenne, *Non-Asymptotic Analysis of a UCB-based Top Two Algorithm*, NeurIPS 2023 (TTUCB); You, Qin,
+Wang, Yang, *Information-Directed Selection for Top-Two Algorithms*, COLT 2023 (the split). They are
+about single arms; docs/algorithms.md says what is played where plays are sets.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ..errors import must_be, positive, real, unknown, whole
+from ..game.protocols import Bonus, Game
+from ..game.records import Floats, Ints, Random, Seen, View, vector
+from ..game.rivals import alike, differ
+from ..stopping.base import Question
+from .base import FixedSetup, RuleBase
+from .bonuses import make_bonus
+from .forced import lacking
+from .posterior import draw_means
+from .starts import padded, start_sets
+
+LEADERS = ("best", "ucb", "sample")
+CHALLENGERS = ("nearest", "sample")
+TINY = 1e-9  # of a play's worth: room in an action that the two leave goes to arms seen least
+
+
+class TopTwoPart(NamedTuple):
+    led: int  # by which of LEADERS
+    challenged: int  # by which of CHALLENGERS
+    beta: float  # the leader's share of the plays; 0: by information
+    tries: int
+    floor: float
+    ease: float
+    size: float  # K: the arms in an action
+    bonus: Bonus
+    visible: Floats  # 1 for arms that some action observes
+    leader: Floats  # float64[d]
+    rival: Floats
+    means: Floats  # of an optimist, or of a draw
+    arms: Ints  # int64[d]: leader xor rival, [:n]
+    sign: Floats
+    moved: Floats  # float64[d]: the nearest means at which the two are as good, at arms[:n]
+    gain: Floats  # float64[d]: what a value of arms[i] is worth
+    score: Floats
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        if lacking(self.floor, self.ease, self.size, self.visible, seen, self.score):
+            game.actions.argmax(self.score, view.action)
+            return
+        self.lead(game, seen, view, rng)
+        self.challenge(game, seen, view, rng)
+        n = differ(self.leader, self.rival, self.arms, self.sign)
+        self.appraise(game, seen, n)
+        first = self.pick(seen, n, rng)
+        total = 0.0
+        for a in range(self.score.size):
+            count = max(seen.counts[a], 0.5)  # 0.5: an arm whose values went missing
+            self.score[a] = TINY / (count * count)
+            total += self.score[a]
+        for i in range(n):
+            self.score[self.arms[i]] += self.gain[i]
+            total += self.gain[i]
+        if n > 0:
+            self.score[first] += 2.0 * total + 1.0
+        game.actions.argmax(self.score, view.action)
+
+    def lead(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        """Write the leader: the best answer at the estimates, at upper bounds, or at a draw."""
+        if self.led == 0:
+            for a in range(self.leader.size):
+                self.leader[a] = view.best[a]
+            return
+        if self.led == 1:
+            f = self.bonus.explore(seen.clock[0])
+            for a in range(self.means.size):
+                level = f / max(seen.counts[a], 1.0)
+                self.means[a] = game.rewards.upper(seen.mean[a], level, a)
+        else:
+            draw_means(game.rewards, seen, 1.0, rng, self.means)
+        game.answers.argmax(self.means, self.leader)
+
+    def challenge(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        """Write the challenger: the best answer at a draw in which the leader is not, or the
+        nearest rival. That of a leader which is not the best at the estimates is the best.
+        """
+        if self.challenged == 1:
+            for _ in range(self.tries):
+                draw_means(game.rewards, seen, 1.0, rng, self.means)
+                game.answers.argmax(self.means, self.rival)
+                if not alike(self.rival, self.leader):
+                    return
+        ahead = alike(view.best, self.leader)
+        for a in range(self.rival.size):
+            self.rival[a] = view.rival[a] if ahead else view.best[a]
+
+    def appraise(self, game: Game, seen: Seen, n: int) -> None:
+        """What a value of each arm is worth: the gradient of the evidence, of which the largest
+        is 1. Where there is no evidence, it is that of Gaussian values, 1 / N_a^2.
+        """
+        value = game.rewards.distance(seen.mean, seen.counts, self.arms, self.sign, n, self.moved)
+        top = 0.0
+        for i in range(n):
+            a = self.arms[i]
+            self.gain[i] = game.rewards.divergence(seen.mean[a], self.moved[a], a)
+            top = max(top, self.gain[i])
+        if not (value > 0.0 and 0.0 < top < np.inf):
+            top = 0.0
+            for i in range(n):
+                count = max(seen.counts[self.arms[i]], 0.5)
+                self.gain[i] = 1.0 / (count * count)
+                top = max(top, self.gain[i])
+        for i in range(n):
+            self.gain[i] /= top
+
+    def pick(self, seen: Seen, n: int, rng: Random) -> int:
+        """The arm that is played for certain: with chances N_a times what a value is worth, which
+        add up to the evidence; of the leader's arms with chance beta, if there is one.
+        """
+        side = 0.0
+        if self.beta > 0.0:
+            side = -1.0 if rng.random() < self.beta else 1.0
+            some = False
+            for i in range(n):
+                some = some or self.sign[i] == side
+            side = side if some else -side
+        total = 0.0
+        for i in range(n):
+            if self.sign[i] != -side:
+                total += max(seen.counts[self.arms[i]], 0.5) * self.gain[i]
+        left, chosen = rng.random() * total, -1
+        for i in range(n):
+            if self.sign[i] != -side:
+                chosen = self.arms[i]
+                left -= max(seen.counts[self.arms[i]], 0.5) * self.gain[i]
+                if left < 0.0:
+                    break
+        return int(chosen)
+
+    def full(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopTwo(RuleBase):
+    """A leader and a challenger; one arm in which they differ is played for certain, and the rest
+    of the action is what tells them apart best.
+
+    leader: "best" at the estimates (EB), at upper confidence bounds ("ucb": TTUCB) or at a draw
+    from the posterior ("sample": TTTS); challenger: the "nearest" alternative (TC), or the best
+    answer at a draw in which that is not the leader ("sample": TTTS), after `tries` draws the
+    nearest; beta: with what chance the arm is one of the leader's (None: in proportion to the
+    evidence that each arm bears); explore, ease: as in `FrankWolfe`; bonus: as in `CombGame`.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
+    >>> ttts = TopTwo(leader="sample", challenger="sample", beta=0.5)
+    >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=ttts, runs=3, engine="python").answers
+    [(0,), (0,), (0,)]
+    """
+
+    impartial: ClassVar[bool] = True
+    leader: str = "best"
+    challenger: str = "nearest"
+    beta: float | None = None
+    tries: int = 100
+    explore: float = 1.2
+    ease: float = 20.0
+    bonus: str | Bonus = "stylised"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, known in (("leader", LEADERS), ("challenger", CHALLENGERS)):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise unknown(name, value, known, of="TopTwo")
+        if self.beta is not None and not (real(self.beta) and 0.0 < self.beta < 1.0):
+            raise must_be("beta", self.beta, "between 0 and 1, or None", of="TopTwo")
+        if self.beta is not None:
+            object.__setattr__(self, "beta", float(self.beta))
+        whole("tries", self.tries, 1, of="TopTwo")
+        for name in ("explore", "ease"):
+            positive(name, getattr(self, name), of="TopTwo")
+        make_bonus(self.bonus)
+
+    def setup(self, problem: Question) -> FixedSetup:
+        d = problem.actions.d
+        part = TopTwoPart(
+            LEADERS.index(self.leader),
+            CHALLENGERS.index(self.challenger),
+            self.beta or 0.0,
+            self.tries,
+            float(self.explore),
+            float(self.ease),
+            float(problem.actions.largest()),
+            make_bonus(self.bonus),
+            vector(problem.actions.observable(), d),
+            np.zeros(d),
+            np.zeros(d),
+            np.zeros(d),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(d),
+            np.zeros(d),
+            np.zeros(d),
+        )
+        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))

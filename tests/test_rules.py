@@ -1,0 +1,297 @@
+"""The field's rules, each against a twin in dictionaries, play by play; in both engines; and what
+they promise.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.records import arms_of
+from combgame.simulate.run import Run
+from combgame.stopping.base import NEVER
+from combgame.testing import check_rule, same
+
+from .said import refused
+
+SIGMA = (0.303, 0.3537, 0.2571, 0.3119, 0.4013, 0.2993)
+MEANS = (0.5, 0.47, 0.4, 0.35, 0.2, 0.1)
+GRAPH = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (0, 3)]
+NET = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t")]
+CASES = {
+    "single arms": (cg.Arms(6), cg.Arms(6)),
+    "three of six, best arm": (cg.Subsets(6, 3), cg.Arms(6)),
+    "two of six, best pair": (cg.Subsets(6, 2), cg.Subsets(6, 2)),
+    "best tree": (cg.SpanningTrees(GRAPH), cg.SpanningTrees(GRAPH)),
+    "best path": (cg.Paths(NET, "s", "t"), cg.Paths(NET, "s", "t")),
+    "matchings, best list": (
+        cg.Matchings(2, 3),
+        cg.Listed([(0, 1, 2), (3, 4), (0, 4), (1,), (2, 5)], 6),
+    ),
+}
+
+
+def problem_of(case):
+    actions, answers = CASES[case]
+    return cg.Problem(actions, answers, cg.Gaussian(SIGMA))
+
+
+def played(problem, rule, rounds, means=MEANS, number=2):
+    """What the rule plays, round by round, under the user's numbers."""
+    run = Run(problem, rule.setup(problem), NEVER, np.array(means), 1, 7, number, "python")
+    plays = []
+    for t in range(1, rounds + 1):
+        run.advance(t)
+        plays.append(arms_of(run.view.action))
+    return plays
+
+
+class Twin:
+    """A run in lists: `choose` is what the twin of a rule has to say."""
+
+    def __init__(self, problem, rule, means=MEANS, number=2):
+        self.rule, self.means, self.d = rule, means, problem.d
+        self.sets, self.answers = problem.actions.sets(), problem.answers.sets()
+        self.actions, self.start = problem.actions, problem.actions.covering()
+        self.rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(number,)))
+        self.counts, self.sums = [0.0] * self.d, [0.0] * self.d
+        self.begin(problem)
+
+    def begin(self, problem):
+        pass
+
+    def plays(self, rounds):
+        found = []
+        for t in range(rounds):
+            self.t = t
+            self.mean = [s / n if n else 0.0 for s, n in zip(self.sums, self.counts, strict=True)]
+            if t < len(self.start):
+                chosen = self.start[t]
+            else:
+                self.best = argmax(self.answers, self.mean)
+                chosen = self.choose()
+            for a in sorted(chosen):
+                self.sums[a] += self.means[a] + SIGMA[a] * self.rng.standard_normal()
+                self.counts[a] += 1.0
+            found.append(tuple(sorted(chosen)))
+        return found
+
+    def against(self, leader, rival, weight=None):
+        """f_J, and the gain of a value of each arm, in closed form."""
+        weight = self.counts if weight is None else weight
+        arms = sorted(set(leader) ^ set(rival))
+        lead = sum(self.mean[a] for a in leader) - sum(self.mean[a] for a in rival)
+        spread = sum(SIGMA[a] ** 2 / weight[a] for a in arms)
+        lead = max(lead, 0.0)
+        gain = {a: 0.5 * (SIGMA[a] * lead / spread / weight[a]) ** 2 for a in arms}
+        return lead**2 / (2.0 * spread), gain
+
+    def nearest(self, weight=None):
+        rivals = [j for j in self.answers if j != self.best]
+        return min(rivals, key=lambda j: self.against(self.best, j, weight)[0])
+
+    def forced(self):
+        """The play for the arms that lack values, if there are any."""
+        even = self.t * max(map(len, self.sets)) / self.d
+        floor = max(self.rule.explore * math.sqrt(even) * even / (even + self.rule.ease), 0.5)
+        lack = [max(0.0, floor - n) for n in self.counts]
+        return self.play(lack) if any(lack) else None
+
+    def certainly(self, first, score):
+        """The play with the most score among those that have the arm."""
+        score = [x + 1e-9 / n**2 for x, n in zip(score, self.counts, strict=True)]
+        return self.play(score, [s for s in self.sets if first in s])
+
+    def play(self, score, sets=None):
+        """The set with the largest score, exactly; of several, the one that the structure finds."""
+        exact = [Fraction(float(x)) for x in score]
+        value = {s: sum(exact[a] for a in s) for s in sets or self.sets}
+        top = [s for s in value if value[s] == max(value.values())]
+        raised = [
+            x + 100.0 * (sets is not None and all(a in s for s in sets))
+            for a, x in enumerate(score)
+        ]
+        found = tuple(sorted(self.actions.argmax(raised)))
+        return found if found in top else top[0]
+
+
+def argmax(sets, score):
+    """Exactly; ties by index."""
+    score = [Fraction(float(x)) for x in score]
+    return max(sets, key=lambda s: (sum(score[a] for a in s), tuple(-a for a in sorted(s))))
+
+
+# ---- top two
+
+
+class TopTwoTwin(Twin):
+    def draw(self):
+        scale = [s / math.sqrt(n) for s, n in zip(SIGMA, self.counts, strict=True)]
+        return [m + x * self.rng.standard_normal() for m, x in zip(self.mean, scale, strict=True)]
+
+    def choose(self):
+        if (forced := self.forced()) is not None:
+            return forced
+        leader = self.best
+        if self.rule.leader == "ucb":
+            up = [
+                m + s * math.sqrt(2.0 * math.log(self.t) / n)
+                for m, s, n in zip(self.mean, SIGMA, self.counts, strict=True)
+            ]
+            leader = argmax(self.answers, up)
+        if self.rule.leader == "sample":
+            leader = argmax(self.answers, self.draw())
+        rival = None
+        if self.rule.challenger == "sample":
+            for _ in range(self.rule.tries):
+                drawn = argmax(self.answers, self.draw())
+                if drawn != leader:
+                    rival = drawn
+                    break
+        if rival is None:
+            rival = self.nearest() if leader == self.best else self.best
+        value, gain = self.against(leader, rival)
+        if value == 0.0:
+            gain = {a: 1.0 / self.counts[a] ** 2 for a in gain}
+        top = max(gain.values())
+        gain = {a: g / top for a, g in gain.items()}
+        side = sorted(gain)
+        if self.rule.beta is not None:
+            mine = set(leader) if self.rng.random() < self.rule.beta else set(rival)
+            side = [a for a in sorted(gain) if a in mine] or side
+        share = np.cumsum([self.counts[a] * gain[a] for a in side])
+        first = side[int(np.searchsorted(share, self.rng.random() * share[-1], side="right"))]
+        return self.certainly(first, [gain.get(a, 0.0) for a in range(self.d)])
+
+
+TOP_TWO = {
+    "top-two": cg.TopTwo(),
+    "beta": cg.TopTwo(beta=0.3),
+    "ttucb": cg.TopTwo(leader="ucb", beta=0.5),
+    "ttts": cg.TopTwo(leader="sample", challenger="sample", beta=0.5, tries=20),
+}
+
+
+@pytest.mark.parametrize("rule", TOP_TWO)
+@pytest.mark.parametrize("case", CASES)
+def test_top_two_is_its_twin(case, rule):
+    problem, rule = problem_of(case), TOP_TWO[rule]
+    assert played(problem, rule, 150) == TopTwoTwin(problem, rule).plays(150)
+
+
+def test_top_two_with_beta_gives_the_leader_its_share():
+    problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(1.0))
+    plays = played(problem, cg.TopTwo(beta=0.7), 2000, (3.0, 0.0, 0.0, 0.0))
+    share = sum(play == (0,) for play in plays[200:]) / len(plays[200:])
+    assert abs(share - 0.7) < 0.06  # five standard errors, and forced plays
+
+
+def test_top_two_takes_values_in_proportion_to_the_optimal_allocation():
+    means = (1.0, 0.0, 0.0, 0.0, 0.0)
+    problem = cg.Problem(cg.Arms(5), None, cg.Gaussian(1.0))
+    wanted = cg.complexity(problem, means).allocation
+    plays = played(problem, cg.TopTwo(), 3000, means)
+    found = np.bincount([play[0] for play in plays], minlength=5) / len(plays)
+    assert found[0] == pytest.approx(wanted[0], abs=0.05)
+
+
+# ---- CLUCB
+
+
+class CLUCBTwin(Twin):
+    def radii(self, delta):
+        level = math.log(4.0 * self.d * max(self.t, 1) ** 3 / delta)
+        return [s * math.sqrt(2.0 * level / n) for s, n in zip(SIGMA, self.counts, strict=True)]
+
+    def optimist(self, delta):
+        radius = self.radii(delta)
+        sign = [-1.0 if a in self.best else 1.0 for a in range(self.d)]
+        moved = [m + s * r for m, s, r in zip(self.mean, sign, radius, strict=True)]
+        return argmax(self.answers, moved)
+
+    def choose(self):
+        radius, other = self.radii(self.rule.delta), self.optimist(self.rule.delta)
+        if other == self.best:
+            other = self.nearest()
+        arms = set(self.best) ^ set(other)
+        first = max(sorted(arms), key=lambda a: (radius[a], -a))
+        return self.certainly(first, [radius[a] if a in arms else 0.0 for a in range(self.d)])
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.999])
+@pytest.mark.parametrize("case", CASES)
+def test_clucb_is_its_twin(case, delta):
+    problem, rule = problem_of(case), cg.CLUCB(delta)
+    assert played(problem, rule, 150) == CLUCBTwin(problem, rule).plays(150)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_clucb_stops_where_its_twin_does(case):
+    means, deltas = (2.1, 1.2, 1.5, 0.8, 0.2, 0.4), [0.3, 0.01]
+    problem, rule = problem_of(case), cg.CLUCB(0.3)
+    own = rule.stopping(problem, deltas)
+    run = Run(problem, rule.setup(problem), own, np.array(means), 2, 7, 2, "python")
+    run.advance(3000)
+
+    class Stopped(CLUCBTwin):
+        stops = [-1, -1]
+
+        def choose(self):
+            for i, delta in enumerate(deltas):
+                if self.stops[i] < 0 and self.optimist(delta) == self.best:
+                    self.stops[i] = self.t
+            return super().choose()
+
+        def nearest(self):  # the judge's rival: the least lead in radii
+            r = {j: self.lead(j) for j in self.answers if j != self.best}
+            return min(r, key=r.get)
+
+        def lead(self, rival):
+            arms = set(self.best) ^ set(rival)
+            lead = sum(self.mean[a] for a in self.best) - sum(self.mean[a] for a in rival)
+            return lead / sum(SIGMA[a] / math.sqrt(self.counts[a]) for a in arms)
+
+    twin = Stopped(problem, rule, means)
+    twin.plays(int(run.stops.max()) + 1)
+    assert run.stops.tolist() == twin.stops and 0 < twin.stops[0] < twin.stops[1]
+
+
+def test_clucb_brings_a_proved_stopping_rule_and_needs_known_variances():
+    problem = problem_of("two of six, best pair")
+    how = {"rule": "clucb", "delta": 0.1, "engine": "python"}
+    sim = cg.simulate(problem, (3.0, 2.5, 1, 1, 0, 0), threshold="proved", runs=20, **how)
+    assert sim.stopping.name == "clucb" and sim.validity.proved and sim.correct.all()
+    unknown = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=1.0))
+    with refused("clucb-needs-variances", cg.InputError):
+        cg.simulate(unknown, (1, 0, 0), rule="clucb", delta=0.1, threshold="mixture", runs=1)
+
+
+# ---- engines
+
+
+def both(problem, rule, rounds=300):
+    runs = []
+    for engine in ("python", "compiled"):
+        run = Run(problem, rule.setup(problem), NEVER, np.array(MEANS), 1, 3, 1, engine)
+        run.advance(rounds // 3)
+        run.advance(rounds)
+        runs.append(run)
+    a, b = runs
+    assert same(tuple(a.seen), tuple(b.seen)) and same(tuple(a.view), tuple(b.view))
+    assert same(a.rule, b.rule) and a.rng.bit_generator.state == b.rng.bit_generator.state
+
+
+COMPILED = {"ttts": TOP_TWO["ttts"], "clucb": cg.CLUCB()}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_both_engines_make_the_same_run(name):
+    check_rule(COMPILED[name], rounds=300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILED)
+def test_both_engines_make_the_same_run_on_trees(name):
+    both(problem_of("best tree"), COMPILED[name])
