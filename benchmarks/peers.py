@@ -236,7 +236,7 @@ def main() -> None:
         "Versions: "
         + ", ".join(f"{name} {one or 'not installed, left out'}" for name, one in versions.items())
         + f", Python {platform.python_version()}. delta = {DELTA}, threshold ln((1 + ln t)/delta) "
-        f"for all but optuna; {given.runs} runs each, in turns, the arms relabelled in every run. us "
+        f"for all but optuna; {given.runs} runs each, in turns, arms relabelled in every run. us "
         "a round: time of the own process, everything included, compiling not. docs/peers.md says "
         "what can be compared."
     ]
