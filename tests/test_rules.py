@@ -4,12 +4,14 @@ they promise.
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 import combgame as cg
 from combgame.game.records import arms_of
+from combgame.rules.allocation import make_allocation
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_rule, same
@@ -56,7 +58,7 @@ class Twin:
         self.sets, self.answers = problem.actions.sets(), problem.answers.sets()
         self.actions, self.start = problem.actions, problem.actions.covering()
         self.rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(number,)))
-        self.counts, self.sums = [0.0] * self.d, [0.0] * self.d
+        self.counts, self.values = [0.0] * self.d, [[] for _ in range(self.d)]
         self.begin(problem)
 
     def begin(self, problem):
@@ -66,14 +68,14 @@ class Twin:
         found = []
         for t in range(rounds):
             self.t = t
-            self.mean = [s / n if n else 0.0 for s, n in zip(self.sums, self.counts, strict=True)]
+            self.mean = [math.fsum(x) / len(x) if x else 0.0 for x in self.values]
             if t < len(self.start):
                 chosen = self.start[t]
             else:
                 self.best = argmax(self.answers, self.mean)
                 chosen = self.choose()
             for a in sorted(chosen):
-                self.sums[a] += self.means[a] + SIGMA[a] * self.rng.standard_normal()
+                self.values[a].append(self.means[a] + SIGMA[a] * self.rng.standard_normal())
                 self.counts[a] += 1.0
             found.append(tuple(sorted(chosen)))
         return found
@@ -268,6 +270,190 @@ def test_clucb_brings_a_proved_stopping_rule_and_needs_known_variances():
         cg.simulate(unknown, (1, 0, 0), rule="clucb", delta=0.1, threshold="mixture", runs=1)
 
 
+# ---- Track-and-Stop
+
+
+class TrackingTwin(Twin):
+    """The shares are those of the part, interpreted: what is compared is when they are asked for
+    and how they are followed.
+    """
+
+    def begin(self, problem):
+        self.game = problem.game()
+        self.allocation = make_allocation(problem.actions, self.rule.tolerance)
+        self.due, self.shares = 0, [np.mean([[a in s for a in range(6)] for s in self.start], 0)]
+        self.shares = self.shares * len(self.start)
+
+    def choose(self):
+        if self.t >= self.due:
+            self.due = max(self.t + 1, math.ceil(self.rule.growth * self.t))
+            best = np.array([float(a in self.best) for a in range(self.d)])
+            self.allocation.solve(self.game, np.array(self.mean), best)
+        self.shares.append(self.allocation.share.copy())
+        if (forced := self.forced()) is not None:
+            return forced
+        if self.rule.tracking == "D":
+            wanted = (self.t + 1) * self.shares[-1]
+        else:
+            wanted = np.sum(self.shares, axis=0)
+        return self.play(wanted - np.array(self.counts))
+
+
+@pytest.mark.parametrize("tracking", ["C", "D"])
+@pytest.mark.parametrize("case", CASES)
+def test_track_and_stop_is_its_twin(case, tracking):
+    problem, rule = problem_of(case), cg.TrackAndStop(growth=1.5, tracking=tracking)
+    assert played(problem, rule, 100) == TrackingTwin(problem, rule).plays(100)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_allocation_of_a_rule_is_that_of_complexity(case):
+    problem, rng = problem_of(case), np.random.default_rng(4)
+    part, game, best = make_allocation(problem.actions, 0.01), problem.game(), np.zeros(6)
+    for _ in range(3):  # each begins where the last one ended
+        means = rng.random(6)
+        game.answers.argmax(means, best)
+        gap = part.solve(game, means, best)
+        wanted = cg.complexity(problem, means, tolerance=1e-5)
+        spare = np.zeros((2, 6))
+        found = game.answers.nearest(game.rewards, means, part.share, best, *spare)
+        assert 0.0 <= gap <= 0.01
+        assert 1.0 / 1.0101 <= found * wanted.time <= 1.0 + 2e-5
+        marginals = part.share.sum()
+        assert 1.0 - 1e-9 <= marginals <= problem.actions.largest() + 1e-9
+
+
+def test_track_and_stop_follows_the_optimal_allocation():
+    means = (1.0, 0.0, 0.0, 0.0, 0.0)
+    problem = cg.Problem(cg.Arms(5), None, cg.Gaussian(1.0))
+    plays = played(problem, cg.TrackAndStop(), 2000, means)
+    found = np.bincount([play[0] for play in plays], minlength=5) / len(plays)
+    assert found == pytest.approx(cg.complexity(problem, means).allocation, abs=0.05)
+
+
+def test_track_and_stop_refuses_plays_with_levels():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, level="per play"))
+    with refused("no-allocation", cg.InputError):
+        cg.TrackAndStop().setup(problem)
+
+
+# ---- P-FWS
+
+
+class PFWSTwin(Twin):
+    def choose(self):
+        t, cover = self.t, len(self.start)
+        if math.isqrt(t // cover) ** 2 == t // cover:
+            return self.start[t % cover]
+        eta, total = 1.0 / (4.0 * math.sqrt(t * cover)), [0.0] * self.d
+        for _ in range(math.ceil(t**0.25)):
+            z = np.array([self.rng.standard_normal() for _ in range(self.d)])
+            z *= self.rng.random() ** (1.0 / self.d) / np.linalg.norm(z)
+            weight = [n / t + eta * x for n, x in zip(self.counts, z, strict=True)]
+            assert min(weight) > 0.0  # what forced rounds are for
+            _, gain = self.against(self.best, self.nearest(weight), weight)
+            for a, g in gain.items():
+                total[a] += g
+        return self.play(total)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_p_fws_is_its_twin(case):
+    problem = problem_of(case)
+    assert played(problem, cg.PFWS(), 200) == PFWSTwin(problem, cg.PFWS()).plays(200)
+
+
+# ---- Thompson
+
+
+class ThompsonTwin(Twin):
+    def choose(self):
+        rule = self.rule
+        level = math.log(12.0 * len(self.answers) ** 2 * self.t**2 / rule.delta)
+        scale = math.sqrt(level) / NormalDist().inv_cdf(1.0 - rule.q)
+        leads = {}
+        for _ in range(rule.samples or math.ceil(level / rule.q)):
+            drawn = [
+                m + scale * s / math.sqrt(n) * self.rng.standard_normal()
+                for m, s, n in zip(self.mean, SIGMA, self.counts, strict=True)
+            ]
+            found = argmax(self.answers, drawn)
+            lead = sum(drawn[a] for a in found) - sum(drawn[a] for a in self.best)
+            leads[found] = max(lead, leads.get(found, 0.0))
+        rival = max(leads, key=leads.get)
+        if leads[rival] <= 1e-12:
+            rival = self.nearest()
+        arms = set(self.best) ^ set(rival)
+        first = min(sorted(arms), key=lambda a: self.counts[a])
+        score = [1.0 / self.counts[a] if a in arms else 0.0 for a in range(self.d)]
+        return self.certainly(first, score)
+
+
+@pytest.mark.parametrize("samples", [None, 1])
+@pytest.mark.parametrize("case", CASES)
+def test_thompson_is_its_twin(case, samples):
+    problem, rule = problem_of(case), cg.Thompson(samples=samples)
+    rounds = 25 if samples is None else 120
+    assert played(problem, rule, rounds) == ThompsonTwin(problem, rule).plays(rounds)
+
+
+# ---- CSAR
+
+
+class CSARTwin(Twin):
+    def begin(self, problem):
+        self.phase, self.accepted, self.rejected = 0, set(), set()
+
+    def within(self, inside, outside):
+        sets = [s for s in self.answers if inside <= set(s) and not outside & set(s)]
+        return argmax(sets, self.mean) if sets else None
+
+    def choose(self):
+        total = sum(1.0 / i for i in range(1, self.d + 1))
+        while self.phase < self.d:
+            wanted = math.ceil((self.rule.budget - self.d) / (total * (self.d - self.phase)))
+            left = [a for a in range(self.d) if a not in self.accepted | self.rejected]
+            lack = [max(wanted - n, 0.0) * (a in left) for a, n in enumerate(self.counts)]
+            if any(lack):
+                tiny = [1e-9 / n**2 for n in self.counts]
+                return self.play([x + y for x, y in zip(lack, tiny, strict=True)])
+            best = self.within(self.accepted, self.rejected)
+            gap = {}
+            for a in left:
+                one = {a}
+                other = (
+                    self.within(self.accepted, self.rejected | one)
+                    if a in best
+                    else self.within(self.accepted | one, self.rejected)
+                )
+                value = sum(self.mean[b] for b in best)
+                gap[a] = math.inf if other is None else value - sum(self.mean[b] for b in other)
+            chosen = max(sorted(gap), key=lambda a: round(gap[a], 12))
+            (self.accepted if chosen in best else self.rejected).add(chosen)
+            self.phase += 1
+        return self.play([1.0 / n**2 for n in self.counts])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_csar_is_its_twin(case):
+    problem, rule = problem_of(case), cg.CSAR(90)
+    twin = CSARTwin(problem, rule)
+    assert played(problem, rule, 110) == twin.plays(110)
+    assert twin.phase == 6 and tuple(sorted(twin.accepted)) in twin.answers
+
+
+def test_csar_spends_its_budget_on_single_arms_and_ends_with_it():
+    problem, rule = cg.Problem(cg.Arms(6), None, cg.Gaussian(0.5)), cg.CSAR(120)
+    run = Run(problem, rule.setup(problem), NEVER, np.array(MEANS), 1, 7, 2, "python")
+    run.advance(120)
+    assert run.rule.phase[0] == 6 and run.rule.decided.sum() == -4.0
+    how = {"threshold": "csar", "runs": 4, "engine": "python"}
+    sim = cg.simulate(problem, (3, 1, 1, 1, 0, 0), rule=rule, delta=0.1, **how)
+    assert sim.rounds.tolist() == [120] * 4 and sim.correct.all() and not sim.validity.proved
+    with refused("budget-too-small", cg.InputError, budget=11):
+        cg.CSAR(11).setup(problem)
+
+
 # ---- engines
 
 
@@ -283,7 +469,14 @@ def both(problem, rule, rounds=300):
     assert same(a.rule, b.rule) and a.rng.bit_generator.state == b.rng.bit_generator.state
 
 
-COMPILED = {"ttts": TOP_TWO["ttts"], "clucb": cg.CLUCB()}
+COMPILED = {
+    "ttts": TOP_TWO["ttts"],
+    "clucb": cg.CLUCB(),
+    "track-and-stop": cg.TrackAndStop(growth=1.5),
+    "p-fws": cg.PFWS(),
+    "thompson": cg.Thompson(samples=3),
+    "csar": cg.CSAR(300),
+}
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -21,13 +21,17 @@ from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
 from .rules import (
     CLUCB,
+    CSAR,
     GCBPE,
+    PFWS,
     CombGame,
     FrankWolfe,
     Informed,
     ProductAdaHedge,
     RuleBase,
+    Thompson,
     TopTwo,
+    TrackAndStop,
     Uniform,
 )
 from .rules.bonuses import theory_bonus
@@ -58,9 +62,11 @@ from .version import __version__
 
 __all__ = [
     "CLUCB",
+    "CSAR",
     "GCBPE",
     "LLOO",
     "OFW",
+    "PFWS",
     "AccessError",
     "AdaHedge",
     "AlmostAllSets",
@@ -114,9 +120,11 @@ __all__ = [
     "Study",
     "StudyError",
     "Subsets",
+    "Thompson",
     "TieError",
     "TooManySetsError",
     "TopTwo",
+    "TrackAndStop",
     "Uniform",
     "UnknownNameError",
     "Validity",

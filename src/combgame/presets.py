@@ -10,13 +10,31 @@ clucb                        upper and lower bounds, its own stopping rule: Chen
                              Chen, NIPS 2014
 top-two                      leader and nearest rival: EB-TC of Jourdan, Degenne, Baudry, de Heide,
                              Kaufmann, NeurIPS 2022; the split: You, Qin, Wang, Yang, COLT 2023
+track-and-stop               the optimal allocation of the estimates: Garivier, Kaufmann, COLT 2016
+p-fws                        perturbed Frank-Wolfe sampling as published: Tzeng, Wang, Proutiere,
+                             Lu, NeurIPS 2023
+thompson                     TS-Explore: Wang, Zhu, ICML 2022
+csar                         successive accepts and rejects, a fixed budget: Chen et al., NIPS 2014
 ttucb, ttts                  top two with other leaders: Jourdan, Degenne, NeurIPS 2023; Russo, COLT
                              2016
 """
 
 from .errors import UnknownNameError, unknown
 from .learners import LLOO, OFW, AdaHedge, Hedge
-from .rules import CLUCB, GCBPE, CombGame, FrankWolfe, ProductAdaHedge, RuleBase, TopTwo, Uniform
+from .rules import (
+    CLUCB,
+    CSAR,
+    GCBPE,
+    PFWS,
+    CombGame,
+    FrankWolfe,
+    ProductAdaHedge,
+    RuleBase,
+    Thompson,
+    TopTwo,
+    TrackAndStop,
+    Uniform,
+)
 
 PRESETS: dict[str, RuleBase] = {
     "hedge": CombGame(Hedge()),
@@ -31,6 +49,10 @@ PRESETS: dict[str, RuleBase] = {
     "top-two": TopTwo(),
     "ttucb": TopTwo(leader="ucb", beta=0.5),
     "ttts": TopTwo(leader="sample", challenger="sample", beta=0.5),
+    "track-and-stop": TrackAndStop(),
+    "p-fws": PFWS(),
+    "thompson": Thompson(),
+    "csar": CSAR(),
 }
 
 

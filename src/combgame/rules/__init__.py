@@ -4,17 +4,23 @@ from ..stopping.base import Stopping
 from .base import FixedSetup, RuleBase, Setup
 from .clucb import CLUCB
 from .combgame import CombGame
+from .csar import CSAR
 from .frank_wolfe import FrankWolfe
 from .gcb_pe import GCBPE
 from .informed import Informed
+from .p_fws import PFWS
 from .product_hedge import ProductAdaHedge
 from .starts import padded
+from .thompson import Thompson
 from .top_two import TopTwo
+from .track_and_stop import TrackAndStop
 from .uniform import Uniform
 
 __all__ = [
     "CLUCB",
+    "CSAR",
     "GCBPE",
+    "PFWS",
     "CombGame",
     "FixedSetup",
     "FrankWolfe",
@@ -23,7 +29,9 @@ __all__ = [
     "RuleBase",
     "Setup",
     "Stopping",
+    "Thompson",
     "TopTwo",
+    "TrackAndStop",
     "Uniform",
     "padded",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from ..game.protocols import Game
 from ..game.records import Floats, Seen, View, blank
 from ..problem import Problem
-from ..stopping.base import Stopping
+from ..rules import Stopping
 from .complexity import Complexity
 
 

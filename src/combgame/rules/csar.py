@@ -1,0 +1,197 @@
+"""CSAR (Chen, Lin, King, Lyu, Chen, *Combinatorial Pure Exploration of Multi-Armed Bandits*, NIPS
+2014, Algorithm 2): a fixed budget of T values.
+
+There are as many phases as arms, n. At the end of phase t every arm that is not decided has T_t =
+ceil((T - n) / ((1 + 1/2 + ... + 1/n) (n - t + 1))) values; then one arm is decided: that for which
+the best set among those that agree with the decisions so far leads by most over the best that
+disagrees in it. It is accepted if it is in the former, and rejected if not.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError, whole
+from ..game.protocols import Game, Threshold
+from ..game.records import Floats, Ints, Random, Seen, View, vector
+from ..sentences import Sentence
+from ..stopping.base import Question, Stopping, Validity
+from .base import FixedSetup, RuleBase
+from .starts import padded, start_sets
+
+TINY = 1e-9
+
+
+class CSARPart(NamedTuple):
+    budget: float  # T
+    arms: float  # n
+    sum_of: float  # 1 + 1/2 + ... + 1/n
+    visible: Floats  # 1 for arms that some action observes
+    decided: Floats  # float64[d]: 1 accepted, -1 rejected, 0 neither
+    phase: Ints  # int64[1]: 0, 1, ..., n
+    score: Floats
+    best: Floats
+    trial: Floats
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        while self.phase[0] < self.arms:
+            wanted = self.values(self.phase[0] + 1)
+            lacking = False
+            for a in range(self.score.size):
+                count = max(seen.counts[a], 0.5)
+                self.score[a] = TINY / (count * count)
+                if self.open(a) and seen.counts[a] < wanted:
+                    self.score[a] += wanted - seen.counts[a]
+                    lacking = True
+            if lacking:
+                game.actions.argmax(self.score, view.action)
+                return
+            self.decide(game, seen)
+            self.phase[0] += 1
+        for a in range(self.score.size):
+            count = max(seen.counts[a], 0.5)
+            self.score[a] = 1.0 / (count * count)
+        game.actions.argmax(self.score, view.action)
+
+    def values(self, t: int) -> float:
+        """T_t."""
+        return math.ceil((self.budget - self.arms) / (self.sum_of * (self.arms - t + 1.0)))
+
+    def open(self, a: int) -> bool:
+        return bool(self.visible[a] > 0.5 and self.decided[a] == 0.0)
+
+    def decide(self, game: Game, seen: Seen) -> None:
+        """The arm whose decision costs most to be wrong about."""
+        self.within(game, seen, -1, 0.0, self.best)
+        top = 0.0
+        for a in range(self.best.size):
+            top += self.best[a] * seen.mean[a]
+        chosen, most = -1, -1.0
+        for a in range(self.best.size):
+            if not self.open(a):
+                continue
+            gap = math.inf  # no set disagrees
+            if self.within(game, seen, a, -1.0 if self.best[a] > 0.5 else 1.0, self.trial):
+                gap = top
+                for b in range(self.trial.size):
+                    gap -= self.trial[b] * seen.mean[b]
+                gap = max(gap, 0.0)
+            if gap > most:
+                chosen, most = a, gap
+        if chosen >= 0:
+            self.decided[chosen] = 1.0 if self.best[chosen] > 0.5 else -1.0
+
+    def within(self, game: Game, seen: Seen, arm: int, way: float, out: Floats) -> bool:
+        """The best set that agrees with the decisions, and has (way = 1) or lacks (-1) an arm;
+        whether there is one.
+        """
+        force = 1.0
+        for a in range(self.score.size):
+            force += 2.0 * abs(seen.mean[a])
+        for a in range(self.score.size):
+            forced = way if a == arm else self.decided[a]
+            self.score[a] = seen.mean[a] + forced * force
+        game.answers.argmax(self.score, out)
+        found = True
+        for a in range(self.score.size):
+            forced = way if a == arm else self.decided[a]
+            if (forced > 0.0 and out[a] < 0.5) or (forced < 0.0 and out[a] > 0.5):
+                found = False
+        return found
+
+    def full(self) -> bool:
+        return False
+
+
+class SpentPart(NamedTuple):
+    """Nothing is known of an error before the budget is spent, and nothing after."""
+
+    threshold: Threshold
+    budget: int
+
+    def look(self, game: Game, seen: Seen, view: View) -> float:
+        self.weakest(game, seen, view.best, view.rival, view.alternative)
+        return math.inf if seen.clock[0] >= self.budget else 0.0
+
+    def level(self, t: int, which: int) -> float:
+        return self.threshold.level(t, which)
+
+    def foresee(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+    def foreseen(self, game: Game, seen: Seen, arms: Ints, sign: Floats, n: int) -> float:
+        return 0.0
+
+    def weakest(
+        self, game: Game, seen: Seen, best: Floats, rival: Floats, alternative: Floats
+    ) -> float:
+        return game.answers.nearest(game.rewards, seen.mean, seen.counts, best, rival, alternative)
+
+    def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
+        return 0.0
+
+
+class AnyPart(NamedTuple):
+    """A threshold of 1, whatever the delta."""
+
+    bar: float
+
+    def level(self, t: int, which: int) -> float:
+        return self.bar
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CSAR(RuleBase):
+    """Successive accepts and rejects within a budget of values; where plays are sets, what is left
+    of the budget in rounds goes to the arms that were seen least. threshold="csar" ends a run with
+    the leader when `budget` rounds are played; nothing is proved of it.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.1))
+    >>> how = {"threshold": "csar", "runs": 3, "engine": "python"}
+    >>> sim = cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=CSAR(60), **how)
+    >>> sim.answers, sim.rounds.tolist()
+    ([(0,), (0,), (0,)], [60, 60, 60])
+    """
+
+    impartial: ClassVar[bool] = True
+    budget: int = 1000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("budget", self.budget, 1, of="CSAR")
+
+    def setup(self, problem: Question) -> FixedSetup:
+        d, seen_arms = problem.actions.d, problem.actions.observable()
+        n = len(seen_arms)
+        if self.budget < 2 * n:
+            raise InputError(
+                "budget-too-small",
+                "CSAR: a budget of {budget} values is not enough for {arms:count arm}",
+                remedy="give it two values an arm at least",
+                budget=self.budget,
+                arms=n,
+            )
+        part = CSARPart(
+            float(self.budget),
+            float(n),
+            sum(1.0 / i for i in range(1, n + 1)),
+            vector(seen_arms, d),
+            np.zeros(d),
+            np.zeros(1, np.int64),
+            *np.zeros((3, d)),
+        )
+        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+
+    def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
+        if not problem.rewards.known:
+            return None
+
+        def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
+            return game._replace(judge=SpentPart(threshold, self.budget))
+
+        why = Sentence("budget-spent", "a fixed budget: nothing bounds the chance of an error")
+        return Stopping("csar", AnyPart(1.0), watch, Validity(False, why), likelihood=False)
