@@ -65,7 +65,7 @@ class CSARPart(NamedTuple):
 
     def decide(self, game: Game, seen: Seen) -> None:
         """The arm whose decision costs most to be wrong about."""
-        self.within(game, seen, -1, 0.0, self.best)
+        self.agreeing(game, seen, -1, 0.0, self.best)
         top = 0.0
         for a in range(self.best.size):
             top += self.best[a] * seen.mean[a]
@@ -74,7 +74,7 @@ class CSARPart(NamedTuple):
             if not self.open(a):
                 continue
             gap = math.inf  # no set disagrees
-            if self.within(game, seen, a, -1.0 if self.best[a] > 0.5 else 1.0, self.trial):
+            if self.agreeing(game, seen, a, -1.0 if self.best[a] > 0.5 else 1.0, self.trial):
                 gap = top
                 for b in range(self.trial.size):
                     gap -= self.trial[b] * seen.mean[b]
@@ -84,7 +84,7 @@ class CSARPart(NamedTuple):
         if chosen >= 0:
             self.decided[chosen] = 1.0 if self.best[chosen] > 0.5 else -1.0
 
-    def within(self, game: Game, seen: Seen, arm: int, way: float, out: Floats) -> bool:
+    def agreeing(self, game: Game, seen: Seen, arm: int, way: float, out: Floats) -> bool:
         """The best set that agrees with the decisions, and has (way = 1) or lacks (-1) an arm;
         whether there is one.
         """
@@ -193,5 +193,5 @@ class CSAR(RuleBase):
         def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
             return game._replace(judge=SpentPart(threshold, self.budget))
 
-        why = Sentence("budget-spent", "a fixed budget: nothing bounds the chance of an error")
+        why = Sentence("fixed-budget", "a fixed budget: nothing bounds the chance of an error")
         return Stopping("csar", AnyPart(1.0), watch, Validity(False, why), likelihood=False)
