@@ -55,7 +55,7 @@ def test_a_bench_runs_writes_a_page_and_goes_on(tmp_path):
         assert said in text and said in page
     mean = next(r["mean"] for r in rows if (r["instance"], r["rule"]) == ("three arms", "uniform"))
     assert f"{mean:,.0f} ± " in text and "made for a test" in text and "profile.svg" in text
-    assert "<svg" in page and "<script" not in page and not re.search(r"(src|href)=", page)
+    assert "<svg" in page and "<script" not in page and not re.search('(src|href)="[^#]', page)
     assert (tmp_path / "profile.svg").exists() and (tmp_path / "bench.csv").exists()
 
 
@@ -73,7 +73,7 @@ def test_the_profile_counts_who_is_near_the_best():
     found = places(rows, "xyz")
     ratios = {(one.instance, one.rule): one.ratio for one in found}
     assert ratios["a", "z"] == math.inf and ratios["b", "y"] == 1.0 and ratios["b", "x"] == 3.0
-    assert [share(found, rule, 1.1) for rule in "xyz"] == [0.5, 1.0, 0.0 + 0.5]
+    assert [share(found, rule, 1.1) for rule in "xyz"] == [0.5, 1.0, 0.0]
     assert ranked(found, "xyz")[0] == "y"
 
 
@@ -93,7 +93,8 @@ def test_a_verdict_accounts_for_the_noise(ratio, error, said):
 def test_a_single_run_says_no_more_than_it_can():
     rows = [row("a", "x", 10.0, None), row("a", "y", 11.5, None)]
     assert [one.verdict for one in places(rows, "xy")] == ["yes", "open"]
-    assert "±" not in as_markdown(contest_of(rows), rows, "c", "s", "p.svg").split("## Rounds")[1]
+    text = as_markdown(contest_of(rows), rows, "c", "s", "p.svg")
+    assert "| 10 | 12 |" in text and not re.search(r"\d ± ", text)
 
 
 def contest_of(rows):
@@ -184,7 +185,7 @@ def test_every_rule_for_a_confidence_takes_part():
 
 
 def test_the_command_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("combgame.bench.contest.suite", lambda name: WHERE)
+    monkeypatch.setattr(sys.modules["combgame.bench.contest"], "suite", lambda name: WHERE)
     given = ["bench", "--suite", "arms", "--rules", "uniform", "--runs", "2", "--out"]
     result = CliRunner().invoke(app, [*given, str(tmp_path / "out")])
     assert result.exit_code == 0, result.output

@@ -78,8 +78,8 @@ def _profile(found: Sequence[Place], rules: Sequence[str]) -> Table:
     return Table(
         "How often a rule is near the best one",
         "The share of instances on which its mean number of rounds is at most so many times that "
-        "of the best rule there. Where a rule cannot take part it is not near; a mean with capped "
-        "runs is near only if it is the best.",
+        "of the best rule there. Where a rule cannot take part, or runs were given up, it "
+        "is not near.",
         ["rule", *(f"x {factor:g}" for factor in FACTORS)],
         cells,
     )

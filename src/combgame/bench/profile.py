@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..report.figures import figure, style
+from ..report.figures import OTHERS, STYLES, figure, style
 
 Row = dict[str, Any]
 NEAR = 1.1  # within this of the best rule counts as tied with it
@@ -27,6 +27,8 @@ class Place(NamedTuple):
     @property
     def verdict(self) -> str:
         """Whether it is near the best: "yes", "no", or "open" where the runs cannot tell."""
+        if self.capped:
+            return "no"
         if abs(self.ratio - NEAR) <= SURE * self.error:
             return "open"
         return "yes" if self.ratio <= NEAR else "no"
@@ -63,8 +65,7 @@ def _relative(row: Row) -> float:
 def share(found: Sequence[Place], rule: str, factor: float) -> float:
     """The share of instances on which a rule is within a factor of the best one."""
     own = [one for one in found if one.rule == rule]
-    near = [one for one in own if one.ratio <= factor and not (one.capped and one.ratio > 1.0)]
-    return len(near) / len(own)
+    return sum(one.ratio <= factor and not one.capped for one in own) / len(own)
 
 
 def ranked(found: Sequence[Place], rules: Sequence[str]) -> list[str]:
@@ -75,7 +76,9 @@ def ranked(found: Sequence[Place], rules: Sequence[str]) -> list[str]:
 def picture(found: Sequence[Place], rules: Sequence[str], mine: str | None) -> Any:
     """Share of instances against the factor, one step line per rule."""
     made, axis = figure(width=7.2, height=4.6)
-    for place, rule in enumerate(rules):
+    others = [rule for rule in rules if rule not in STYLES]
+    for rule in rules:
+        place = others.index(rule) if rule in others else 0
         at = sorted({1.0, WIDEST, *(p.ratio for p in found if p.rule == rule and p.ratio < WIDEST)})
         colour, _ = style(rule, place)
         axis.step(
@@ -84,6 +87,7 @@ def picture(found: Sequence[Place], rules: Sequence[str], mine: str | None) -> A
             where="post",
             color=colour,
             linewidth=2.6 if rule in (mine, "frank-wolfe") else 1.3,
+            linestyle="--" if place >= len(OTHERS) else "-",
             label=rule,
         )
     axis.axvline(NEAR, color="#808080", linewidth=0.8, linestyle=":")
