@@ -55,7 +55,7 @@ def bench(
         delta=delta,
         threshold=threshold,
     )
-    said = {"--suite": suite, "--mine": mine, "--runs": runs, "--seed": seed}
+    said: dict[str, object] = {"--suite": suite, "--mine": mine, "--runs": runs, "--seed": seed}
     said |= {"--delta": delta, "--threshold": threshold}
     words = [str(word) for pair in said.items() if pair[1] is not None for word in pair]
     words += [word for rule in rules or () for word in ("--rules", rule)]
