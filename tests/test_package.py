@@ -77,6 +77,10 @@ def test_the_code_in_the_documentation_runs(page, capsys, monkeypatch, tmp_path)
     monkeypatch.setitem(sys.modules, "page", module)
     for block in blocks:
         exec(compile(block, str(page), "exec"), vars(module))
+    if page.name == "new-part.md":  # what it says the checks print
+        printed = capsys.readouterr().out
+        told = re.findall(r"^```text\n(.*?)^```", page.read_text(), re.S | re.M)
+        assert told and all(block in printed for block in told)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from .sentences import Sentence
 from .simulate.compare import Comparison, compare, simulate
 from .simulate.result import Simulation
 from .stopping.base import Validity
+from .stopping.own import StoppingBase
 from .structures import (
     AlmostAllSets,
     Arms,
@@ -113,6 +114,7 @@ __all__ = [
     "Simulation",
     "SpanningTrees",
     "Status",
+    "StoppingBase",
     "StoreError",
     "StructureBase",
     "Study",

@@ -14,6 +14,7 @@ from ..problem import check_deltas
 from ..report.files import PRIVATE, check_mode, check_path
 from ..rules import RuleBase
 from ..rules.base import describe
+from ..stopping.own import StoppingBase
 from .execute import run_campaign
 from .spec import Configuration, Instance, Specification, label_of
 
@@ -40,7 +41,7 @@ class Campaign(Specification):
         rules: Sequence[str | RuleBase] | Mapping[str, str | RuleBase],
         *,
         delta: float | Sequence[float] = 0.05,
-        threshold: str | Sequence[str] = "mixture",
+        threshold: str | StoppingBase | Sequence[str | StoppingBase] = "mixture",
         runs: int = 100,
         seed: int = 0,
         max_rounds: int = 10**6,
@@ -61,8 +62,9 @@ class Campaign(Specification):
         thresholds: list[Any] = (
             list(threshold) if isinstance(threshold, list | tuple) else [threshold]
         )
-        if not thresholds or not all(isinstance(word, str) for word in thresholds):
-            raise must_be("threshold", threshold, "a name, such as 'proved', or a list of names")
+        if not thresholds or not all(isinstance(word, str | StoppingBase) for word in thresholds):
+            what = "a name, such as 'proved', an object that derives from StoppingBase, or a list"
+            raise must_be("threshold", threshold, what)
         deltas, runs, seed = (
             tuple(check_deltas(delta)),
             whole("runs", runs, 1),

@@ -14,6 +14,7 @@ from ..problem import Problem
 from ..rules import RuleBase
 from ..rules.base import describe
 from ..simulate.bench import Bench, make_bench
+from ..stopping.own import StoppingBase
 from ..version import __version__
 
 
@@ -49,7 +50,7 @@ class Configuration:
     instance: Instance
     label: str
     rule: RuleBase
-    threshold: str
+    threshold: str | StoppingBase
     deltas: tuple[float, ...]
     max_rounds: int
     seed: int
@@ -72,6 +73,8 @@ class Configuration:
             "relabel": self.relabel,
             "version": __version__,
         }
+        if isinstance(self.threshold, StoppingBase):  # whose name may be cut
+            determines["stopping"] = self.threshold
         data: dict[str, Any] = alike(to_data(determines))
         return data
 

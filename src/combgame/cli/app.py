@@ -9,6 +9,7 @@ import typer
 
 from ..errors import CombGameError
 from ..version import __version__
+from .bench import bench
 from .campaign import app as campaign
 from .doctor import doctor
 from .init import init
@@ -30,6 +31,7 @@ app.add_typer(campaign, name="campaign")
 app.add_typer(paper, name="paper")
 app.add_typer(study, name="study")
 app.add_typer(tokens, name="token")
+app.command()(bench)
 app.command()(init)
 app.command()(plan)
 app.command()(serve)

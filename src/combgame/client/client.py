@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..data import to_data
+from ..errors import must_be
 from ..problem import Problem
 from ..rules import RuleBase
 from ..study.arguments import client_of, name_of
@@ -51,6 +52,9 @@ class Client:
     ) -> RemoteStudy:
         """A new study there, made as `Study` makes one."""
         name, who = name_of(name), client_of(client) or self.client
+        if not isinstance(threshold, str):
+            what = "a name, such as 'mixture', because a service does not have your classes"
+            raise must_be("threshold", threshold, what)
         setting = check_setting(
             problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline
         )

@@ -299,6 +299,30 @@ def boxed_pair(
 
 
 @jitable
+def overtaken(
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    i: int,
+    taken: Floats,
+    low: Floats,
+    high: Floats,
+    arms: Ints,
+    sign: Floats,
+    spare: Floats,
+    value: Floats,
+) -> int:
+    """`Rewards.closest` for any family: `boxed_pair` for every arm that is not taken."""
+    arm, value[0] = -1, math.inf
+    for j in range(mean.size):
+        if taken[j] < 0.5:
+            cost = boxed_pair(rewards, mean, weight, i, j, low, high, arms, sign, spare)
+            if arm < 0 or cost < value[0]:
+                arm, value[0] = j, cost
+    return arm
+
+
+@jitable
 def swapped(
     rewards: Rewards, mean: Floats, weight: Floats, best: Floats, cost: Floats, value: Floats
 ) -> None:

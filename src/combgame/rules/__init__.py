@@ -1,7 +1,7 @@
 """Sampling rules: how the next action is chosen."""
 
 from ..stopping.base import Stopping
-from .base import RuleBase, Setup
+from .base import FixedSetup, RuleBase, Setup
 from .clucb import CLUCB
 from .combgame import CombGame
 from .csar import CSAR
@@ -10,6 +10,7 @@ from .gcb_pe import GCBPE
 from .informed import Informed
 from .p_fws import PFWS
 from .product_hedge import ProductAdaHedge
+from .starts import padded
 from .thompson import Thompson
 from .top_two import TopTwo
 from .track_and_stop import TrackAndStop
@@ -21,6 +22,7 @@ __all__ = [
     "GCBPE",
     "PFWS",
     "CombGame",
+    "FixedSetup",
     "FrankWolfe",
     "Informed",
     "ProductAdaHedge",
@@ -31,4 +33,5 @@ __all__ = [
     "TopTwo",
     "TrackAndStop",
     "Uniform",
+    "padded",
 ]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from ..errors import unknown
 from ..game.descriptions import Description, is_value, short
 from ..game.parts import Original
 from ..game.protocols import Rule
@@ -15,6 +14,7 @@ from ..learners.base import impartial
 from ..problem import Problem
 from ..stopping.base import Question, Stopping
 from ..stopping.names import THRESHOLDS, make_stopping
+from ..stopping.own import StoppingBase
 
 
 class Setup(Protocol):
@@ -90,16 +90,15 @@ def describe(rule: RuleBase) -> str:
 
 def stopping_of(
     rule: RuleBase,
-    threshold: str,
+    threshold: str | StoppingBase,
     problem: Problem,
     deltas: Sequence[float],
     eliminate: bool = False,
     epsilon: float = 0.0,
 ) -> Stopping:
-    """The stopping rule of a name; that of the sampling rule, where it has one, stands for
-    "proved".
+    """The stopping rule of a name or a user's object; that of the sampling rule, where it has one,
+    stands for "proved".
     """
-    if not isinstance(threshold, str):
-        raise unknown("threshold", threshold, ("proved", *THRESHOLDS))
-    own = rule.stopping(problem, deltas) if threshold not in THRESHOLDS else None
+    named = isinstance(threshold, str) and threshold not in THRESHOLDS
+    own = rule.stopping(problem, deltas) if named else None
     return make_stopping(threshold, problem, deltas, own=own, eliminate=eliminate, epsilon=epsilon)

@@ -17,6 +17,7 @@ from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Setup, Stopping
 from ..rules.base import stopping_of
+from ..stopping.own import StoppingBase
 from ..theory.complexity import tied
 from ..theory.evidence import first_two
 from .numbering import RELABELLED, Numbering, drawn, own_numbers
@@ -86,7 +87,7 @@ class Bench:
         if stopping.watch is not None and mine.problem is not self.problem:
             stopping = stopping_of(
                 mine.rule,
-                stopping.name,
+                stopping.asked,
                 mine.problem,
                 self.deltas,
                 self.eliminate,
@@ -165,7 +166,7 @@ def make_bench(
     means: Any,
     rule: str | RuleBase,
     delta: float | Sequence[float],
-    threshold: str,
+    threshold: str | StoppingBase,
     seed: int,
     max_rounds: int,
     engine: str = "auto",

@@ -10,6 +10,7 @@ from ..problem import Problem
 from ..report.progress import counted
 from ..rules import RuleBase
 from ..rules.base import describe
+from ..stopping.own import StoppingBase
 from .bench import CARD, in_order, make_bench
 from .card import simulated as on_card
 from .result import Simulation, as_html, table
@@ -21,7 +22,7 @@ def simulate(
     *,
     rule: str | RuleBase = "frank-wolfe",
     delta: float | Sequence[float] = 0.05,
-    threshold: str = "mixture",
+    threshold: str | StoppingBase = "mixture",
     runs: int = 100,
     seed: int = 0,
     jobs: int = 1,
@@ -39,17 +40,16 @@ def simulate(
     delta may be a list: all of them are answered from the same runs (`Simulation.at`). threshold:
     "mixture" (proved, and far tighter than the paper's), "proved" (the paper's Theorem 2 for the
     rewards), "gaussian", "sub-gaussian", the same with "-counts", "stylised" (heuristic):
-    docs/thresholds.md. ties="run" lets means with two best answers run to the cap. eliminate=True:
-    answers that have once lost to the leader by more than the threshold are no longer considered,
-    which keeps delta (one delta, at most 20,000 answers). epsilon: an answer that is worse than the
-    best by no more counts as correct ("mixture" only). level_sd: the standard deviation of the
-    levels of plays, where every play has its own (`Gaussian(sigma, level="per play")`).
-    relabel=True: in every run the arms are relabelled at random, which is recorded in `labels` and
-    `rows()`; since every run numbers the arms for itself, that changes no distribution.
-    engine="cuda": all runs at once on an NVIDIA card, a million in seconds (docs/cuda.md); their
-    noise is another than on the processor. What takes
-    more than two seconds says so on a terminal and in a notebook (progress=False: never; True:
-    anywhere).
+    docs/thresholds.md; or an object of your own (`StoppingBase`, docs/new-part.md). ties="run" lets
+    means with two best answers run to the cap. eliminate=True: answers that have once lost to the
+    leader by more than the threshold are no longer considered, which keeps delta (one delta, at
+    most 20,000 answers). epsilon: an answer that is worse than the best by no more counts as
+    correct ("mixture" only). level_sd: the standard deviation of the levels of plays, where every
+    play has its own (`Gaussian(sigma, level="per play")`). relabel=True: in every run the arms are
+    relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the
+    arms for itself, that changes no distribution. engine="cuda": all runs at once on an NVIDIA
+    card, with other noise than on the processor (docs/cuda.md). What takes more than two seconds
+    says so on a terminal and in a notebook (progress=False: never; True: anywhere).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))

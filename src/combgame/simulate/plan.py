@@ -16,7 +16,9 @@ from ..report.progress import counted, waiting
 from ..rewards.gaussian import Gaussian
 from ..rules import RuleBase
 from ..rules.base import describe
-from ..stopping.names import make_stopping, resolve
+from ..stopping.base import Stopping
+from ..stopping.names import make_stopping
+from ..stopping.own import StoppingBase
 from ..theory.complexity import Complexity, complexity, least_time
 from ..theory.evidence import best_answer
 from .bench import CARD, Bench, in_order, make_bench
@@ -34,7 +36,7 @@ def plan(
     rules: str | RuleBase | Sequence[str | RuleBase] | Mapping[str, str | RuleBase] | None = (
         "frank-wolfe",
     ),
-    thresholds: str | Sequence[str] = ("mixture",),
+    thresholds: str | StoppingBase | Sequence[str | StoppingBase] = ("mixture",),
     runs: int = 50,
     seed: int = 0,
     max_rounds: int = 10**6,
@@ -69,9 +71,8 @@ def plan(
         whole("seed", seed, 0, of="plan", most=SEED),
     )
     asked = _several(thresholds, "thresholds", "'proved'")
-    names = list(dict.fromkeys(resolve(str(name), problem) for name in asked))
     inner = problem.maximised
-    stoppings = [make_stopping(name, inner, deltas, epsilon=epsilon) for name in names]
+    stoppings = _stoppings(asked, inner, deltas, epsilon)
     chosen = _rules(rules) if runs else {}
     if problem.rewards.levels() and not chosen:
         raise InputError(
@@ -98,7 +99,7 @@ def plan(
                     scaled,
                     rule,
                     deltas,
-                    str(threshold),
+                    threshold,
                     seed,
                     max_rounds,
                     engine,
@@ -148,6 +149,14 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     )
     leader = vector(best_answer(problem, means), problem.d)
     return complexity(free, means + epsilon / problem.answers.largest() * leader)
+
+
+def _stoppings(
+    asked: list[Any], problem: Problem, deltas: list[float], epsilon: float
+) -> list[Stopping]:
+    """Those of some names and objects, each once."""
+    made = [make_stopping(one, problem, deltas, epsilon=epsilon) for one in asked]
+    return list({one.name: one for one in made}.values())
 
 
 def _several(given: Any, what: str, such: str) -> list[Any]:

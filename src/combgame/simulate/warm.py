@@ -9,6 +9,7 @@ from ..presets import make_rule
 from ..problem import Problem
 from ..rules import RuleBase
 from ..rules.base import stopping_of
+from ..stopping.own import StoppingBase
 from .bench import Bench
 
 
@@ -19,7 +20,9 @@ class Warmed(NamedTuple):
 
 
 def warm(
-    problem: Problem, rule: str | RuleBase = "frank-wolfe", threshold: str = "mixture"
+    problem: Problem,
+    rule: str | RuleBase = "frank-wolfe",
+    threshold: str | StoppingBase = "mixture",
 ) -> Warmed:
     """What was compiled, if it was not ready. What is compiled depends on classes, not on means,
     delta or the number of arms.

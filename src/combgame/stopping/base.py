@@ -31,12 +31,13 @@ class Validity(NamedTuple):
     reason: Sentence  # its code names the theorem, or what is missing
     # what the proof takes for granted of a user's parts: its arguments are the part, whose, verbs
     provided: tuple[Sentence, ...] = ()
+    stated: bool = False  # by the author of a part of one's own, which nobody has checked
 
     @property
     def label(self) -> str:
         """In a word or two."""
         if not self.proved:
-            return "heuristic"
+            return "stated by the user" if self.stated else "heuristic"
         if not self.provided:
             return "proved"
         return "proved if " + " and ".join(one.spelt(PYTHON) for one in self.provided)
@@ -69,6 +70,12 @@ class Stopping(NamedTuple):
     likelihood: bool = True
     rests: Rests = Rests()
     epsilon: float = 0.0  # an answer that is worse than the best by no more counts as correct
+    own: Any = None  # the user's description, where it has one instead of a name
+
+    @property
+    def asked(self) -> Any:
+        """What `threshold=` was given."""
+        return self.name if self.own is None else self.own
 
     def on(self, game: Game, seen: Seen) -> Game:
         """The game with this stopping rule as its judge, at its beginning."""

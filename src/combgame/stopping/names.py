@@ -35,6 +35,7 @@ from .base import Question, Stopping, labelled
 from .eliminating import discarding
 from .levels import levelled, only_mixture
 from .mixture import mixture
+from .own import StoppingBase, own_stopping
 from .theorem2 import by_counts, gaussian, stylised, sub_gaussian, validity
 from .variances import plugged
 
@@ -50,6 +51,16 @@ THRESHOLDS: dict[
 }
 
 
+def check_threshold(threshold: Any) -> None:
+    """A name or a user's object, or a sentence."""
+    if not isinstance(threshold, str | StoppingBase):
+        raise must_be(
+            "threshold",
+            threshold,
+            "a name, such as 'mixture', or an object (not a class) that derives from StoppingBase",
+        )
+
+
 def resolve(name: str, question: Question) -> str:
     """'proved' is Theorem 2's for the rewards at hand ('mixture' if their variance is not known);
     other names stand for themselves.
@@ -58,7 +69,7 @@ def resolve(name: str, question: Question) -> str:
         if not question.rewards.known or question.rewards.levels():
             return "mixture"
         return "gaussian" if License.GAUSSIAN in licensed(question.rewards) else "sub-gaussian"
-    if not isinstance(name, str) or name not in THRESHOLDS:
+    if name not in THRESHOLDS:
         raise unknown("threshold", name, ("proved", *THRESHOLDS))
     return name
 
@@ -77,7 +88,7 @@ def make_threshold(name: str, question: Question, deltas: Sequence[float]) -> Th
 
 
 def make_stopping(
-    threshold: str,
+    threshold: str | StoppingBase,
     problem: Problem,
     deltas: Sequence[float],
     *,
@@ -85,20 +96,21 @@ def make_stopping(
     eliminate: bool = False,
     epsilon: float = 0.0,
 ) -> Stopping:
-    """The stopping rule of a name. own: that of the sampling rule, where it has one, which stands
-    for "proved".
+    """The stopping rule of a name or of a user's object. own: that of the sampling rule, where it
+    has one, which stands for "proved".
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1))
     >>> make_stopping("stylised", problem, [0.1]).validity.label
     'heuristic'
     """
+    check_threshold(threshold)
     stopping = _make(threshold, problem, deltas, own, eliminate, _epsilon(epsilon))
     return stopping._replace(validity=labelled(stopping, problem))
 
 
 def _make(
-    threshold: str,
+    threshold: str | StoppingBase,
     problem: Problem,
     deltas: Sequence[float],
     own: Stopping | None,
@@ -107,8 +119,10 @@ def _make(
 ) -> Stopping:
     if problem.rewards.levels():
         own = None  # what a rule brings along is for plays without levels
-    mine = own is not None and threshold in ("proved", own.name)
-    name = own.name if own is not None and mine else resolve(threshold, problem)
+    if isinstance(threshold, StoppingBase):
+        own = own_stopping(threshold, problem, deltas)
+    mine = own is not None and (own.own is not None or threshold in ("proved", own.name))
+    name = own.name if own is not None and mine else resolve(str(threshold), problem)
     if problem.rewards.levels() and name != "mixture":
         raise only_mixture(name)
     if epsilon and name != "mixture":
@@ -127,6 +141,8 @@ def _make(
             remedy="use one of them, or leave eliminate out",
             threshold=name,
         )
+    if own is not None and own.own is not None and not problem.rewards.known:
+        raise _needs_variances(name)
     if own is not None and mine:
         return own
     if problem.rewards.levels():
@@ -135,12 +151,7 @@ def _make(
         return mixture(problem, deltas, epsilon)
     if not problem.rewards.known:
         if name != "stylised":
-            raise InputError(
-                "needs-variances",
-                "threshold = {threshold!r} needs known variances",
-                remedy="use 'mixture' (or 'stylised', a heuristic), or give Gaussian a sigma",
-                threshold=name,
-            )
+            raise _needs_variances(name)
         return plugged(problem, make_threshold(name, problem, deltas))
     if THRESHOLDS[name] is None:
         return by_counts(name, problem, deltas)
@@ -148,6 +159,15 @@ def _make(
         name, make_threshold(name, problem, deltas), None, validity(name, problem.rewards)
     )
     return discarding(usual, problem, deltas) if eliminate else usual
+
+
+def _needs_variances(name: str) -> InputError:
+    return InputError(
+        "needs-variances",
+        "threshold = {threshold!r} needs known variances",
+        remedy="use 'mixture' (or 'stylised', a heuristic), or give Gaussian a sigma",
+        threshold=name,
+    )
 
 
 def _epsilon(epsilon: Any) -> float:

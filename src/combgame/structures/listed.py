@@ -112,7 +112,7 @@ class Listed(StructureBase):
                 raise InputError(
                     "empty-set",
                     "Listed: set number {number} is empty",
-                    remedy="leave it out",
+                    remedy="leave it out; docs/problems.md says how 'none' can be an answer",
                     number=number,
                 )
             for a in arms:

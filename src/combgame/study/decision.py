@@ -117,12 +117,14 @@ NUMBERS = "evidence {evidence:.2f} of {threshold:.2f} against {rival}"
 def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     """Why it ended, in one sentence."""
     setting, why, sure = advisor.setting, facts["why"], facts["confidence"]
-    problem, proved = setting.problem, setting.stopping.validity.proved
+    problem, validity = setting.problem, setting.stopping.validity
+    proved = validity.proved
     known: dict[str, Any] = {
         "answer": problem.label(facts["answer"]) if facts["values"] else "nobody",
         "rival": (problem.label(facts["rival"]) if facts["values"] else "") or "none",
         **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
         "percent": 100 * sure,
+        "whose": "user's" if validity.stated else "heuristic",
         "name": setting.stopping.name,
         "delta": setting.delta,
         "epsilon": setting.epsilon,
@@ -148,7 +150,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         elif proved:
             text += " with confidence {percent:g}%, "
         else:
-            text += " by the heuristic threshold {name} at delta = {delta:g}, "
+            text += " by the {whose} threshold {name} at delta = {delta:g}, "
         text += SPENT + numbers
         if lead is not None:
             text += "; {lead}"
@@ -180,7 +182,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         else:
             text += "reached is {percent:.3g}%"
         if not proved:
-            text += " by the heuristic threshold {name}, which is not proved,"
+            text += " by the {whose} threshold {name}, which is not proved,"
         text += "{asked:g}% was asked for" if wrong and proved else " and {asked:g}% was asked for"
     else:
         text += ". {asked:g}% was asked for"

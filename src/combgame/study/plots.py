@@ -77,7 +77,7 @@ def title(status: dict[str, Any], decision: Any) -> str:
     if decision is not None and decision.certified and contradicted(status):
         return f"{name}: {leader}, certified only if the noise were as stated"
     if decision is not None and decision.certified:
-        sure = f"{100 * decision.confidence:g}%" if decision.proved else "by a heuristic threshold"
+        sure = f"{100 * decision.confidence:g}%" if decision.proved else "not proved"
         be = "is" if len(status["leader"]) == 1 else "are"
         return f"{name}: {leader} {be} best, certified ({sure})"
     end = "" if decision is None else ", stopped"

@@ -16,6 +16,7 @@ from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Stopping
 from ..rules.base import stopping_of
 from ..sentences import Call, Option
+from ..stopping.own import StoppingBase
 from ..version import __version__
 
 LATEST = 253_402_214_400.0  # the last day of the year 9999: what calendars can show
@@ -39,7 +40,7 @@ class Setting:
     problem: Problem
     rule: str | RuleBase
     delta: float
-    threshold: str
+    threshold: str | StoppingBase
     seed: int
     epsilon: float
     min_pulls: int
@@ -74,7 +75,7 @@ class Setting:
         text.
         """
         data: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
-        for part in ("problem", "rule"):
+        for part in ("problem", "rule", "threshold"):
             try:
                 data[part] = to_data(data[part])
             except InputError:
@@ -86,7 +87,7 @@ def check_setting(
     problem: Problem,
     rule: str | RuleBase,
     delta: float,
-    threshold: str,
+    threshold: str | StoppingBase,
     seed: int,
     epsilon: float,
     min_pulls: int,
@@ -110,7 +111,7 @@ def check_setting(
         None if max_rounds is None else whole("max_rounds", max_rounds, 1),
         read_time(deadline),
     )
-    if not made.stopping.likelihood:
+    if not made.stopping.likelihood and made.stopping.own is None:
         raise InputError(
             "whole-passes",
             "the stopping rule {name} holds only if all plays come back complete, which no "
@@ -187,7 +188,13 @@ def _setting(
             again = Call("Study", "problem", rule=..., if_exists="resume")
             raise _own(name, "rule", again)
         chosen = from_data(chosen, f"study {name!r}: rule")
-    return check_setting(problem, chosen, *(data[key] for key in NAMES[2:]))
+    others = {key: data[key] for key in NAMES[2:]}
+    if isinstance(others["threshold"], Mapping):
+        if "own" in others["threshold"]:
+            again = Call("Study", "problem", threshold=..., if_exists="resume")
+            raise _own(name, "threshold", again)
+        others["threshold"] = from_data(others["threshold"], f"study {name!r}: threshold")
+    return check_setting(problem, chosen, **others)
 
 
 def _own(name: str, part: str, again: Call) -> StudyError:
@@ -210,8 +217,10 @@ def _problem(data: Mapping[str, Any], where: str) -> Problem:
 def _value(key: str, data: Any) -> Any:
     """What a part of a setting says; the data themselves, if nothing here can read them."""
     try:
-        if key == "rule":
-            return make_rule(data) if isinstance(data, str) else from_data(data)
+        if key == "rule" and isinstance(data, str):
+            return make_rule(data)
+        if key in ("rule", "threshold") and isinstance(data, Mapping):
+            return from_data(data)
         return _problem(data, key) if key == "problem" else data
     except CombGameError:
         return data

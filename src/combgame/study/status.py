@@ -163,7 +163,7 @@ def settings(advisor: Advisor) -> dict[str, Any]:
     return {
         "delta": setting.delta,
         "rule": rule,
-        "threshold": setting.threshold,
+        "threshold": str(setting.threshold),
         "seed": setting.seed,
         "epsilon": setting.epsilon,
         "min_pulls": setting.min_pulls,

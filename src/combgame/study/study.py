@@ -11,6 +11,7 @@ from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
 from ..sentences import Call, Option, Phrase
+from ..stopping.own import StoppingBase
 from ..storage.events import Event, Sealed, seal
 from ..storage.opening import open_storage
 from . import carrying
@@ -68,7 +69,7 @@ class Study(Queries):
         *,
         delta: float = 0.05,
         rule: str | RuleBase = "frank-wolfe",
-        threshold: str = "mixture",
+        threshold: str | StoppingBase = "mixture",
         storage: str | None = None,
         name: str = "study",
         seed: int = 0,

@@ -1,7 +1,20 @@
-"""For those who extend or distrust the package: conformance checks for parts of your own
-(`check_structure`, `check_learner`, `check_rule`), and `python -m combgame.testing.fuzz`.
+"""For those who extend or distrust the package: conformance checks for parts of your own, one for
+each kind, and `python -m combgame.testing.fuzz`. A check raises AssertionError with a sentence, or
+prints what it checked and how often.
 """
 
-from .conformance import check_learner, check_rule, check_structure, same
+from .learners import check_learner
+from .rewards import check_rewards
+from .rules import check_rule
+from .stopping import check_stopping
+from .structures import check_structure
+from .twins import same
 
-__all__ = ["check_learner", "check_rule", "check_structure", "same"]
+__all__ = [
+    "check_learner",
+    "check_rewards",
+    "check_rule",
+    "check_stopping",
+    "check_structure",
+    "same",
+]

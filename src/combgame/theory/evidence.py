@@ -15,6 +15,7 @@ from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
 from ..stopping.base import Stopping, Validity
 from ..stopping.names import make_stopping
+from ..stopping.own import StoppingBase
 from ..tables import is_frame, totals
 from .complexity import order_of
 from .limit import looked
@@ -48,7 +49,7 @@ def evidence(
     counts: Any = None,
     *,
     delta: float | None = None,
-    threshold: str = "mixture",
+    threshold: str | StoppingBase = "mixture",
     spreads: Any = None,
     weights: Any = None,
 ) -> Evidence:

@@ -9,6 +9,7 @@ results are the same, to the last bit.
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numba
@@ -20,6 +21,7 @@ from ..marks import FUNCTIONS
 from ..parts import layout
 from ..telling import telling
 from .borrow import plain
+from .failures import in_a_sentence
 from .lazy import lazily
 from .methods import INNER
 
@@ -54,7 +56,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     def code_for(args: tuple[Any, ...]) -> Callable[..., Any]:
         key = layout(args)
         if key is None or key not in known:
-            with telling(function, args):
+            with telling(function, args), nullcontext() if ours else in_a_sentence():
                 known[key] = _made(entry, typeof(args), ours)
         return known[key]
 

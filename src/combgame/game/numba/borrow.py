@@ -15,6 +15,7 @@ from numba.core.typed_passes import IRLegalization
 
 from ..telling import COUNT
 from . import disk
+from .failures import noted
 from .lazy import LazyLibrary
 
 types: Any = kinds  # whose stubs lack most of it
@@ -98,7 +99,8 @@ class Borrowing(CompilerBase):  # type: ignore[misc]
             context.insert_user_function(result.entry_point, result.fndesc, [result.library])
             return result
         COUNT[0] += 1
-        result = super().compile_extra(func)
+        with noted(func):
+            result = super().compile_extra(func)
         if file is not None:
             disk.save(file, result)
         return result

@@ -1,35 +1,46 @@
-"""Conformance checks for parts of your own: each raises AssertionError with a sentence, or returns
-quietly.
-"""
+"""Whether what a structure of one's own says of itself is so."""
 
 from typing import Any
 
 import numpy as np
 
-from ..errors import CombGameError, EngineError
-from ..game.catalogue import make_catalogue, make_mixture
+from ..errors import CombGameError
+from ..game.callback import SIGNATURE
+from ..game.parts import leaves_of
 from ..game.records import arms_of, vector
 from ..game.rivals import against
-from ..learners.base import LearnerBase, Seating
 from ..presets import make_rule
 from ..problem import Problem
 from ..rewards import Bernoulli, Gaussian
-from ..rules import CombGame, RuleBase
-from ..simulate.run import Run
 from ..stopping.base import LISTED, NEVER
-from ..structures import Arms, StructureBase, Subsets
+from ..structures import StructureBase
+from .tally import Tally, named
+from .twins import check_engines
 
 MANY = 200  # sets that a nearest alternative is compared with
 
 
-def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -> None:
+def check_structure(
+    structure: StructureBase, trials: int = 50, seed: int = 0, compiled: bool = True
+) -> None:
     """Whether what a structure says of itself is so: argmax and nearest against all its sets, or
     those that argmax has met if it cannot be listed; membership, covering, samples, the numbers
     that thresholds are made of, and, if there are at most 5000 sets, by what they differ
-    (`exchange`), which is not tried if there are more: prove it, or try a smaller structure.
+    (`exchange`), which is not tried if there are more: prove it, or try a smaller structure. Prints
+    what was checked. compiled=False: not whether both engines agree, which takes some seconds.
 
-    >>> check_structure(Subsets(6, 2))
+    >>> from combgame import Subsets
+    >>> check_structure(Subsets(6, 2), trials=20)
+    Subsets(6, 2) passes:
+       20 x  argmax is a set, and the best of 15, all there are
+       20 x  a sample is a set
+        3 x  a set of the covering, which sees every arm that can be seen
+        1 x  size_bound, largest and difference_bound are not too small for 15 sets
+       20 x  nearest is not above the distance of 14 others, and its rival is as far as that
+       10 x  exchange, for every set that is not the best
+        1 x  the same run of 30 rounds interpreted and compiled, bit for bit
     """
+    tally = Tally(named(structure))
     rng, part, out = np.random.default_rng(seed), structure.part(), np.zeros(structure.d)
     try:
         sets = structure.sets(LISTED)
@@ -61,18 +72,43 @@ def check_structure(structure: StructureBase, trials: int = 50, seed: int = 0) -
         assert _member(structure, out), (
             f"sample returned {arms_of(out)}, which contains() says is not a set."
         )
+    many = f"{len(sets):,}, all there are" if sets else f"the {len(met):,} that it has found"
+    tally.add(f"argmax is a set, and the best of {many}", trials)
+    tally.add("a sample is a set", trials)
     covered = {a for s in structure.covering() for a in s}
     assert covered == structure.observable(), "covering() does not see every observable arm."
     for s in structure.covering():
         assert _member(structure, vector(s, structure.d)), (
             f"covering() has {s}, which contains() says is not a set."
         )
+        tally.add("a set of the covering, which sees every arm that can be seen")
     known = sorted(set(sets) or met | set(structure.covering()))
     _check_sizes(structure, known)
+    tally.add(f"size_bound, largest and difference_bound are not too small for {len(known):,} sets")
+    others = min(len(known) - 1, MANY)
     for trial in range(trials if len(known) > 1 else 0):
         _check_nearest(structure, known, trial, rng)
+        tally.add(
+            f"nearest is not above the distance of {others:,} others, and its rival is as far as "
+            "that"
+        )
     for _ in range(min(trials, 10) if len(sets) > 1 else 0):
         _check_exchange(structure, sets, rng)
+        tally.add("exchange, for every set that is not the best")
+    if compiled and len(known) > 1:
+        _check_run(structure, rng, tally)
+    tally.tell()
+
+
+def _check_run(structure: StructureBase, rng: Any, tally: Tally) -> None:
+    """As actions and answers of a problem, in both engines."""
+    leaves = (*leaves_of(structure.part()), *leaves_of(structure.answer_part()))
+    if any(isinstance(leaf, SIGNATURE) for leaf in leaves):
+        tally.add("a Python function, which is not compiled")
+        return
+    problem = Problem(structure, None, Gaussian(1.0))
+    setup = make_rule("uniform").setup(problem)
+    check_engines(problem, setup, NEVER, rng.normal(size=structure.d), 1, 30, 0, tally)
 
 
 def _check_sizes(structure: StructureBase, known: list[tuple[int, ...]]) -> None:
@@ -173,96 +209,3 @@ def _member(structure: StructureBase, out: Any) -> bool:
         return structure.contains(arms_of(out))
     except CombGameError:
         return True  # it cannot tell
-
-
-def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> None:
-    """Whether a learner always plays a distribution, survives extreme rewards, and agrees in both
-    engines.
-
-    >>> from combgame import Hedge
-    >>> check_learner(Hedge(), rounds=30)
-    """
-    assert isinstance(learner, LearnerBase), (
-        f"{learner!r} must be an object (not a class) that derives from LearnerBase."
-    )
-    assert type(learner).part is not LearnerBase.part, (
-        f"{type(learner).__name__} has no method part(seating), which makes what learns."
-    )
-    actions, rng = Subsets(6, 2), np.random.default_rng(seed)
-    catalogue = make_catalogue(4096, 2)
-    every = [
-        catalogue.find(vector(s, 6))
-        for s in (actions.sets() if learner.on_simplex else actions.covering())
-    ]
-    home = np.array(every, dtype=np.int64)
-    room = len(every) if learner.on_simplex else learner.room(6, len(every))
-    part = learner.part(Seating(actions, home, np.full(6, 1 / 3), len(every), 2, room))
-    for verb in ("act", "feed", "full"):
-        assert callable(getattr(part, verb, None)), (
-            f"{type(part).__name__} has no method {verb}, a verb of every learner."
-        )
-    mixture, structure = make_mixture(4096, 6), actions.part()
-    for t in range(rounds):
-        seat = t % 2
-        if part.full():
-            break
-        part.act(seat, mixture)
-        n = int(mixture.size[0])
-        assert n <= room, (
-            f"act() wrote {n} actions, but there is room for {room}: override "
-            "LearnerBase.room(d, home)."
-        )
-        weight = mixture.weight[:n]
-        assert n > 0 and np.all(weight >= 0.0) and abs(weight.sum() - 1.0) < 1e-9, (
-            f"after {t} rounds act() wrote weights {weight[:5]}... that are not a distribution."
-        )
-        assert np.all((mixture.ids[:n] >= 0) & (mixture.ids[:n] < catalogue.size[0])), (
-            "act() wrote an unknown action."
-        )
-        catalogue.enter(mixture)
-        reward = rng.exponential(size=6) * 10.0 ** rng.integers(-8, 9)
-        part.feed(seat, mixture, catalogue, structure, reward)
-    check_rule(CombGame(learner), rounds)
-
-
-def check_rule(rule: "str | RuleBase", rounds: int = 400, seed: int = 0) -> None:
-    """Whether a rule plays sets of the structure and makes the same run, bit for bit, interpreted
-    and compiled.
-
-    >>> check_rule("uniform", rounds=50)
-    """
-    problem = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
-    means, setup = np.linspace(1.0, 0.0, 6), make_rule(rule).setup(problem)
-    runs: list[Run] = []
-    for engine in ("python", "compiled"):
-        try:
-            run = Run(problem, setup, NEVER, means, 1, seed, 0, engine)
-        except EngineError as error:
-            if error.code == "no-numba":
-                raise  # which is not the rule's fault
-            assert error.code == "foreign-part", str(error)
-            continue  # interpreted only
-        run.advance(rounds)
-        assert problem.actions.contains(arms_of(run.view.action)), (
-            f"the rule played {arms_of(run.view.action)}, not an action."
-        )
-        assert run.seen.counts.sum() == 2 * rounds, (
-            "the rule did not play one action of two arms every round."
-        )
-        runs.append(run)
-    if len(runs) == 2:
-        assert same(tuple(runs[0].seen), tuple(runs[1].seen)), (
-            "the two engines saw different things."
-        )
-        assert same(runs[0].rule, runs[1].rule), (
-            "the two engines left the rule in different states."
-        )
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two parts hold the same numbers, bit for bit."""
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray):
-        return bool(np.array_equal(a, b))
-    return bool(a == b)

@@ -1,0 +1,256 @@
+"""The page of the bench, in Markdown and as one HTML file: everything on it is computed from the
+rows of the campaign.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from ..report import html
+from ..report.svg import inline
+from ..report.tables import markdown
+from ..simulate.result import error_interval
+from ..version import __version__
+from .contest import CAP, LEAST, Contest
+from .profile import FACTORS, NEAR, Place, Row, picture, places, ranked, share
+
+OURS = "frank-wolfe"  # the default rule of studies, which the page asks about
+
+
+class Table(NamedTuple):
+    title: str
+    said: str
+    head: list[str]
+    cells: list[list[str]]
+    left: int = 1
+
+
+def tables(contest: Contest, rows: Sequence[Row]) -> list[Table]:
+    """All tables of the page."""
+    found = places(rows, contest.rules)
+    rules = ranked(found, contest.rules)
+    return [
+        _profile(found, rules),
+        _errors(rows, rules),
+        *_by_suite(contest, rows, rules),
+        *_published(contest, rows),
+        *_absent(contest),
+    ]
+
+
+def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
+    """What the page begins with."""
+    runs = {row["runs"] for row in rows}
+    many = f"{min(runs):,}" if len(runs) == 1 else f"{min(runs):,} to {max(runs):,}"
+    first = rows[0]
+    label = f"{first['threshold']} ({first['label']})"
+    made = [
+        f"{len(contest.rules)} rules on {len(contest.instances)} instances (suite "
+        f"{contest.suite!r}), {many} runs each, all stopped by the same threshold, {label}, at "
+        f"delta = {first['delta']:g}; the arms are relabelled in every run. A run is given up "
+        f"after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are marked "
+        "with >=. combgame " + __version__ + ".",
+    ]
+    found = places(rows, contest.rules)
+    for rule in dict.fromkeys(one for one in (contest.mine, OURS) if one in contest.rules):
+        made.append(verdict(found, str(rule)))
+    return made
+
+
+def verdict(found: Sequence[Place], rule: str) -> str:
+    """On how many instances a rule is tied with the best one, and where it is not."""
+    own = [one for one in found if one.rule == rule]
+    said = {word: [one for one in own if one.verdict == word] for word in ("yes", "no", "open")}
+    text = (
+        f"{rule} is within {NEAR:g} of the best rule on {len(said['yes'])} of {len(own)} instances"
+    )
+    if said["open"]:
+        text += f", and on {len(said['open'])} more these runs cannot tell"
+    if said["no"]:
+        far = sorted(said["no"], key=lambda one: -one.ratio)
+        text += f"; it is not on {len(far)}: " + ", ".join(
+            f"{one.instance} ({'>= ' if one.capped else ''}{one.ratio:.2f})" for one in far
+        )
+    return text + "."
+
+
+def _profile(found: Sequence[Place], rules: Sequence[str]) -> Table:
+    cells = [[rule, *(f"{share(found, rule, factor):.0%}" for factor in FACTORS)] for rule in rules]
+    return Table(
+        "How often a rule is near the best one",
+        "The share of instances on which its mean number of rounds is at most so many times that "
+        "of the best rule there. Where a rule cannot take part, or runs were given up, it "
+        "is not near.",
+        ["rule", *(f"x {factor:g}" for factor in FACTORS)],
+        cells,
+    )
+
+
+def _errors(rows: Sequence[Row], rules: Sequence[str]) -> Table:
+    cells = []
+    for rule in rules:
+        own = [row for row in rows if row["rule"] == rule]
+        if not own:
+            continue
+        runs, errors = sum(row["runs"] for row in own), sum(row["errors"] for row in own)
+        low, high = error_interval(errors, runs)
+        worst = max(own, key=lambda row: row["error_rate"])
+        cells.append(
+            [
+                rule,
+                f"{len(own)}",
+                f"{runs:,}",
+                f"{errors:,}",
+                f"{errors / runs:.2%} [{low:.2%}, {high:.2%}]",
+                f"{worst['error_rate']:.1%} ({worst['instance']})" if worst["errors"] else "-",
+                f"{sum(row['capped'] for row in own):,}",
+            ]
+        )
+    return Table(
+        "Errors",
+        "Runs that stopped with a wrong answer, with the exact 95 % interval (Clopper-Pearson), "
+        "the worst instance, and runs that were given up.",
+        ["rule", "instances", "runs", "errors", "rate", "worst", "capped"],
+        cells,
+    )
+
+
+def _by_suite(contest: Contest, rows: Sequence[Row], rules: Sequence[str]) -> Iterable[Table]:
+    for suite in dict.fromkeys(one.suite for one in contest.instances):
+        names = [one.name for one in contest.instances if one.suite == suite]
+        here = [row for row in rows if row["instance"] in names]
+        taking = [rule for rule in rules if any(row["rule"] == rule for row in here)]
+        for title, said, cell in COLUMNS:
+            yield Table(
+                f"{title}: {suite}",
+                said,
+                ["instance", "1/D_nu", "limit", *taking],
+                _grid(here, names, taking, cell),
+            )
+
+
+def _grid(
+    rows: Sequence[Row], names: Sequence[str], rules: Sequence[str], cell: Callable[[Row], str]
+) -> list[list[str]]:
+    cells = []
+    for name in names:
+        here = {row["rule"]: row for row in rows if row["instance"] == name}
+        if not here:
+            continue
+        one = next(iter(here.values()))
+        end = one["limit"]
+        cells.append(
+            [
+                name,
+                f"{one['time']:,.1f}",
+                "-" if not end else f"{end:,.0f}",
+                *(cell(here[rule]) if rule in here else "" for rule in rules),
+            ]
+        )
+    return cells
+
+
+def _mean(row: Row) -> str:
+    error = "" if row["standard_error"] is None else f" ± {row['standard_error']:,.0f}"
+    return (">= " if row["capped"] else "") + f"{row['mean']:,.0f}{error}"
+
+
+def _ratio(row: Row) -> str:
+    return "-" if row["ratio"] is None else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
+
+
+COLUMNS: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
+    (
+        "Rounds",
+        "Mean rounds ± standard error. 1/D_nu: the characteristic time; limit: the root of t = "
+        "beta(t, delta)/D_nu, at which the optimal proportions stop without noise.",
+        _mean,
+    ),
+    ("Ratio to the limit", "Mean rounds over the limit.", _ratio),
+    ("Errors", "Wrong answers.", lambda row: f"{row['errors']:,}"),
+    (
+        "Microseconds a round",
+        "Measured on whichever machine made the runs.",
+        lambda row: f"{row['us_per_round']:,.1f}",
+    ),
+)
+
+
+def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
+    cells = []
+    for one in contest.instances:
+        ours = {row["rule"]: row for row in rows if row["instance"] == one.name}
+        for rule, mean in one.published:
+            best = min(ours.values(), key=lambda row: row["mean"])
+            cells.append(
+                [one.name, rule, f"{mean:,.0f}", f"{best['rule']}: {_mean(best)}", one.source]
+            )
+    if cells:
+        yield Table(
+            "Published figures",
+            "Mean rounds as the source states them, beside the best mean of this page. "
+            "docs/peers.md says what is and what is not comparable.",
+            ["instance", "rule", "published", "here", "source"],
+            cells,
+            2,
+        )
+
+
+def _absent(contest: Contest) -> Iterable[Table]:
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in contest.absent:
+        reasons.setdefault((one.rule, one.why), []).append(one.instance)
+    cells = [[rule, ", ".join(where), why] for (rule, why), where in reasons.items()]
+    if cells:
+        yield Table(
+            "Who could not take part",
+            "Rules that are not defined on an instance, or refuse its size.",
+            ["rule", "instances", "why"],
+            cells,
+            3,
+        )
+
+
+def as_markdown(contest: Contest, rows: Sequence[Row], command: str, spent: str, drawn: str) -> str:
+    """drawn: the file of the profile's picture, beside the page."""
+    parts = ["# The bench", f"Made by `{command}`, {spent}.", *sentences(contest, rows)]
+    parts.append(f"![performance profile]({drawn})")
+    for one in tables(contest, rows):
+        parts += [f"## {one.title}", one.said, markdown(one.head, one.cells, one.left)]
+    parts += ["## Where the instances are from", markdown(*_sources(contest), 3)]
+    return "\n\n".join(parts) + "\n"
+
+
+def as_html(contest: Contest, rows: Sequence[Row], command: str, spent: str) -> str:
+    """One file that stands alone."""
+    found = places(rows, contest.rules)
+    drawn = picture(found, ranked(found, contest.rules), contest.mine)
+    parts = [html.element("h1", "The bench")]
+    parts += [html.element("p", f"Made by {command}, {spent}.", "small")]
+    parts += [html.element("p", one, "lead") for one in sentences(contest, rows)]
+    parts.append(inline(drawn, "Performance profile: share of instances within a factor of best"))
+    for one in tables(contest, rows):
+        parts += html.section(
+            one.title,
+            [html.element("p", one.said, "small"), html.table(one.head, one.cells, one.left)],
+        )
+    head, cells = _sources(contest)
+    parts += html.section("Where the instances are from", [html.table(head, cells, 3)])
+    return html.page("combgame bench", parts)
+
+
+def _sources(contest: Contest) -> tuple[list[str], list[list[str]]]:
+    sources: dict[tuple[str, str], list[str]] = {}
+    for one in contest.instances:
+        sources.setdefault((one.source, one.date), []).append(one.name)
+    cells = [[", ".join(names), source, date] for (source, date), names in sources.items()]
+    return ["instances", "source", "date"], cells
+
+
+def as_text(contest: Contest, rows: Sequence[Row]) -> str:
+    """For a terminal: the verdicts and the profile."""
+    from ..report.tables import aligned
+
+    found = _profile(
+        places(rows, contest.rules), ranked(places(rows, contest.rules), contest.rules)
+    )
+    return "\n\n".join([*sentences(contest, rows), aligned(found.head, found.cells), found.said])

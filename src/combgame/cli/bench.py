@@ -1,0 +1,66 @@
+"""combgame bench."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, Cluster, Jobs, Seed, finite, say, stopped
+
+Suite = Annotated[
+    str, typer.Option(help="Which instances: paper, trees, arms, sets, random, or all.")
+]
+Rules = Annotated[
+    list[str] | None, typer.Option(help="A rule by its name; may be repeated. [all of them]")
+]
+Mine = Annotated[
+    str | None,
+    typer.Option(help="A rule of your own, module:Rule, in a module that can be imported here."),
+]
+Runs = Annotated[int, typer.Option(min=1, help="Runs of every rule on every instance.")]
+Folder = Annotated[
+    Path, typer.Option("--out", "-o", help="The folder of the page and the campaign file.")
+]
+
+
+def bench(
+    suite: Suite = "all",
+    rules: Rules = None,
+    mine: Mine = None,
+    runs: Runs = 300,
+    delta: Annotated[float, typer.Option(help="The error probability that is allowed.")] = 0.1,
+    threshold: Annotated[str, typer.Option(help="Which stopping rule all have.")] = "stylised",
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    out: Folder = Path("bench-results"),
+    as_json: AsJson = False,
+) -> None:
+    """Everybody's rules on the instances of the literature, under one stopping rule, beside the
+    limit: a page in Markdown and in HTML. The same command again goes on where the last one ended.
+    """
+    from ..bench import bench as run
+    from ..bench import contest
+    from ..bench.contest import imported
+    from ..bench.page import as_text
+
+    made = contest(
+        suite,
+        rules,
+        None if mine is None else imported(mine),
+        runs=runs,
+        seed=seed,
+        delta=delta,
+        threshold=threshold,
+    )
+    said: dict[str, object] = {"--suite": suite, "--mine": mine, "--runs": runs, "--seed": seed}
+    said |= {"--delta": delta, "--threshold": threshold}
+    words = [str(word) for pair in said.items() if pair[1] is not None for word in pair]
+    words += [word for rule in rules or () for word in ("--rules", rule)]
+    command = shlex.join(["combgame", "bench", *words])
+    with stopped():
+        rows = run(made, out, jobs, cluster, command=command, say=say)
+    typer.echo(json.dumps(finite(rows), indent=1) if as_json else as_text(made, rows))
+    say(f"the page is {out / 'bench.md'}, and {out / 'bench.html'} is one file that stands alone.")

@@ -1,0 +1,246 @@
+"""Whether rewards of one's own are what they say: their geometry, their values, their licences."""
+
+import math
+from itertools import pairwise, permutations
+from typing import Any
+
+import numpy as np
+
+from ..game.records import Floats
+from ..presets import make_rule
+from ..problem import Problem
+from ..rewards.base import License, RewardsBase, licensed, spread_of
+from ..stopping.base import NEVER
+from ..structures import Arms, Subsets
+from .tally import Tally, named
+from .twins import check_engines
+
+D = 4
+DRAWN = 20_000  # values of an arm
+FAR = 6.0  # standard errors that an average may be off: once in 10^9 checks
+CLOSE = 1e-6  # of what a number may be off
+EXACT = (License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL)
+
+
+def check_rewards(
+    rewards: RewardsBase, low: float = 0.2, high: float = 0.8, trials: int = 50, seed: int = 0
+) -> None:
+    """Whether the verbs of rewards agree with searches that know only their divergence, whether the
+    values drawn fit the means and what the rewards are licensed for, and whether both engines
+    agree; prints what was checked.
+
+    low, high: means of arms lie between these in the trials, so that both must be possible.
+
+    >>> from combgame import Bernoulli
+    >>> check_rewards(Bernoulli(), trials=5)  # doctest: +ELLIPSIS
+    Bernoulli() passes:
+       10 x  divergence: 0 at home, rising to both sides
+    ...
+        1 x  the same run of 100 rounds interpreted and compiled, bit for bit
+    """
+    tally, rng = Tally(named(rewards)), np.random.default_rng(seed)
+    rewards.check(D)
+    least, most = rewards.range(D)
+    assert (least < low).all() and (high < most).all(), (
+        f"means from {low} to {high} are tried, but range() says [{least[0]}, {most[0]}]: give "
+        "check_rewards low and high inside."
+    )
+    # bounds on the means that bind now and then
+    narrow = np.full(D, low + 0.05 * (high - low)), np.full(D, high - 0.05 * (high - low))
+    free, boxed = rewards.part(least, most), rewards.part(*narrow)
+    for _ in range(trials):
+        mean = rng.uniform(low, high, D)
+        weight = 10.0 ** rng.uniform(-1.0, 2.0, D)
+        for part, (a, b) in ((free, (least, most)), (boxed, narrow)):
+            box = np.column_stack((a, b))
+            _check_divergence(part, mean, box, tally)
+            _check_moves(part, mean, weight, box, rng, tally)
+            _check_distances(part, mean, weight, box, rng, tally)
+    for truth in (low, 0.5 * (low + high), high):
+        _check_values(rewards, free, truth, rng, tally)
+    problem = Problem(Subsets(D, 2), Arms(D), rewards)
+    setup = make_rule("uniform").setup(problem)
+    means = np.linspace(high, low, D)
+    check_engines(problem, setup, NEVER, means, 1, 100, seed, tally)
+    tally.tell()
+
+
+def _near(got: float, wanted: float, size: float = 0.0) -> bool:
+    return abs(got - wanted) <= CLOSE * (abs(wanted) + size) + 1e-12
+
+
+def _check_divergence(part: Any, mean: Floats, box: Floats, tally: Tally) -> None:
+    for arm, x in enumerate(mean):
+        low, high = (float(np.clip(end, x - 3.0, x + 3.0)) for end in box[arm])
+        assert abs(part.divergence(x, x, arm)) <= 1e-12, (
+            f"divergence({x}, {x}) is {part.divergence(x, x, arm)}, not 0."
+        )
+        for end in (low, high):
+            steps = [part.divergence(x, x + s * (end - x), arm) for s in np.linspace(0.0, 0.99, 12)]
+            assert all(a <= b + 1e-12 for a, b in pairwise(steps)), (
+                f"divergence({x}, y) does not rise as y goes from {x} to {end}: {steps}."
+            )
+        top = part.divergence(x, x + 0.9 * (high - x), arm)
+        for level in (0.01 * top, 0.5 * top):
+            for name, y, end in (
+                ("upper", part.upper(x, level, arm), high),
+                ("lower", part.lower(x, level, arm), low),
+            ):
+                beyond = part.divergence(x, end, arm) < level
+                assert beyond or _near(part.divergence(x, y, arm), level, 1e-3), (
+                    f"{name}({x}, {level}) is {y}, where the divergence is "
+                    f"{part.divergence(x, y, arm)}."
+                )
+                assert (y >= x) == (name == "upper") or y == x, (
+                    f"{name}({x}, {level}) is {y}, on the wrong side."
+                )
+    tally.add("divergence: 0 at home, rising to both sides")
+    tally.add("lower and upper: where the divergence is the level", 4 * len(mean))
+
+
+def _search(cost: Any, low: float, high: float) -> float:
+    """The minimiser of a convex function: golden sections."""
+    ratio = 0.5 * (math.sqrt(5.0) - 1.0)
+    for _ in range(200):
+        one, two = high - ratio * (high - low), low + ratio * (high - low)
+        if cost(one) <= cost(two):
+            high = two
+        else:
+            low = one
+    return 0.5 * (low + high)
+
+
+def _check_moves(
+    part: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: Tally
+) -> None:
+    for arm, x in enumerate(mean):
+        low, high = (float(np.clip(end, x - 50.0, x + 50.0)) for end in box[arm])
+        inside = part.project(x, arm)
+        assert inside == min(max(x, box[arm, 0]), box[arm, 1]), (
+            f"project({x}) is {inside} with the bounds {box[arm].tolist()}."
+        )
+        w = float(weight[arm])
+        slope = float(rng.normal()) * w * 0.5 * part.divergence(x, 0.5 * (x + high), arm)
+        y = part.move(x, w, slope, arm)
+
+        def cost(y: float, x: float = x, w: float = w, slope: float = slope, arm: int = arm) -> Any:
+            return w * part.divergence(x, y, arm) - slope * y
+
+        best = _search(cost, low, high)
+        assert cost(y) <= cost(best) + CLOSE * (abs(cost(best)) + abs(slope)), (
+            f"move({x}, {w}, {slope}) is {y}, but {best} is better for the bounds "
+            f"{box[arm].tolist()}."
+        )
+        off, paid, rate = part.step(x, w, slope, arm)
+        assert _near(off, y - x, abs(x)) and _near(paid, w * part.divergence(x, y, arm), 1e-3), (
+            f"step({x}, {w}, {slope}) says ({off}, {paid}), but move goes by {y - x}, which costs "
+            f"{w * part.divergence(x, y, arm)}."
+        )
+        h = 1e-5 * max(abs(slope), 1e-3 * w)
+        ahead, behind = part.move(x, w, slope + h, arm), part.move(x, w, slope - h, arm)
+        if low < behind and ahead < high:
+            assert abs((ahead - behind) / (2.0 * h) - rate) <= 1e-3 * rate + 1e-9, (
+                f"step({x}, {w}, {slope}) says that y moves by {rate} per slope, but it moves by "
+                f"{(ahead - behind) / (2.0 * h)}."
+            )
+    tally.add("project, move and step, against a search", len(mean))
+
+
+def _least(part: Any, mean: Floats, weight: Floats, i: int, j: int, box: Floats) -> float:
+    """What it costs arm j to overtake arm i: the best place to meet, or each at its own end."""
+    if part.project(mean[j], j) >= part.project(mean[i], i):
+        return float(
+            sum(weight[a] * part.divergence(mean[a], part.project(mean[a], a), a) for a in (i, j))
+        )
+
+    def cost(y: float) -> Any:
+        """Arm i comes down to y, arm j up to it, neither beyond its own mean or its bounds."""
+        down, up = min(y, part.project(mean[i], i)), max(y, part.project(mean[j], j))
+        return weight[i] * part.divergence(mean[i], down, i) + weight[j] * part.divergence(
+            mean[j], up, j
+        )
+
+    low = max(box[i, 0], part.project(mean[j], j))
+    high = min(box[j, 1], part.project(mean[i], i))
+    if low > high:
+        return math.inf
+    return float(cost(_search(cost, float(low), float(high))))
+
+
+def _check_distances(
+    part: Any, mean: Floats, weight: Floats, box: Floats, rng: Any, tally: Tally
+) -> None:
+    arms, sign, out = np.zeros(D, np.int64), np.zeros(D), np.zeros(D)
+    costs = {}
+    for i, j in permutations(range(D), 2):
+        arms[:2], sign[:2] = (i, j), (-1.0, 1.0)
+        got, wanted = part.distance(mean, weight, arms, sign, 2, out), 0.0
+        costs[i, j] = wanted = _least(part, mean, weight, i, j, box)
+        where = f"for arm {j} to overtake arm {i} at {mean.tolist()}, weights {weight.tolist()}"
+        assert got <= wanted + CLOSE * abs(wanted) + 1e-12, (
+            f"distance is {got}, but {wanted} is enough {where}: what is too large stops runs too "
+            "early."
+        )
+        assert got >= wanted - 1e-3 * abs(wanted) - 1e-9, (
+            f"distance is {got}, but no less than {wanted} is needed {where}."
+        )
+        blurs = part.blur(weight[i], i), part.blur(weight[j], j)
+        if min(blurs) >= 0.0 and mean[i] > mean[j]:
+            closed = (mean[i] - mean[j]) ** 2 / (2.0 * sum(blurs))
+            assert closed <= wanted + CLOSE * abs(wanted) + 1e-12, (
+                f"blur gives the distance {closed}, more than {wanted} {where}: return -1 where "
+                "distances have no closed form."
+            )
+    value, cost, best = np.zeros(1), np.zeros(3), np.zeros(D)
+    i = int(rng.integers(D))
+    best[i] = 1.0
+    j = part.closest(mean, weight, i, best, value)
+    least = min(costs[i, other] for other in range(D) if other != i)
+    assert _near(value[0], least, 1e-3) and _near(costs[i, j], least, 1e-3), (
+        f"closest says that arm {j} overtakes arm {i} at the cost {value[0]}, but {least} is the "
+        f"least, at {mean.tolist()}, weights {weight.tolist()}."
+    )
+    best[(i + 1) % D] = 1.0
+    part.swap(mean, weight, best, cost)
+    wanted = min(costs[a, b] for a in range(D) for b in range(D) if best[a] > best[b])
+    assert _near(cost[2], wanted, 1e-3), (
+        f"swap says {cost.tolist()}, but the cheapest exchange costs {wanted}, at {mean.tolist()}, "
+        f"weights {weight.tolist()}."
+    )
+    tally.add("distance (and blur), against a search for every pair of arms", len(costs))
+    tally.add("closest and swap, against every pair")
+
+
+def _check_values(rewards: RewardsBase, part: Any, mean: float, rng: Any, tally: Tally) -> None:
+    """What is drawn: its mean, its range, and how it varies, as far as licences say so."""
+    drawn = np.array([part.draw(mean, 0, rng) for _ in range(DRAWN)])
+    bottom, top = rewards.values(D)
+    assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
+        f"draw({mean}) returned values from {drawn.min()} to {drawn.max()}, but values() says "
+        f"[{bottom}, {top}]."
+    )
+    spread = float(drawn.std(ddof=1))
+    assert abs(drawn.mean() - mean) <= FAR * spread / math.sqrt(DRAWN) + 1e-12, (
+        f"{DRAWN:,} values of draw({mean}) have the mean {drawn.mean()}."
+    )
+    tally.add(f"{DRAWN:,} values drawn: their mean and their range")
+    held = licensed(rewards)
+    if rewards.known and held & set(EXACT):
+        h = 1e-3 * spread
+        curve = (part.divergence(mean, mean + h, 0) + part.divergence(mean, mean - h, 0)) / h**2
+        off = (drawn - mean) ** 2
+        error = FAR * float(off.std()) / math.sqrt(DRAWN)
+        assert abs(off.mean() - 1.0 / curve) <= error + 1e-3 / curve, (
+            f"{DRAWN:,} values of draw({mean}) have the variance {off.mean()}, but the divergence "
+            f"is that of a family with the variance {1.0 / curve}."
+        )
+        tally.add("the variance of the values drawn is that of the divergence")
+    if License.SUB_GAUSSIAN in held and (sigma := spread_of(rewards, D)) is not None:
+        for pull in (-1.5, -0.5, 0.5, 1.5):
+            tilted = np.exp(pull / sigma[0] * (drawn - mean))
+            error = FAR * float(tilted.std()) / math.sqrt(DRAWN)
+            assert tilted.mean() <= math.exp(0.5 * pull**2) + error, (
+                f"the values of draw({mean}) are not {sigma[0]}-sub-Gaussian, as licenses() and "
+                "spread() say."
+            )
+        tally.add("the values drawn are sub-Gaussian with the stated spread", 4)

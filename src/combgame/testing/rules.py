@@ -1,0 +1,103 @@
+"""Whether a rule of one's own plays sets of the structure, and alike in both engines."""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..game.records import Floats, arms_of
+from ..presets import make_rule
+from ..problem import Problem
+from ..rewards import Gaussian
+from ..rules import RuleBase
+from ..simulate.compare import simulate
+from ..simulate.run import Run
+from ..stopping.base import LISTED
+from ..stopping.names import make_stopping
+from ..stopping.own import StoppingBase
+from ..structures import Arms, Subsets
+from .tally import Tally, named
+from .twins import check_engines
+
+PROBLEM = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
+MEANS = tuple(np.linspace(1.0, 0.0, 6).tolist())
+NEVER = 1e-300  # a delta at which nothing stops that is checked here
+STOPPED = 10  # runs that are played to their end
+
+
+def check_rule(
+    rule: "str | RuleBase",
+    rounds: int = 400,
+    seed: int = 0,
+    problem: Problem | None = None,
+    means: Floats | None = None,
+    threshold: str | StoppingBase = "mixture",
+) -> None:
+    """Whether a rule plays sets of the structure every round and makes the same run, bit for bit,
+    interpreted and compiled; prints that, and how often it finds the best answer.
+
+    problem and means: another place to try it than two of six arms. threshold: for rewards that
+    "mixture" is not for.
+
+    >>> check_rule("uniform", rounds=50)
+    'uniform' passes:
+       50 x  the action is one of all 15, and was observed
+        1 x  the same run of 50 rounds interpreted and compiled, bit for bit
+       10 x  a run to its end with 'mixture', delta = 0.1: 10 right, 0 wrong, 0 capped
+    """
+    if (problem is None) != (means is None):
+        text = "check_rule: a problem without means, or means without a problem"
+        raise InputError("half-an-instance", text, remedy="give both, or neither")
+    tally = Tally(named(rule))
+    where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
+    check_plays(rule, rounds, seed, tally, where, truth, threshold)
+    sim = simulate(
+        where,
+        truth,
+        rule=rule,
+        threshold=threshold,
+        delta=0.1,
+        runs=STOPPED,
+        seed=seed,
+        max_rounds=20_000,
+    )
+    right, capped = int(sim.correct.sum()), int(sim.capped.sum())
+    tally.add(
+        f"a run to its end with {named(threshold)}, delta = 0.1: {right} right, "
+        f"{STOPPED - right - capped} wrong, {capped} capped",
+        STOPPED,
+    )
+    tally.tell()
+
+
+def check_plays(
+    rule: "str | RuleBase",
+    rounds: int,
+    seed: int,
+    tally: Tally,
+    where: Problem = PROBLEM,
+    means: Any = MEANS,
+    threshold: str | StoppingBase = "mixture",
+) -> None:
+    """Every play against all sets, or what the structure says of it; both engines."""
+    truth = where.inside(where.means(means))
+    stopping = make_stopping(threshold, where, [NEVER])
+    setup, actions = make_rule(rule).setup(where), where.actions
+    sets = set(actions.sets(LISTED)) if (actions.size() or LISTED + 1) <= LISTED else None
+    known = "one of all " + f"{len(sets):,}" if sets is not None else "a set of the structure"
+    run = Run(where, setup, stopping, truth, 1, seed, 0, "python")
+    for t in range(rounds):
+        before = run.seen.counts.copy()
+        run.advance(t + 1)
+        played = arms_of(run.view.action)
+        assert set(np.unique(run.view.action)) <= {0.0, 1.0}, (
+            f"in round {t} the rule wrote {run.view.action}, which is not a 0/1 vector."
+        )
+        assert played in sets if sets is not None else actions.contains(played), (
+            f"in round {t} the rule played {played}, not an action."
+        )
+        assert np.array_equal(run.seen.counts - before, run.view.action), (
+            f"in round {t} the rule changed what was seen: it may only write view.action."
+        )
+        tally.add(f"the action is {known}, and was observed")
+    check_engines(where, setup, stopping, truth, 1, rounds, seed, tally)

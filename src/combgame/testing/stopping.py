@@ -1,0 +1,123 @@
+"""Whether a stopping rule of one's own stops where it says, and errs no more than it may."""
+
+import math
+
+import numpy as np
+
+from ..game.records import Floats, arms_of, vector
+from ..game.rivals import against
+from ..presets import make_rule
+from ..problem import Problem
+from ..rewards import Gaussian
+from ..simulate.compare import simulate
+from ..simulate.result import error_interval
+from ..simulate.run import Run
+from ..stopping.base import LISTED, Stopping
+from ..stopping.names import make_stopping
+from ..stopping.own import StoppingBase
+from ..structures import Arms, Subsets
+from .tally import Tally, named
+from .twins import check_engines
+
+PROBLEM = Problem(Subsets(5, 2), Arms(5), Gaussian(0.5))
+MEANS = (1.0, 0.6, 0.5, 0.4, 0.3)
+DELTAS = (0.2, 0.1, 0.01)
+ROUNDS = tuple(round(t) for t in np.geomspace(1, 10**7, 40))
+ALMOST = (0.5, 0.5 - 1e-4, 0.4, 0.3, 0.2)  # two answers almost tied: where errors are likeliest
+RARE = 1e-4  # the chance that a stopping rule which errs with probability delta is refused
+
+
+def check_stopping(
+    threshold: str | StoppingBase,
+    problem: Problem | None = None,
+    means: Floats | None = None,
+    runs: int = 300,
+    rounds: int = 1000,
+    seed: int = 0,
+) -> None:
+    """Whether a stopping rule asks for more the smaller delta is, stops in the first round in which
+    the evidence against every single rival is enough, agrees in both engines, and does not err more
+    often than delta where that is likeliest; prints what was checked.
+
+    problem and means: another place to try it than the best of five arms, two at a time. runs: with
+    two answers almost tied (those of `means`, if they are given), of at most `rounds` rounds, at
+    delta = 0.2. That many runs refute a bad threshold; they prove nothing of a good one.
+    """
+    where = PROBLEM if problem is None else problem
+    truth = where.inside(where.means(MEANS if means is None else means))
+    tally = Tally(named(threshold))
+    stopping = make_stopping(threshold, where, DELTAS)
+    _check_levels(stopping, tally)
+    setup = make_rule("uniform").setup(where)
+    _check_stops(stopping, where, Run(where, setup, stopping, truth, 3, seed, 0, "python"), tally)
+    check_engines(where, setup, stopping, truth, len(DELTAS), rounds, seed, tally)
+    if means is None and problem is None:
+        truth = np.array(ALMOST)
+    sim = simulate(
+        where,
+        truth,
+        rule="uniform",
+        threshold=threshold,
+        delta=DELTAS[0],
+        runs=runs,
+        seed=seed,
+        max_rounds=rounds,
+        ties="run",
+    )
+    errors = int((~sim.capped & ~sim.correct).sum())
+    assert error_interval(errors, runs, 1.0 - 2.0 * RARE)[0] <= DELTAS[0], (
+        f"{errors} of {runs} runs with two answers almost tied stopped with the wrong one, at "
+        f"delta = {DELTAS[0]}: that is no accident."
+    )
+    tally.add(
+        f"a run of at most {rounds:,} rounds with two answers almost tied, delta = {DELTAS[0]}: "
+        f"{errors} wrong, {int(sim.capped.sum())} capped",
+        runs,
+    )
+    tally.tell()
+
+
+def _check_levels(stopping: Stopping, tally: Tally) -> None:
+    for t in ROUNDS:
+        levels = [stopping.threshold.level(t, which) for which in range(len(DELTAS))]
+        assert all(isinstance(level, float) and not math.isnan(level) for level in levels), (
+            f"level({t}, ...) returned {levels}, which are not numbers."
+        )
+        assert levels == sorted(levels), (
+            f"level({t}, ...) returned {levels} for the deltas {list(DELTAS)}: a smaller delta "
+            "must not ask for less."
+        )
+        tally.add("a number that does not fall with delta, after 1 to 10,000,000 rounds")
+
+
+def _check_stops(stopping: Stopping, problem: Problem, run: Run, tally: Tally) -> None:
+    """Round by round, against the evidence for every rival, until the first delta has stopped."""
+    d, judge = problem.d, run.game.judge
+    answers = [vector(s, d) for s in problem.answers.sets(LISTED)]
+    arms, sign, spare = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
+    start = len(run.start)
+    for t in range(start, 100_000):
+        run.advance(t)
+        seen, view = run.seen, run.view
+        others = [one for one in answers if (one != view.best).any()]
+        if stopping.watch is None:
+            values = [
+                against(run.game.rewards, seen.mean, seen.counts, view.best, arms, sign, one, spare)
+                for one in others
+            ]
+        else:
+            values = [judge.versus(run.game, seen, view.best, one) for one in others]
+        least, level = min(values), judge.level(t, 0)
+        evidence = float(view.evidence[0])
+        # a judge may return more while nothing can stop
+        if stopping.watch is None or evidence > level:
+            assert evidence <= least + 1e-9 * abs(least) + 1e-12, (
+                f"after {t} rounds the evidence is said to be {evidence}, but against "
+                f"{arms_of(others[int(np.argmin(values))])} it is {least}."
+            )
+            tally.add(f"the evidence is not above that against any of {len(others):,} rivals")
+        if (run.stops[0] >= 0) != (evidence > level):
+            raise AssertionError(f"after {t} rounds the evidence is {evidence} of {level}.")
+        if run.stops[0] >= 0:
+            tally.add(f"the stop at delta = {DELTAS[0]}, in the first round with enough evidence")
+            return

@@ -1,0 +1,194 @@
+"""combgame bench: who meets whom, the profile, the page, going on where it ended."""
+
+import math
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import combgame as cg
+from combgame import instances
+from combgame.bench import RULES, bench, contest
+from combgame.bench.contest import cap, imported
+from combgame.bench.page import as_html, as_markdown, verdict
+from combgame.bench.profile import Place, places, ranked, share
+from combgame.campaign.opening import open_store
+from combgame.cli.app import app
+from combgame.instances import KnownInstance
+from combgame.rules import Uniform
+
+from .said import refused
+
+
+def small(name="three arms", lead=1.0):
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0))
+    source = "made for a test"
+    return KnownInstance(name, problem, (lead, 0.0, -1.0), 3, "arms", source, "2026")
+
+
+WHERE = [small(), small("three more", 2.0)]
+
+
+def row(instance, rule, mean, error=1.0, capped=0):
+    about = {"instance": instance, "rule": rule, "mean": mean, "standard_error": error}
+    rest = {"threshold": "stylised", "label": "heuristic", "delta": 0.1, "runs": 9, "errors": 0}
+    rest |= {"error_rate": 0.0, "time": 5.0, "limit": 20.0, "ratio": mean / 20.0}
+    return {**about, **rest, "capped": capped, "us_per_round": 1.5}
+
+
+def test_a_bench_runs_writes_a_page_and_goes_on(tmp_path):
+    how = {"rules": ["uniform", "frank-wolfe"], "instances": WHERE}
+    few, more = (contest("arms", runs=runs, **how) for runs in (2, 3))
+    bench(few, tmp_path, engine="python", progress=False)
+    with open_store(tmp_path / "bench.db")[0] as store:
+        before = {c["key"]: list(store.rows(c["key"])) for c in store.configurations()}
+    rows = bench(more, tmp_path, engine="python", progress=False)
+    with open_store(tmp_path / "bench.db")[0] as store:
+        after = {c["key"]: list(store.rows(c["key"])) for c in store.configurations()}
+    assert len(before) == 4 and all(len(kept) == 2 for kept in before.values())
+    assert all(after[key][:2] == kept and len(after[key]) == 3 for key, kept in before.items())
+    text, page = (tmp_path / "bench.md").read_text(), (tmp_path / "bench.html").read_text()
+    for said in ("2 rules on 2 instances", "3 runs each", "stylised (heuristic)", "three more"):
+        assert said in text and said in page
+    mean = next(r["mean"] for r in rows if (r["instance"], r["rule"]) == ("three arms", "uniform"))
+    assert f"{mean:,.0f} ± " in text and "made for a test" in text and "profile.svg" in text
+    assert "<svg" in page and "<script" not in page and not re.search('(src|href)="[^#]', page)
+    assert (tmp_path / "profile.svg").exists() and (tmp_path / "bench.csv").exists()
+
+
+def test_runs_are_relabelled_and_capped_by_the_characteristic_time():
+    made = contest("arms", ["uniform"], runs=1, instances=WHERE)
+    one = made.campaign.configurations[0]
+    assert one.relabel and one.max_rounds == cap(WHERE[0]) >= 1000
+    far = instances.find("linear, d = 30")
+    assert 100 * far.time <= cap(far) <= 110 * far.time
+
+
+def test_the_profile_counts_who_is_near_the_best():
+    rows = [row("a", "x", 100.0), row("a", "y", 109.0), row("b", "x", 300.0), row("b", "y", 100.0)]
+    rows.append(row("b", "z", 50.0, capped=3))  # no mean at all: its runs did not end
+    found = places(rows, "xyz")
+    ratios = {(one.instance, one.rule): one.ratio for one in found}
+    assert ratios["a", "z"] == math.inf and ratios["b", "y"] == 1.0 and ratios["b", "x"] == 3.0
+    assert [share(found, rule, 1.1) for rule in "xyz"] == [0.5, 1.0, 0.0]
+    assert ranked(found, "xyz")[0] == "y"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "error", "said"),
+    [(1.05, 0.01, "yes"), (1.3, 0.05, "no"), (1.12, 0.02, "open"), (math.inf, 0.0, "no")],
+)
+def test_a_verdict_accounts_for_the_noise(ratio, error, said):
+    one = Place("a", "x", ratio, error, False)
+    assert one.verdict == said
+    text = verdict([one], "x")
+    assert ("cannot tell" in text) is (said == "open") and ("it is not on 1" in text) is (
+        said == "no"
+    )
+
+
+def test_a_single_run_says_no_more_than_it_can():
+    rows = [row("a", "x", 10.0, None), row("a", "y", 11.5, None)]
+    assert [one.verdict for one in places(rows, "xy")] == ["yes", "open"]
+    text = as_markdown(contest_of(rows), rows, "c", "s", "p.svg")
+    assert "| 10 | 12 |" in text and not re.search(r"\d ± ", text)
+
+
+def contest_of(rows):
+    made = contest("arms", ["uniform"], runs=1, instances=[small("a")])
+    return made._replace(rules=tuple(dict.fromkeys(one["rule"] for one in rows)))
+
+
+def test_who_cannot_take_part_is_named_with_the_reason():
+    sets = [instances.find("matchings 3 x 3, seed 1"), instances.find("E25")]
+    made = contest("sets", ["product-adahedge", "adahedge"], runs=1, instances=sets)
+    gone = {(one.rule, one.instance): one.why for one in made.absent}
+    assert set(gone) == {
+        ("product-adahedge", "matchings 3 x 3, seed 1"),
+        ("adahedge", "E25"),
+    }
+    assert "more than 20,000" in gone["adahedge", "E25"]
+    rows = [row("matchings 3 x 3, seed 1", "adahedge", 9.0), row("E25", "product-adahedge", 9.0)]
+    text = as_markdown(made, rows, "c", "s", "p.svg")
+    assert "Who could not take part" in text and "no closed form" in text
+    assert "P-FWS" in text and "1,501" in as_html(made, rows, "c", "s")
+
+
+MINE = """
+from dataclasses import dataclass
+from combgame.rules import Uniform
+
+@dataclass(frozen=True)
+class Mine(Uniform):
+    pass
+
+broken = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "my_bench_rules.py").write_text(MINE)
+    (tmp_path / "my_bench_slip.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield "my_bench_rules"
+    for name in ("my_bench_rules", "my_bench_slip"):
+        sys.modules.pop(name, None)
+
+
+def test_a_rule_of_ones_own_is_imported_and_comes_first(module):
+    rule = imported(f"{module}:Mine")
+    made = contest("arms", ["uniform"], rule, runs=1, instances=WHERE)
+    assert made.rules == ("Mine()", "uniform") and made.mine == "Mine()"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("my_bench_rules", "must-be"),
+        ("my_bench_rules:Other", "unknown"),
+        ("my_bench_rules:broken", "not-a-rule"),
+        ("my_bench_slip:Mine", "mine-not-imported"),
+        ("my_bench_nowhere:Mine", "mine-not-imported"),
+    ],
+)
+def test_what_cannot_be_imported_is_said(module, path, code):
+    with refused(code, cg.CombGameError):
+        imported(path)
+
+
+@dataclass(frozen=True)
+class Picky(Uniform):
+    def setup(self, problem):
+        raise cg.InputError("only for trees.")
+
+
+def test_a_rule_of_ones_own_that_does_not_fit_is_refused():
+    with refused("cannot-take-part", cg.InputError, instance="three arms", rule="Picky()"):
+        contest("arms", ["uniform"], Picky(), runs=1, instances=WHERE)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"), [({"name": "nowhere"}, "suite"), ({"rules": ["csar"]}, "rule")]
+)
+def test_unknown_names_are_refused(how, kind):
+    with refused("unknown", cg.UnknownNameError, kind=kind):
+        contest(**how)
+
+
+def test_every_rule_for_a_confidence_takes_part():
+    assert "frank-wolfe" in RULES and "uniform" in RULES and "csar" not in RULES
+
+
+def test_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["combgame.bench.contest"], "suite", lambda name: WHERE)
+    given = ["bench", "--suite", "arms", "--rules", "uniform", "--runs", "2", "--out"]
+    result = CliRunner().invoke(app, [*given, str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "1 rules on 2 instances" in result.output and "uniform" in result.output
+    text = Path(tmp_path / "out" / "bench.md").read_text()
+    assert "combgame bench --suite arms --runs 2" in text and str(tmp_path) not in text

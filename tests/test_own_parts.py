@@ -1,0 +1,361 @@
+"""Parts of one's own: stopping rules as objects, the checks that find what is wrong, the sentences
+that say what cannot be compiled.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.judge import RatioPart
+from combgame.game.protocols import jitable
+from combgame.rewards.gaussian import GaussianPart
+from combgame.rules import FixedSetup, padded
+from combgame.stopping.names import make_stopping
+from combgame.testing import check_rewards, check_rule, check_stopping, check_structure
+
+from .said import refused
+
+PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+MEANS = [0.9, 0.6, 0.5, 0.4, 0.3]
+
+
+class TablePart(NamedTuple):
+    """Looks its level up: arrays inside."""
+
+    table: np.ndarray
+    constant: np.ndarray
+
+    def level(self, t, which):
+        i = 0
+        while i < self.table.size - 1 and 2 ** (i + 1) <= t:
+            i += 1
+        return self.table[i] + self.constant[which]
+
+
+@dataclass(frozen=True)
+class Table(cg.StoppingBase):
+    validity: ClassVar[str] = "a union bound over powers of two."
+    scale: float = 1.0
+
+    def part(self, problem, deltas):
+        return TablePart(self.scale * 2.0 * np.log(np.arange(1.0, 41.0)), np.log(1.7 / deltas))
+
+
+def test_a_threshold_is_an_object_with_arrays_in_both_engines():
+    how = {"threshold": Table(), "runs": 4, "delta": [0.1, 0.01], "relabel": True}
+    one, other = (cg.simulate(PROBLEM, MEANS, engine=e, **how) for e in ("python", "compiled"))
+    assert (one.stops == other.stops).all() and (one.stops[:, 0] < one.stops[:, 1]).all()
+    assert one.threshold == "Table()" and one.report()[0]["limit"] > 0
+    assert "Table() is stated by the user: a union bound over powers of two." in str(one)
+    assert (one.validity.label, one.validity.proved) == ("stated by the user", False)
+
+
+def test_it_stops_where_the_name_of_the_same_function_stops():
+    class Same(cg.StoppingBase):
+        def part(self, problem, deltas):
+            return make_stopping("stylised", problem, deltas).threshold
+
+    how = {"runs": 5, "engine": "python", "delta": 0.1}
+    mine = cg.simulate(PROBLEM, MEANS, threshold=Same(), **how)
+    assert (mine.rounds == cg.simulate(PROBLEM, MEANS, threshold="stylised", **how).rounds).all()
+    assert mine.validity.label == "heuristic" and mine.validity.reason.code == "not-stated"
+
+
+class HalfPart(NamedTuple):
+    """A judge: half of the likelihood ratio is its evidence."""
+
+    ratio: RatioPart
+
+    def look(self, game, seen, view):
+        return 0.5 * self.ratio.look(game, seen, view)
+
+    def level(self, t, which):
+        return self.ratio.level(t, which)
+
+    def foresee(self, game, seen, best, rival):
+        return 0.0
+
+    def foreseen(self, game, seen, arms, sign, n):
+        return 0.5 * self.ratio.foreseen(game, seen, arms, sign, n)
+
+    def weakest(self, game, seen, best, rival, alternative):
+        return 0.5 * self.ratio.weakest(game, seen, best, rival, alternative)
+
+    def versus(self, game, seen, best, rival):
+        return 0.5 * self.ratio.versus(game, seen, best, rival)
+
+
+class Half(cg.StoppingBase):
+    def part(self, problem, deltas):
+        usual, d = make_stopping("stylised", problem, deltas).threshold, problem.actions.d
+        return HalfPart(RatioPart(usual, np.zeros(d, np.int64), np.zeros(d), np.zeros(d)))
+
+
+def test_a_judge_of_ones_own_judges():
+    how = {"runs": 5, "engine": "python", "delta": 0.1, "rule": "uniform"}
+    half = cg.simulate(PROBLEM, MEANS, threshold=Half(), **how)
+    usual = cg.simulate(PROBLEM, MEANS, threshold="stylised", **how)
+    assert (half.rounds > usual.rounds).all() and math.isnan(half.report()[0]["limit"])
+
+
+def test_campaigns_and_plans_tell_thresholds_apart(tmp_path):
+    five = cg.Instance("five", PROBLEM, tuple(MEANS))
+    given = [Table(), Table(2.0), "stylised"]
+    campaign = cg.Campaign.cross("own", [five], ["uniform"], threshold=given, runs=2)
+    assert len({c.key for c in campaign.configurations}) == 3
+    rows = campaign.run(tmp_path / "own.db", engine="python", progress=False)
+    assert [row["threshold"] for row in rows] == ["Table()", "Table(scale=2.0)", "stylised"]
+    assert [row["label"] for row in rows] == ["stated by the user"] * 2 + ["heuristic"]
+    again = cg.Campaign.cross("own", [five], ["uniform"], threshold=given, runs=2)
+    assert [c.key for c in again.configurations] == [c.key for c in campaign.configurations]
+    plan = cg.plan(PROBLEM, MEANS, thresholds=["mixture", Table()], rules=None, shrink=1.0)
+    assert [row["label"] for row in plan.rows()] == ["proved", "stated by the user"]
+
+
+def test_a_study_keeps_it_and_says_whose_it_is(tmp_path):
+    storage = f"sqlite:///{tmp_path}/lab.db"
+    study = cg.Study(PROBLEM, threshold=Table(), storage=storage, name="own", engine="python")
+    rng = np.random.default_rng(1)
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, {a: rng.normal(MEANS[a], 0.3) for a in todo.arms})
+    assert "by the user's threshold Table() at delta = 0.05" in str(study.decision.sentence)
+    assert str(study.decision.assumptions[0]).startswith("The threshold is stated by the user")
+    same = cg.Study.open(storage, "own", engine="python")
+    assert same.decision.answer == study.decision.answer and "Table()" in str(same.status)
+    with refused("other-settings", cg.StudyError, key="threshold"):
+        cg.Study(PROBLEM, threshold=Table(2.0), storage=storage, name="own", if_exists="resume")
+
+
+class NoLevel(cg.StoppingBase):
+    def part(self, problem, deltas):
+        return 3.0
+
+
+class Boast(Table):
+    validity = 7
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "arguments"),
+    [
+        ({"threshold": Table}, "must-be", {"name": "threshold"}),
+        ({"threshold": 3}, "must-be", {"name": "threshold", "value": 3}),
+        ({"threshold": NoLevel()}, "no-level", {"part": "float"}),
+        ({"threshold": Boast()}, "must-be", {"name": "Boast.validity", "value": 7}),
+        ({"threshold": Table(), "epsilon": 0.1}, "epsilon-needs-mixture", {}),
+        ({"threshold": Table(), "eliminate": True}, "cannot-eliminate", {}),
+    ],
+)
+def test_what_cannot_be_a_threshold_is_refused(how, code, arguments):
+    with refused(code, cg.CombGameError, **arguments):
+        cg.simulate(PROBLEM, MEANS, runs=1, engine="python", **how)
+
+
+@pytest.mark.parametrize("rewards", [cg.Gaussian(supposed=0.3), cg.Gaussian(0.3, level="per play")])
+def test_own_thresholds_need_known_variances_and_no_levels(rewards):
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards)
+    with pytest.raises(cg.InputError, match=r"Table\(\)"):
+        cg.simulate(problem, MEANS, runs=1, threshold=Table())
+
+
+# ---- the checks find what is wrong
+
+
+@dataclass(frozen=True)
+class Off(cg.StoppingBase):
+    part_of: type = TablePart
+
+    def part(self, problem, deltas):
+        return self.part_of(np.zeros(40), np.log(1.0 / deltas))
+
+
+class RisingPart(TablePart):
+    def level(self, t, which):
+        return 5.0 - self.constant[which]
+
+
+class NothingPart(TablePart):
+    def level(self, t, which):
+        return 0.05 + 0.01 * self.constant[which]
+
+
+class NanPart(TablePart):
+    def level(self, t, which):
+        return math.nan
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (RisingPart, "a smaller delta must not ask for less"),
+        (NothingPart, "stopped with the wrong one"),
+        (NanPart, "not numbers"),
+    ],
+)
+def test_check_stopping_refutes(part, said):
+    with pytest.raises(AssertionError, match=said):
+        check_stopping(Off(part), runs=60, rounds=40)
+
+
+class WrongRulePart(NamedTuple):
+    kind: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if self.kind == 0:
+            view.action[:] = 1.0
+        else:
+            seen.counts[0] += 1.0
+
+    def full(self):
+        return False
+
+
+class WrongRule(cg.RuleBase):
+    def __init__(self, kind):
+        self.kind = kind
+
+    def setup(self, problem):
+        return FixedSetup(WrongRulePart(self.kind), padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize(("kind", "said"), [(0, "not an action"), (1, "only write view.action")])
+def test_check_rule_refutes(kind, said):
+    with pytest.raises(AssertionError, match=said):
+        check_rule(WrongRule(kind), rounds=10)
+
+
+class SlantedPart(GaussianPart):
+    fault: ClassVar[str] = ""
+
+    def divergence(self, x, y, arm):
+        return GaussianPart.divergence(self, x, y, arm) * (3.0 if self.fault == "divergence" else 1)
+
+    def draw(self, mean, arm, rng):
+        return GaussianPart.draw(self, mean + 0.1 * (self.fault == "draw"), arm, rng)
+
+    def distance(self, mean, weight, arms, sign, n, alternative):
+        far = GaussianPart.distance(self, mean, weight, arms, sign, n, alternative)
+        return far * (1.01 if self.fault == "distance" else 1.0)
+
+    def closest(self, mean, weight, i, taken, value):
+        j = GaussianPart.closest(self, mean, weight, i, taken, value)
+        value[0] *= 1.5 if self.fault == "closest" else 1.0
+        return j
+
+    def step(self, x, weight, slope, arm):
+        off, cost, rate = GaussianPart.step(self, x, weight, slope, arm)
+        return off, cost, rate * (2.0 if self.fault == "step" else 1.0)
+
+    def upper(self, x, level, arm):
+        return GaussianPart.upper(self, x, level * (2.0 if self.fault == "upper" else 1.0), arm)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("divergence", "move|step|upper|lower|variance"),
+        ("draw", "have the mean"),
+        ("distance", "stops runs too early"),
+        ("closest", "closest says"),
+        ("step", "per slope"),
+        ("upper", "upper"),
+    ],
+)
+def test_check_rewards_refutes(fault, said):
+    kind = type("Slanted", (SlantedPart,), {"fault": fault})
+
+    class Slanted(cg.Gaussian):
+        def part(self, low, high):
+            return kind(*cg.Gaussian.part(self, low, high))
+
+    with pytest.raises(AssertionError, match=said):
+        check_rewards(Slanted(0.5), trials=3)
+
+
+def test_checks_print_what_they_checked(capsys):
+    check_structure(cg.Subsets(4, 2), trials=7, compiled=False)
+    printed = capsys.readouterr().out
+    assert printed.startswith("Subsets(4, 2) passes:\n")
+    assert "    7 x  argmax is a set, and the best of 6, all there are" in printed
+
+
+# ---- what numba refuses
+
+
+def unmarked(x):
+    return x + 1.0
+
+
+@jitable
+def marked(x):
+    return x.gone
+
+
+class GonePart(NamedTuple):
+    rows: np.ndarray
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.rows[0, 0] = self.missing
+
+    def full(self):
+        return False
+
+
+class UnmarkedPart(GonePart):
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.rows[0, 0] = unmarked(1.0)
+
+
+class InnerPart(GonePart):
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.inner(seen)
+
+    def inner(self, seen):
+        return f"{seen.mean[0]:3f}"
+
+
+class HelperPart(GonePart):
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.rows[0, 0] = marked(seen.mean[0])
+
+
+class Own(cg.RuleBase):
+    def __init__(self, kind):
+        self.kind = kind
+
+    def setup(self, problem):
+        rows = padded(problem.actions.covering())
+        return FixedSetup(self.kind(rows.astype(float)), rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "line", "reason"),
+    [
+        (GonePart, "GonePart.choose", "self.missing", "Unknown attribute 'missing' of type Gone"),
+        (UnmarkedPart, "UnmarkedPart.choose", "unmarked(1.0)", "Untyped global name 'unmarked'"),
+        (InnerPart, "InnerPart.inner", 'f"{seen', "f-strings not supported"),
+        (HelperPart, "marked", "x.gone", "Unknown attribute 'gone' of type float64"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_what_cannot_be_compiled_is_one_sentence(kind, where, line, reason):
+    with refused("not-compilable", cg.EngineError) as caught:
+        cg.simulate(PROBLEM, MEANS, rule=Own(kind), runs=1, threshold="stylised", max_rounds=9)
+    error = caught.value
+    assert line in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
+    text = str(error)
+    assert text.startswith(f"{where} cannot be compiled: line ") and reason in text
+    assert len(text) < 500 and "\n" not in text
+    assert type(error.__cause__).__module__.startswith("numba.") and str(error.__cause__)
+    assert ("@jitable" in error.remedy) is (kind is UnmarkedPart)
