@@ -53,6 +53,9 @@ class LearnerBase(Description):
     on_simplex: ClassVar[bool] = (
         False  # True: it holds a weight for every action, so the actions are enumerated
     )
+    whole: ClassVar[bool] = (
+        False  # True: `act` writes the weight of every action in the order of numbers, and w~_t
+    )
     start: ClassVar[str] = "covering"  # the initialisation that the paper gives it
 
     def part(self, seating: Seating) -> Learner:

@@ -58,6 +58,7 @@ class CombGamePart(NamedTuple):
     mixture: Mixture  # w_t
     seats: Catalogue  # the candidate answers met so far, if each has a learner of its own
     per_answer: bool
+    whole: bool  # the learner writes w~_t itself
     visible: Floats  # 1 for arms that some action observes
     reward: Floats  # r_t
     home: Ints  # the numbers of the start's actions
@@ -67,7 +68,10 @@ class CombGamePart(NamedTuple):
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         seat = self.seats.find(view.best) if self.per_answer else 0
         self.learner.act(seat, self.mixture)  # line 5: w_t
-        self.catalogue.enter(self.mixture)  # w~_t, and sum_s w_s
+        if self.whole:
+            self.catalogue.owe(self.mixture)  # sum_s w_s
+        else:
+            self.catalogue.enter(self.mixture)  # w~_t, and sum_s w_s
         number = self.tracker.track(self.catalogue, self.mixture, rng)  # line 6: A_t
         game.answers.nearest(  # line 7: lambda_t
             game.rewards, seen.mean, self.mixture.arms, view.best, view.rival, view.alternative
@@ -133,12 +137,13 @@ class CombGameSetup:
         support = max(support, number if learner.on_simplex else learner.room(self.d, home.size))
         return CombGamePart(
             learner.part(Seating(self.problem.actions, home, centre, number, seats, support)),
-            make_tracker(self.rule.tracking, catalogue.played.size),
+            make_tracker(self.rule.tracking, catalogue.played.size, learner.on_simplex),
             make_bonus(self.rule.bonus),
             catalogue,
             make_mixture(support, self.d),
             make_catalogue(seats, self.problem.answers.largest()),
             self.rule.per_answer,
+            learner.whole,
             self._visible.copy(),
             np.zeros(self.d),
             home,
