@@ -19,7 +19,7 @@ from combgame.game.catalogue import (
 from combgame.game.numba import compiled
 from combgame.game.records import vector
 from combgame.learners.base import Seating
-from combgame.learners.every import every
+from combgame.learners.every import every, every_action
 from combgame.learners.support import make_support
 from combgame.rules.trackers import make_tracker
 
@@ -284,6 +284,22 @@ def test_weights_as_products_are_the_exponentials_of_the_sums(name, spread):
         chance = [sum(w for w, s in zip(weight, sets, strict=True) if a in s) for a in range(d)]
         assert np.allclose(arms, chance, rtol=0.0, atol=1e-12)
         assert mine.range(score) == pytest.approx((sums.min(), sums.max()), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in ENUMERATED if name != "one"])
+def test_heads_and_tails_under_other_numbers(name):
+    actions, rng = ENUMERATED[name], np.random.default_rng(1)
+    for _ in range(3):
+        other = actions.numbered(rng.permutation(actions.d))
+        sets, score = other.sets(), rng.normal(size=actions.d)
+        found = []
+        for part in (every_action(other, len(sets)), every(sets, actions.d)):
+            arms, weight = np.zeros(actions.d), np.zeros(len(sets))
+            part.total(score)
+            part.chances(arms)
+            part.weights(weight)
+            found.append((arms, weight))
+        assert np.allclose(found[0][0], found[1][0]) and np.allclose(found[0][1], found[1][1])
 
 
 @given(data=st.data())

@@ -17,7 +17,7 @@ from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
 from .base import LearnerBase, Record, Seating
-from .every import Every, every, number
+from .every import Every, every_action, number
 from .product_hedge import TIE
 
 
@@ -73,7 +73,7 @@ class AdaHedge(LearnerBase):
     def part(self, seating: Seating) -> AdaHedgePart:
         d = seating.centre.size
         return AdaHedgePart(
-            every(seating.actions.sets(seating.number), d),
+            every_action(seating.actions, seating.number),
             np.zeros((seating.seats, d)),
             np.zeros(seating.seats),
             np.zeros(1),

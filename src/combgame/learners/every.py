@@ -1,10 +1,10 @@
 """Exponential weights over all actions, one by one, as products over the arms.
 
 w_A ~ exp(<1_A, score>) = prod over a in A of exp(score_a): d exponentials in all. Every action is a
-*head*, all its arms but the last, and a last arm out of the *tail* of its head, the last arms that
-the head goes on with. Heads extend each other by an arm, and many share a tail, so that the sum
-over all actions, the marginals and the range of <1_A, r> need the heads and the different tails
-alone; a weight is then one product, in a loop that the compiler vectorises.
+*head* and an *end*, its last few arms, out of the *tail* of its head: all ends that the head goes
+on with. Heads extend each other by an arm, and many share a tail, so that the sum over all actions,
+the marginals and the range of <1_A, r> need the heads and the different tails alone; a weight is
+then one product, in a loop that the compiler vectorises.
 
 So that nothing over- or underflows, exp(score_a) = m_a exp(L q_a) with a whole q_a and 1 <= m_a <=
 exp(L), L = ROOM / K for sets of at most K arms: products of the m lie between 1 and exp(ROOM), the
@@ -12,6 +12,8 @@ q add up, and what counts is how far a sum of them is below the largest.
 """
 
 import math
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +21,12 @@ from numpy.typing import NDArray
 
 from ..game.catalogue import Mixture
 from ..game.marks import jitable
+from ..game.parts import copied
 from ..game.records import Floats, Ints
+from ..structures import StructureBase
+from ..structures.numbering import originally
 
+Keys = NDArray[np.uint64]
 # a weight is at least exp(-2 DEPTH - ROOM) / |A|, far from the slow denormal numbers, or 0; then it
 # would be below exp(ROOM - DEPTH), 1e-52, of all
 ROOM, DEPTH = 150.0, 270.0
@@ -42,17 +48,19 @@ class Every(NamedTuple):
     parent: Ints  # int64[heads]: a head without its last arm; head 0 is empty and comes first
     arm: Ints  # int64[heads]: its last arm
     tail: Ints  # int64[heads]: its tail; tail 0 is empty
-    first: Ints  # int64[tails + 1]: where the arms of a tail begin
-    last: Ints  # int64[places]: the arms of the tails
+    first: Ints  # int64[tails + 1]: where the ends of a tail begin
+    begin: Ints  # int64[ends + 1]: where the arms of an end begin
+    last: Ints  # the arms of the ends
     head: NDArray[np.uint32]  # uint32[|A|]: the head of an action
-    place: NDArray[np.uint32]  # uint32[|A|]: its last arm, as a place in the tails
+    place: NDArray[np.uint32]  # uint32[|A|]: its end
     length: float  # L
     mantissa: Floats  # scratch: float64[d]: m
     power: Floats  # scratch: float64[d]: q
     below: Floats  # scratch: exp(-L j)
     value: Floats  # scratch: float64[heads]: its product, over the sum over all actions
     height: Floats  # scratch: float64[heads]: its sum of q; then its share of the actions
-    factor: Floats  # scratch: float64[places]
+    factor: Floats  # scratch: float64[ends]: its product; brought down like its tail
+    depth: Floats  # scratch: float64[ends]: its sum of q
     sums: Floats  # scratch: float64[tails]
     tops: Floats  # scratch: float64[tails]
     scale: Floats  # float64[1]: what the products are still to be multiplied by, 1 / Z
@@ -67,9 +75,10 @@ class Every(NamedTuple):
         return math.log(total) + self.length * top
 
     def split(self, score: Floats) -> None:
-        """exp(score_a) = m_a exp(L q_a); and what the last arms multiply a head by, brought down
-        from the largest q in the tail.
+        """exp(score_a) = m_a exp(L q_a); and the products of the ends, brought down from the
+        largest sum of q in their tail.
         """
+        factor, depth = self.factor, self.depth
         for a in range(score.size):
             x = min(max(score[a], -FAR), FAR)
             self.power[a] = math.floor(x / self.length)
@@ -78,13 +87,15 @@ class Every(NamedTuple):
         for t in range(1, self.sums.size):
             top, total = -math.inf, 0.0
             for k in range(self.first[t], self.first[t + 1]):
-                top = max(top, self.power[self.last[k]])
+                factor[k], depth[k] = 1.0, 0.0
+                for j in range(self.begin[k], self.begin[k + 1]):
+                    factor[k] *= self.mantissa[self.last[j]]
+                    depth[k] += self.power[self.last[j]]
+                top = max(top, depth[k])
             for k in range(self.first[t], self.first[t + 1]):
-                a = self.last[k]
-                self.factor[k] = self.mantissa[a]
-                if self.power[a] < top:
-                    self.factor[k] *= self.down(top - self.power[a])
-                total += self.factor[k]
+                if depth[k] < top:
+                    factor[k] *= self.down(top - depth[k])
+                total += factor[k]
             self.tops[t], self.sums[t] = top, total
 
     def multiply(self) -> float:
@@ -123,7 +134,9 @@ class Every(NamedTuple):
             out[self.arm[h]] += self.height[h]
         for t in range(self.sums.size):
             for k in range(self.first[t], self.first[t + 1]):
-                out[self.last[k]] += self.factor[k] * self.tops[t]
+                share = self.factor[k] * self.tops[t]
+                for j in range(self.begin[k], self.begin[k + 1]):
+                    out[self.last[j]] += share
 
     def weights(self, out: Floats) -> None:
         """w_A of all actions; after `chances`."""
@@ -136,8 +149,10 @@ class Every(NamedTuple):
         for t in range(1, self.sums.size):
             self.sums[t], self.tops[t] = math.inf, -math.inf
             for k in range(self.first[t], self.first[t + 1]):
-                self.sums[t] = min(self.sums[t], reward[self.last[k]])
-                self.tops[t] = max(self.tops[t], reward[self.last[k]])
+                got = 0.0
+                for j in range(self.begin[k], self.begin[k + 1]):
+                    got += reward[self.last[j]]
+                self.sums[t], self.tops[t] = min(self.sums[t], got), max(self.tops[t], got)
         for h in range(value.size):
             value[h] = value[self.parent[h]] + reward[self.arm[h]] if h > 0 else 0.0
             if self.tail[h] > 0:
@@ -157,41 +172,113 @@ def every(sets: list[tuple[int, ...]], d: int) -> Every:
     >>> round(math.exp(total), 9), (11 * weight).round(9).tolist(), (11 * arms).round(9).tolist()
     (11.0, [2.0, 3.0, 6.0], [5.0, 8.0, 9.0])
     """
-    heads: dict[tuple[int, ...], int] = {(): 0}
-    follow: list[list[int]] = [[]]  # the last arms of a head
-    head, position = [0] * len(sets), [0] * len(sets)
-    for i, chosen in enumerate(sets):
-        start = chosen[:-1]
-        at = heads.get(start)
-        if at is None:
-            for n in range(1, len(chosen)):
-                if chosen[:n] not in heads:
-                    heads[chosen[:n]] = len(heads)
-                    follow.append([])
-            at = heads[start]
-        head[i], position[i] = at, len(follow[at])
-        follow[at].append(chosen[-1])
-    tails: dict[tuple[int, ...], int] = {(): 0}
-    tail = np.array([tails.setdefault(tuple(arms), len(tails)) for arms in follow], np.int64)
+    longest, order = max(map(len, sets)), _order(sets, d)
+    ordered = [tuple(sorted(chosen, key=order.__getitem__)) for chosen in sets]
+    found = min((_cut(ordered, n) for n in {1, max(longest // 2, 1)}), key=lambda cut: cut.cost)
+    heads, tails, tail, head, position, _ = found
+    ends = [end for tail in tails for end in tail]
     first = np.cumsum([0, *map(len, tails)]).astype(np.int64)
-    length = ROOM / max(map(len, sets))
-    numbered = np.array(head, np.int64)
+    length = ROOM / longest
     return Every(
         np.array([heads[start[:-1]] for start in heads], np.int64),
         np.array([start[-1] if start else 0 for start in heads], np.int64),
         tail,
         first,
-        np.array([a for arms in tails for a in arms], np.int64),
-        numbered.astype(np.uint32),
-        (first[tail[numbered]] + np.array(position, np.int64)).astype(np.uint32),
+        np.cumsum([0, *map(len, ends)]).astype(np.int64),
+        np.array([a for end in ends for a in end], np.int64),
+        head.astype(np.uint32),
+        (first[tail[head]] + position).astype(np.uint32),
         length,
         np.zeros(d),
         np.zeros(d),
         np.exp(-length * np.arange(math.ceil(DEPTH / length) + 1)),
         np.zeros(len(heads)),
         np.zeros(len(heads)),
-        np.zeros(int(first[-1])),
+        np.zeros(len(ends)),
+        np.zeros(len(ends)),
         np.zeros(len(tails)),
         np.zeros(len(tails)),
         np.ones(1),
     )
+
+
+def every_action(actions: StructureBase, number: int) -> Every:
+    """Of all `number` actions of a structure, in its order. Under other numbers the heads and tails
+    are the same, with other names: they are sought once.
+    """
+    original, called = originally(actions)
+    made, keys, sums = _sought(original, number)
+    if called is None:
+        return copied(made)
+    mine = np.empty_like(keys)
+    mine[called] = keys
+    order = np.argsort(sums)
+    at = order[np.searchsorted(sums, _sums(actions.sets(number), mine), sorter=order)]
+    other = copied(made)
+    other.arm[:], other.last[:] = called[made.arm], called[made.last]
+    other.head[:], other.place[:] = made.head[at], made.place[at]
+    return other
+
+
+@lru_cache(maxsize=8)
+def _sought(actions: StructureBase, number: int) -> tuple[Every, Keys, Keys]:
+    """A structure's heads and tails; a random key for each arm; and the sums of the keys of its
+    sets, by which they are known under any numbers.
+    """
+    sets, rng = actions.sets(number), np.random.default_rng(0)
+    while True:
+        keys = rng.integers(0, 2**63, actions.d, dtype=np.uint64)
+        sums = _sums(sets, keys)
+        if len(np.unique(sums)) == len(sets):
+            return every(sets, actions.d), keys, sums
+
+
+def _sums(sets: list[tuple[int, ...]], keys: Keys) -> Keys:
+    """The sum of the keys of each set, modulo 2^64."""
+    arms = np.fromiter(chain.from_iterable(sets), np.int64)
+    ends = np.cumsum([len(chosen) for chosen in sets])
+    return np.diff(np.cumsum(keys[arms], dtype=np.uint64)[ends - 1], prepend=np.uint64(0))
+
+
+def _order(sets: list[tuple[int, ...]], d: int) -> list[int]:
+    """The place of each arm in an order in which many sets begin alike: those first that change
+    least from set to set, as the sets were listed.
+    """
+    member = np.zeros((len(sets), d), bool)
+    rows = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets])
+    member[rows, [a for chosen in sets for a in chosen]] = True
+    changes = (member[1:] != member[:-1]).sum(axis=0)
+    places = np.empty(d, np.int64)
+    places[np.argsort(changes, kind="stable")] = np.arange(d)
+    return places.tolist()
+
+
+class _Cut(NamedTuple):
+    heads: dict[tuple[int, ...], int]
+    tails: dict[tuple[tuple[int, ...], ...], int]
+    tail: Ints
+    head: Ints
+    position: Ints  # of the end in its tail
+    cost: int
+
+
+def _cut(sets: list[tuple[int, ...]], last: int) -> _Cut:
+    """Heads and tails where an end has the `last` last arms of a set, or all of a smaller one."""
+    heads: dict[tuple[int, ...], int] = {(): 0}
+    follow: list[list[tuple[int, ...]]] = [[]]  # the ends of a head
+    head, position = [0] * len(sets), [0] * len(sets)
+    for i, chosen in enumerate(sets):
+        start = chosen[:-last]
+        at = heads.get(start)
+        if at is None:
+            for n in range(1, len(start) + 1):
+                if start[:n] not in heads:
+                    heads[start[:n]] = len(heads)
+                    follow.append([])
+            at = heads[start]
+        head[i], position[i] = at, len(follow[at])
+        follow[at].append(chosen[-last:])
+    tails: dict[tuple[tuple[int, ...], ...], int] = {(): 0}
+    tail = np.array([tails.setdefault(tuple(ends), len(tails)) for ends in follow], np.int64)
+    cost = len(heads) + sum(len(end) for ends in tails for end in ends)
+    return _Cut(heads, tails, tail, np.array(head), np.array(position), cost)

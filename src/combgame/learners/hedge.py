@@ -17,7 +17,7 @@ from ..game.protocols import Structure
 from ..game.records import Floats
 from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
-from .every import Every, every, number
+from .every import Every, every_action, number
 
 
 class HedgePart(NamedTuple):
@@ -73,7 +73,7 @@ class Hedge(LearnerBase):
     def part(self, seating: Seating) -> HedgePart:
         seats, d = seating.seats, seating.centre.size
         return HedgePart(
-            every(seating.actions.sets(seating.number), d),
+            every_action(seating.actions, seating.number),
             np.zeros((seats, d)),
             np.zeros(seats),
             make_doubling(seats, self.first, self.ratio),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ..report.tables import markdown
 from .experiments import experiments
-from .findings import FINDINGS, Verdict
+from .findings import Verdict
 from .results import Tables
-from .sections import AFTER, SECTIONS, Picture, Section, Shown
+from .sections import AFTER, SECTIONS, Grid, Picture, Section, Shown
 
 WIDTH = 100
 INTRODUCTION = """# The paper, reproduced
@@ -49,9 +49,7 @@ FINDING = """## {number}. {claim}
 
 **{verdict}.** {evidence}.
 
-*Our test:* {test}.
-
-{reason}"""
+*Our test:* {test}."""
 
 
 def page(tables: Tables, verdicts: Sequence[Verdict]) -> str:
@@ -61,7 +59,7 @@ def page(tables: Tables, verdicts: Sequence[Verdict]) -> str:
     for one in verdicts:
         said = one.evidence[0].upper() + one.evidence[1:]
         filled = one._asdict() | {"verdict": one.verdict.capitalize(), "evidence": said}
-        blocks.append(FINDING.format(**filled, reason=FINDINGS[one.number - 1].reason))
+        blocks += [FINDING.format(**filled), *one.reasons]
         blocks += _shown(SECTIONS[one.number], tables, links)
     for section in AFTER:
         blocks += _section(section, tables, links)
@@ -96,8 +94,11 @@ def _shown(parts: Sequence[Shown], tables: Tables, links: dict[str, str]) -> lis
             last = tables[part.needs[-1]][-1] if part.needs else {}
             blocks.append(part.what.format(**last | links))
         else:
-            grid = part.what(tables)
-            blocks += [markdown(*grid)] if grid.cells else []
+            made = part.what(tables)
+            if isinstance(made, Grid):
+                blocks += [markdown(*made)] if made.cells else []
+            else:
+                blocks += [reason.said() for reason in made]
     return blocks
 
 

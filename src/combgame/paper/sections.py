@@ -5,9 +5,10 @@ folder, and remarks.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .experiments import FIVE, PUBLISHED
+from .experiments import FIVE, OURS, PUBLISHED, THREE
+from .explanations import Reason, beside_the_paper
 from .gcb_pe import implied_scale
-from .measures import STYLISED, error_rows
+from .measures import STYLISED, error_rows, mean_of
 from .results import Rows, Tables, digitised
 from .tables import growth
 
@@ -31,7 +32,7 @@ class Shown(NamedTuple):
     """One part of a section. Text may have places for the columns of the last row of `needs`."""
 
     needs: tuple[str, ...]  # the tables without which it is left out
-    what: str | Picture | Callable[[Tables], Grid]
+    what: str | Picture | Callable[[Tables], Grid | list[Reason]]
 
 
 class Section(NamedTuple):
@@ -41,7 +42,6 @@ class Section(NamedTuple):
     parts: tuple[Shown, ...]
 
 
-THREE = ("uniform", "adahedge", "lloo")
 OPTIONS = ("proved threshold", "theory bonus", "theory bonus and proved threshold")
 TIMED = ("adahedge", "hedge", "ofw", "lloo")  # in the paper's figure
 CLAIMED = {
@@ -64,14 +64,14 @@ def named(rows: Rows, column: str) -> list[Any]:
 
 
 def rounds(name: str, x: str, rules: Sequence[str]) -> Callable[[Tables], Grid]:
-    """Mean (median; quartiles) per rule, and the limit."""
+    """Mean and its standard error (median; quartiles) per rule, and the limit."""
 
     def cell(row: dict[str, Any] | None) -> str:
         if row is None:
             return ""
         least = ">= " if row["capped"] else ""
         quartiles = f"{row['q25']:,.0f} to {row['q75']:,.0f}"
-        return f"{least}{row['mean']:,.0f} ({row['median']:,.0f}; {quartiles})"
+        return f"{least}{mean_of(row):,.0f} ({row['median']:,.0f}; {quartiles})"
 
     def grid(tables: Tables) -> Grid:
         rows, at, cells = tables[name], by_rule(tables[name]), []
@@ -100,7 +100,7 @@ def beside_the_marks(tables: Tables) -> Grid:
         [
             f"{d}",
             *(
-                (f"{at[d, rule]['mean']:,.0f}" if (d, rule) in at else "-")
+                (f"{mean_of(at[d, rule]):,.0f}" if (d, rule) in at else "-")
                 + f" / {marks[d][rule]:,.0f}"
                 for rule in FIVE
             ),
@@ -262,22 +262,25 @@ def quantities(tables: Tables) -> Grid:
     return Grid(list(QUANTITIES), cells, left=2)
 
 
-def stopping_times(name: str, x: str, rules: Sequence[str] = THREE, text: str = "") -> list[Shown]:
+def stopping_times(
+    name: str, x: str, rules: Sequence[str] = THREE + OURS, text: str = ""
+) -> list[Shown]:
     """The picture and the table of an experiment."""
     return [
         Shown((name,), Picture(name, text)),
         Shown((name,), rounds(name, x, rules)),
-        Shown((name,), "Mean (median; quartiles)."),
+        Shown((name,), "Mean ± its standard error (median; quartiles)."),
     ]
 
 
 SECTIONS: dict[int, list[Shown]] = {  # under the findings, by their numbers
     1: [
         *stopping_times(
-            "figure1", "d", FIVE, "Figure 1: stopping times and time per round against d"
+            "figure1", "d", FIVE + OURS, "Figure 1: stopping times and time per round against d"
         ),
-        Shown(("figure1",), "Our mean / the paper's mark (digitised):"),
+        Shown(("figure1",), "Our mean ± its standard error / the paper's mark (digitised):"),
         Shown(("figure1",), beside_the_marks),
+        Shown(("figure1",), beside_the_paper),
     ],
     2: [Shown((), "The numbers are in the table of finding 1.")],
     3: [
