@@ -2,16 +2,18 @@
 written here, in a folder.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..campaign.opening import open_store
 from ..campaign.report import show
 from ..report.figures import save
 from . import figures, tables
 from .experiments import RUNS, Experiment, experiments
 from .findings import Verdict, verdicts
 from .page import page
-from .results import Rows, Tables, write
+from .results import Rows, Tables, read, write
 from .timing import times
 
 Say = Callable[[str], None]
@@ -32,8 +34,11 @@ def make(
     cluster: str | None = None,
     say: Say = lambda text: None,
 ) -> None:
-    """Runs (resumed from the folder's campaign file), tables and figures of one experiment."""
+    """Runs (resumed from the folder's campaign file), tables and figures of one experiment; and how
+    long it took.
+    """
     out.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
     if name == "learners":
         made = {"learners": tables.learners(say), "regret": tables.regret_rows(say, runs, seed)}
     elif name == "quantities":
@@ -52,6 +57,29 @@ def make(
     picture = figures.drawn(name, Tables(out))
     if picture is not None:
         save(picture, out / name)
+    note(out, name, made[name], time.perf_counter() - began, jobs)
+
+
+def note(out: Path, name: str, rows: Rows, seconds: float, jobs: int) -> None:
+    """Keep in the folder how long an experiment took: the call that ended it, and all that workers
+    have spent on its runs, whenever that was.
+    """
+    busy, sources = seconds, ""
+    if (out / f"{name}.db").exists():
+        store, _ = open_store(out / f"{name}.db")
+        with store:
+            busy, sources = store.busy(), "; ".join(store.sources())
+    row = {
+        "experiment": name,
+        "lines": len(rows),
+        "runs": sum(row.get("runs") or 0 for row in rows) if sources else 0,
+        "worker_seconds": busy,
+        "last_call_seconds": seconds,
+        "jobs": jobs,
+        "made_by": sources,
+    }
+    before = [one for one in read(out, "made") if one["experiment"] != name]
+    write(out, "made", [*before, row])
 
 
 def campaign_rows(

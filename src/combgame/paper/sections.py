@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from .experiments import FIVE, OURS, PUBLISHED, THREE
 from .explanations import Reason, beside_the_paper
 from .gcb_pe import implied_scale
+from .measured import ratio
 from .measures import STYLISED, error_rows, mean_of
 from .results import Rows, Tables, digitised
 from .tables import growth
@@ -123,7 +124,8 @@ def gcb_pe(tables: Tables) -> Grid:
                 f"{published:,}" if published else "",
                 f"{implied_scale(int(d), published):.4f}" if published else "",
                 *(
-                    "{mean:,.0f} ({runs} runs, {errors} errors)".format(**at[d, label])
+                    f"{mean_of(at[d, label]):,.0f} "
+                    + "({runs} runs, {errors} errors)".format(**at[d, label])
                     if (d, label) in at
                     else ""
                     for label in labels
@@ -157,19 +159,24 @@ def options(tables: Tables) -> Grid:
     sizes = sorted({row["x"] for row in tables["options"]})
     cells = []
     for label in labels:
-        usual, mine = label.split(",")[0], [at[x, label] for x in sizes]
-        changes = [
-            "" if label == usual else f" ({row['mean'] / at[row['x'], usual]['mean'] - 1:+.0%})"
-            for row in mine
-        ]
+        usual, mine = label.split(",")[0], [at[x, label] for x in sizes if (x, label) in at]
+
+        def cell(row: dict[str, Any] | None, usual: str = usual, label: str = label) -> str:
+            if row is None:
+                return ""
+            change = ratio(mean_of(row), mean_of(at[row["x"], usual]))
+            more = "" if label == usual else f" (x {change:.2f})"
+            return f"{mean_of(row):,.0f}{more}"
+
         cells.append(
             [
                 label,
-                *(f"{row['mean']:,.0f}{more}" for row, more in zip(mine, changes, strict=True)),
+                *(cell(at.get((x, label))) for x in sizes),
+                "; ".join(sorted({f"{row['runs']}" for row in mine})),
                 f"{sum(row['errors'] for row in mine)} of {sum(row['runs'] for row in mine):,}",
             ]
         )
-    return Grid(["", *(f"d = {x:g}" for x in sizes), "errors"], cells)
+    return Grid(["", *(f"d = {x:g}" for x in sizes), "runs", "errors"], cells)
 
 
 def errors(tables: Tables) -> Grid:
@@ -200,11 +207,14 @@ def proved(tables: Tables) -> Grid:
     cells = []
     for option in OPTIONS:
         factors = [
-            at[x, f"{rule}, {option}"]["mean"] / at[x, rule]["mean"]
+            ratio(mean_of(at[x, f"{rule}, {option}"]), mean_of(at[x, rule]))
             for x in sizes
             for rule in ("adahedge", "lloo")
+            if (x, f"{rule}, {option}") in at
         ]
-        cells.append([option, f"{min(factors):.1f} to {max(factors):.1f}"])
+        if factors:
+            low, high = (pick(factors, key=lambda one: one.value) for pick in (min, max))
+            cells.append([option, f"{low:.1f} to {high:.1f}"])
     return Grid(["with", "times the stylised"], cells)
 
 
