@@ -161,6 +161,27 @@ def test_beta_sigma_of_the_papers_coverings(d):
     assert enumerated_beta(cg.Subsets(d, 3).covering(), d) == pytest.approx(d)
 
 
+def test_gcb_pe_with_a_random_covering_draws_one_in_every_run():
+    """Every run stops at the end of a pass over its own covering."""
+    problem, rule = (
+        cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)),
+        cg.GCBPE(0.05, covering="random"),
+    )
+    bench = make_bench(
+        problem, [0.5, 0.3, 0.2, 0.1, 0.0], rule, [0.1], "gcb-pe", 3, 10**5, "python"
+    )
+    lengths = set()
+    for number in range(12):
+        mine = bench.numbers(number)
+        rows = mine.rule.setup(mine.problem).rows
+        stop = int(bench.one(number).stops[0])
+        assert set(rows[rows >= 0].tolist()) == set(range(5)) and stop % len(rows) == 0
+        lengths.add(len(rows))
+    assert len(lengths) > 1
+    with refused("unknown", cg.UnknownNameError, kind="covering", name="some"):
+        cg.GCBPE(covering="some")
+
+
 ANSWERS = {
     "arms": cg.Arms(5),
     "pairs": cg.Subsets(5, 2),

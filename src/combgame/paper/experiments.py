@@ -9,6 +9,7 @@ from functools import cache
 from ..campaign import Campaign, Instance
 from ..learners import LLOO, OFW, AdaHedge, Hedge
 from ..rules import GCBPE, CombGame, RuleBase
+from ..rules.bonuses import StylisedBonus
 from . import TITLES
 from . import instances as the
 
@@ -89,17 +90,21 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
 
 def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
     """With the implied scale at every d (d > 20: at most FEW runs, the paper has none); with the
-    proved scale, FEW runs up to d = 20.
+    proved scale, FEW runs up to d = 20; with a random covering up to d = 20.
     """
     small, large = (
         [i for i in e.instances if i.problem.d <= 20],
         [i for i in e.instances if i.problem.d > 20],
     )
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
+    drawn: dict[str, str | RuleBase] = {
+        f"gcb-pe, scale {SCALE}, random covering": GCBPE(SCALE, covering="random")
+    }
     few = min(runs, FEW)
     return (
         part(e, small, fit, runs, seed, "gcb-pe")
         + part(e, large, fit, few, seed, "gcb-pe")
+        + part(e, small, drawn, runs, seed, "gcb-pe")
         + part(e, small, {"gcb-pe, proved scale": GCBPE()}, few, seed, "gcb-pe")
     )
 
@@ -108,14 +113,20 @@ LEARNERS = {"adahedge": AdaHedge(), "hedge": Hedge(), "ofw": OFW(), "lloo": LLOO
 
 
 def options(e: Experiment, runs: int, seed: int) -> Campaign:
-    """One option changed at a time: tracking, one learner per answer; bonus and threshold, for two
-    (at most FEW runs).
+    """One option changed at a time: tracking, one learner per answer, the order of the players, the
+    bonus, sparsification; the bonus and the threshold that theory licenses (at most FEW runs).
     """
     rules: dict[str, str | RuleBase] = {}
     for name, learner in LEARNERS.items():
         rules[name] = CombGame(learner)
         rules[f"{name}, D-tracking"] = CombGame(learner, tracking="D")
         rules[f"{name}, one per answer"] = CombGame(learner, per_answer=True)
+    for name in ("adahedge", "lloo"):
+        learner = LEARNERS[name]
+        rules[f"{name}, nobody first"] = CombGame(learner, order="nobody")
+        rules[f"{name}, a tenth of the bonus"] = CombGame(learner, bonus=StylisedBonus(0.1))
+    rules["lloo, nature first"] = CombGame(order="nature")
+    rules["lloo, no sparsification"] = CombGame(LLOO(sparsify=False))
     theory: dict[str, str | RuleBase] = {
         name: CombGame(LEARNERS[name], bonus="theory") for name in ("adahedge", "lloo")
     }

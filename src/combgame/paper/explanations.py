@@ -311,19 +311,49 @@ def needle(tables: Tables) -> list[Reason]:
 
 
 def options(tables: Tables) -> list[Reason]:
-    rows = [row for row in tables["options"] if row.get("answers") and "per answer" in row["rule"]]
-    if not rows:
-        return []
-    called = ", ".join(
-        f"{row['rule'].split(',')[0]} at d = {row['x']:g}: {row['answers']:.1f}" for row in rows
-    )
-    return [
-        Reason(
-            COMPUTED,
-            "With one learner per answer, so many of the d learners are called before a run stops, "
-            f"on average: {called}.",
+    """Finding 8: how many learners are called, and the other options."""
+    mean, out = Column(tables["options"]), []
+    rows = [row for row in tables["options"] if row.get("learners") and "per answer" in row["rule"]]
+    if rows:
+        called = ", ".join(
+            f"{row['rule'].split(',')[0]} at d = {row['x']:g}: {row['learners']:.1f}"
+            for row in rows
         )
-    ]
+        text = (
+            "With one learner per answer, so many of the d learners are called before a run stops, "
+            f"on average: {called}."
+        )
+        out.append(Reason(COMPUTED, text))
+    for option, text in (
+        (
+            "nobody first",
+            "Players that move at the same time: nature answers the sum of the past weights, "
+            "without knowing w_t. Means over the usual: {}.",
+        ),
+        (
+            "nature first",
+            "The reversed order: nature follows the leader, and the action is the best answer to "
+            "its move, without a learner. Means over LLOO's: {}.",
+        ),
+        (
+            "no sparsification",
+            "Without any sparsification the means over the usual are {}.",
+        ),
+        (
+            "approximate sparsification",
+            "With Garber and Hazan's approximate projection in place of the exact thinning, the "
+            "means over the usual are {}.",
+        ),
+    ):
+        ratios = [
+            f"{ratio(mean.at[x, label], mean.at[x, rule]):.2f} ({rule}, d = {x:g})"
+            for rule in ("adahedge", "lloo")
+            for label in (f"{rule}, {option}",)
+            for x in mean.have(rule, label)
+        ]
+        if ratios:
+            out.append(Reason(TESTED, text.format(", ".join(ratios))))
+    return out
 
 
 def errors(tables: Tables) -> list[Reason]:

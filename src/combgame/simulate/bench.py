@@ -68,7 +68,9 @@ class Bench:
             getattr(mine.problem, a) is not getattr(self.problem, a) for a in ("actions", "answers")
         ):
             setup = mine.rule.setup(mine.problem)
-        if stopping.watch is not None and mine.problem is not self.problem:
+        if stopping.watch is not None and not (
+            mine.problem is self.problem and mine.rule is self.rule
+        ):
             stopping = stopping_of(
                 mine.rule,
                 stopping.name,
