@@ -105,6 +105,7 @@ __all__ = [
     "TooManySetsError",
     "Uniform",
     "UnknownNameError",
+    "UpperBound",
     "Validity",
     "__version__",
     "compare",
@@ -117,6 +118,7 @@ __all__ = [
     "regret",
     "simulate",
     "theory_bonus",
+    "upper_bound",
 ]
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ if TYPE_CHECKING:
     from .simulate.plan import Plan, plan
     from .simulate.regret import Regret, regret
     from .study import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
+    from .theory.upper_bound import UpperBound, upper_bound
 
 
 LATER = {  # not everybody needs them, and importing costs time
@@ -132,6 +135,7 @@ LATER = {  # not everybody needs them, and importing costs time
     "Client": "client",
     **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
     **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
+    **dict.fromkeys(("UpperBound", "upper_bound"), "theory.upper_bound"),
     **dict.fromkeys(
         ("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "study"
     ),

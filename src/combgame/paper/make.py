@@ -17,6 +17,11 @@ from .results import Rows, Tables, read, write
 from .timing import times
 
 Say = Callable[[str], None]
+TABLES = {
+    "quantities": tables.quantities,
+    "theorem3": tables.bound_rows,
+    "psi": tables.psi_rows,
+}
 PAGE = """# {title}
 
 Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in \
@@ -41,8 +46,8 @@ def make(
     began = time.perf_counter()
     if name == "learners":
         made = {"learners": tables.learners(say), "regret": tables.regret_rows(say, runs, seed)}
-    elif name == "quantities":
-        made = {"quantities": tables.quantities(say)}
+    elif name in TABLES:
+        made = {name: TABLES[name](say)}
     else:
         e = experiments()[name]
         made = {name: campaign_rows(e, out, runs, seed, jobs, cluster, say)}
