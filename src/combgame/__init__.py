@@ -16,7 +16,7 @@ from .errors import (
     TooManySetsError,
     UnknownNameError,
 )
-from .learners import LLOO, OFW, AdaHedge, Hedge, LearnerBase
+from .learners import LLOO, OFW, SFTPL, AdaHedge, Hedge, LearnerBase
 from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
 from .rules import GCBPE, CombGame, FrankWolfe, Informed, ProductAdaHedge, RuleBase, Uniform
@@ -49,6 +49,7 @@ __all__ = [
     "GCBPE",
     "LLOO",
     "OFW",
+    "SFTPL",
     "AccessError",
     "AdaHedge",
     "AlmostAllSets",

@@ -65,6 +65,10 @@ class LearnerBase(Description):
         """How large a support to make room for at first."""
         return home + 1
 
+    def met(self) -> int:
+        """How many actions that were never met before a `feed` may enter into the catalogue."""
+        return 1
+
     def regret_bound(self, record: Record) -> float:
         """The paper's bound on the regret after these rounds; NaN where there is none."""
         return math.nan

@@ -237,7 +237,9 @@ def _sums(sets: list[tuple[int, ...]], keys: Keys) -> Keys:
     """The sum of the keys of each set, modulo 2^64."""
     arms = np.fromiter(chain.from_iterable(sets), np.int64)
     ends = np.cumsum([len(chosen) for chosen in sets])
-    return np.diff(np.cumsum(keys[arms], dtype=np.uint64)[ends - 1], prepend=np.uint64(0))
+    upto: Keys = np.cumsum(keys[arms], dtype=np.uint64)[ends - 1]
+    sums: Keys = np.diff(upto, prepend=np.uint64(0))
+    return sums
 
 
 def _order(sets: list[tuple[int, ...]], d: int) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..campaign import Campaign, Instance
-from ..learners import LLOO, OFW, AdaHedge, Hedge
+from ..learners import LLOO, OFW, SFTPL, AdaHedge, Hedge
 from ..rules import GCBPE, CombGame, RuleBase
 from ..rules.bonuses import StylisedBonus
 from . import TITLES
@@ -125,6 +125,7 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
         learner = LEARNERS[name]
         rules[f"{name}, nobody first"] = CombGame(learner, order="nobody")
         rules[f"{name}, a tenth of the bonus"] = CombGame(learner, bonus=StylisedBonus(0.1))
+    rules["sftpl"] = CombGame(SFTPL())
     rules["lloo, nature first"] = CombGame(order="nature")
     rules["lloo, no sparsification"] = CombGame(LLOO(sparsify=False))
     theory: dict[str, str | RuleBase] = {

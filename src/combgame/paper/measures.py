@@ -22,7 +22,7 @@ class Column:
 
     def __init__(self, rows: Rows, name: str = "mean") -> None:
         used = [row for row in rows if row.get("threshold") in (None, "stylised", "gcb-pe")]
-        self.at = {
+        self.at: dict[tuple[float, str], Any] = {
             (row["x"], row["rule"]): mean_of(row) if name == "mean" else row[name] for row in used
         }
         self.xs = sorted({row["x"] for row in used})
@@ -50,14 +50,14 @@ def learners_and_uniform(tables: Tables) -> Numbers:
     """
     mean = Column(tables["figure1"])
     xs = mean.have("uniform", *THREE)
-    sizes = [
+    sizes: Rows = [
         {
             "x": x,
             "ratio": propagated(lambda y: max(y) / min(y), [mean.at[x, rule] for rule in THREE]),
         }
         for x in xs
     ]
-    beside = [
+    beside: Rows = [
         {"x": x, "rule": rule, "ratio": ratio(mean.at[x, rule], mean.at[x, "uniform"])}
         for x in xs
         for rule in THREE
@@ -107,7 +107,7 @@ def gcb_pe_and_the_others(tables: Tables) -> Numbers:
     mean, gcb = Column(tables["figure1"]), Column(tables["gcb-pe"])
     rule = next(rule for rule in gcb.rules if "scale 0" in rule and "random" not in rule)
     others = [other for other in ("uniform", *THREE, "ofw") if other in mean.rules]
-    sizes = [
+    sizes: Rows = [
         {
             "x": x,
             "ratio": propagated(
@@ -168,7 +168,7 @@ def growth_on_grids(tables: Tables) -> Numbers:
     grown = {
         rule: ratio(mean.at[large, rule], mean.at[small, rule]) for rule in ("uniform", "lloo")
     }
-    shares = {x: propagated(lambda y, n=actions[x]: y[0] / n, [mean.at[x, "adahedge"]]) for x in xs}
+    shares = {x: ratio(mean.at[x, "adahedge"], Measured(actions[x], 0.0)) for x in xs}
     paid: list[float] = []
     for x in reversed(xs):
         if x < 12 or inside(shares[x], 0.9, math.inf) is False:
@@ -240,7 +240,7 @@ def options_and_the_usual(tables: Tables) -> Numbers:
             for rule in (*SIMPLEX, "ofw", "lloo")
             if (x, f"{rule}, {option}") in mean.at
         ]
-        ratios = [
+        ratios: Rows = [
             {
                 "x": x,
                 "rule": rule,

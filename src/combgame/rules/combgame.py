@@ -63,6 +63,7 @@ class CombGamePart(NamedTuple):
     whole: bool  # the learner writes w~_t itself
     order: int  # who plays first: 0 the learner, as in the paper; 1 nobody; 2 nature
     past: Floats  # sum_s w~_s, with the start's
+    new: int  # how many actions a round may meet that were not in the catalogue
     visible: Floats  # 1 for arms that some action observes
     reward: Floats  # r_t
     home: Ints  # the numbers of the start's actions
@@ -104,7 +105,9 @@ class CombGamePart(NamedTuple):
 
     def full(self) -> bool:
         return (
-            self.catalogue.full() or self.learner.full() or (self.per_answer and self.seats.full())
+            self.catalogue.size[0] + self.new > self.catalogue.length.size
+            or self.learner.full()
+            or (self.per_answer and self.seats.full())
         )
 
 
@@ -137,7 +140,7 @@ class CombGameSetup:
 
     def _make(self, sets: list[tuple[int, ...]]) -> tuple[CombGamePart, Ints]:
         known = self._every or sets
-        room = len(known) + (2 if self._every else 4 * self.d + 64)
+        room = len(known) + (2 if self._every else 4 * self.d + 64 + self.rule.learner.met())
         catalogue = fill_catalogue(known, room, self.problem.actions.largest())
         number = {chosen: i for i, chosen in enumerate(known)}
         home = np.array([number[chosen] for chosen in sets], dtype=np.int64)
@@ -165,6 +168,7 @@ class CombGameSetup:
             learner.whole,
             ORDERS.index(self.rule.order),
             len(home) * centre,
+            learner.met(),
             self._visible.copy(),
             np.zeros(self.d),
             home,
@@ -180,7 +184,7 @@ class CombGameSetup:
             rule.mixture.ids.size,
         )
         catalogue, seated = rule.catalogue, rule.seats
-        if catalogue.full():
+        if catalogue.size[0] + rule.new > room:
             catalogue = enlarge_catalogue(catalogue, 4 * room)
         if self.rule.per_answer and seated.full():
             seated = enlarge_catalogue(seated, 2 * seats)
