@@ -63,6 +63,7 @@ __all__ = [
     "Comparison",
     "Complexity",
     "Configuration",
+    "CorrelatedProblem",
     "Decision",
     "Doubt",
     "EngineError",
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from .simulate.plan import Plan, plan
     from .simulate.regret import Regret, regret
     from .study import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
+    from .theory.correlated import CorrelatedProblem
     from .theory.upper_bound import UpperBound, upper_bound
 
 
@@ -136,6 +138,7 @@ LATER = {  # not everybody needs them, and importing costs time
     "Client": "client",
     **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
     **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
+    "CorrelatedProblem": "theory.correlated",
     **dict.fromkeys(("UpperBound", "upper_bound"), "theory.upper_bound"),
     **dict.fromkeys(
         ("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "study"

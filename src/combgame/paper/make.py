@@ -21,6 +21,7 @@ TABLES = {
     "quantities": tables.quantities,
     "theorem3": tables.bound_rows,
     "psi": tables.psi_rows,
+    "correlated": tables.correlated_rows,
 }
 PAGE = """# {title}
 

@@ -308,6 +308,20 @@ def psi(tables: Tables) -> Grid:
     return Grid(["structure", "d", "psi", "greedily", "1 + sqrt(d - 1)"], cells)
 
 
+def correlated(tables: Tables) -> Grid:
+    """Characteristic times and means with correlated values."""
+    cells = [
+        [
+            f"{row['rho']:g}",
+            f"{row['time']:,.1f} (at most {row['gap']:.1%} too long)",
+            f"{mean_of(row):,.0f}",
+            f"{row['errors']} of {row['runs']}",
+        ]
+        for row in tables["correlated"]
+    ]
+    return Grid(["correlation within a play", "1/D_nu", "AdaHedge, mean", "errors"], cells)
+
+
 def stopping_times(
     name: str, x: str, rules: Sequence[str] = THREE + OURS, text: str = ""
 ) -> list[Shown]:
@@ -409,6 +423,19 @@ AFTER = (  # the findings
                 "by the greedy choice that the paper uses where there are many.",
             ),
             Shown(("psi",), psi),
+        ),
+    ),
+    Section(
+        "Correlated values, the outlook's second avenue",
+        (
+            Shown(
+                ("correlated",),
+                "k = 3, d = 5, all actions listed, every two values of a play equally correlated, "
+                "and the covariance known: `cg.CorrelatedProblem(actions, answers, covariance)`. "
+                "The nearest alternative is exact; threshold and bonus are the stylised ones, "
+                "which no theorem covers here.",
+            ),
+            Shown(("correlated",), correlated),
         ),
     ),
     Section("Central quantities", (Shown(("quantities",), quantities),)),

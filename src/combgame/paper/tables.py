@@ -11,8 +11,10 @@ import numpy as np
 
 from ..campaign import Instance
 from ..simulate.regret import Regret, regret
+from ..structures import Arms, Subsets
 from ..structures.polytope import exact_psi, greedy_psi, needle_psi, needle_rows, tree_rows
 from ..theory.complexity import complexity
+from ..theory.correlated import CorrelatedProblem
 from ..theory.upper_bound import upper_bound
 from . import instances as the
 from .experiments import LEARNERS, experiments
@@ -204,4 +206,30 @@ def bound_rows(say: Callable[[str], None]) -> Rows:
                     "threshold_share": bound.level(t) * bound.time / t,
                 }
             )
+    return rows
+
+
+CORRELATIONS, CORRELATED_RUNS = (0.0, 0.5, 0.9), 40
+
+
+def correlated_rows(say: Callable[[str], None]) -> Rows:
+    """The k = 3 instance with d = 5, its values equally correlated within a play."""
+    rows, means = [], the.matroid_means(5)
+    for rho in CORRELATIONS:
+        say(f"correlation {rho:g}")
+        shared = 0.01 * ((1.0 - rho) * np.eye(5) + rho * np.ones((5, 5)))
+        problem = CorrelatedProblem(Subsets(5, 3), Arms(5), shared)
+        solved = problem.characteristic_time(means)
+        made = problem.simulate(means, delta=0.1, runs=CORRELATED_RUNS)
+        rows.append(
+            {
+                "rho": rho,
+                "time": solved.time,
+                "gap": solved.gap,
+                "runs": CORRELATED_RUNS,
+                "mean": float(made.rounds.mean()),
+                "standard_error": float(made.rounds.std(ddof=1) / CORRELATED_RUNS**0.5),
+                "errors": sum(answer != (0,) for answer in made.answers),
+            }
+        )
     return rows
