@@ -127,15 +127,16 @@ def options(e: Experiment, runs: int, seed: int) -> Campaign:
         rules[f"{name}, a tenth of the bonus"] = CombGame(learner, bonus=StylisedBonus(0.1))
     rules["sftpl"] = CombGame(SFTPL())
     rules["lloo, nature first"] = CombGame(order="nature")
-    rules["lloo, no sparsification"] = CombGame(LLOO(sparsify=False))
     theory: dict[str, str | RuleBase] = {
         name: CombGame(LEARNERS[name], bonus="theory") for name in ("adahedge", "lloo")
     }
     proved = {f"{name}, proved threshold": rules[name] for name in theory}
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
+    plain: dict[str, str | RuleBase] = {"lloo, no sparsification": CombGame(LLOO(sparsify=False))}
     few = min(runs, FEW)
     return (
         part(e, e.instances, rules, runs, seed)
+        + part(e, e.instances, plain, few, seed)
         + part(e, e.instances, {f"{n}, theory bonus": r for n, r in theory.items()}, few, seed)
         + part(e, e.instances, {**proved, **both}, few, seed, "proved")
     )

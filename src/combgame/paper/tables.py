@@ -209,7 +209,7 @@ def bound_rows(say: Callable[[str], None]) -> Rows:
     return rows
 
 
-CORRELATIONS, CORRELATED_RUNS = (0.0, 0.5, 0.9), 40
+CORRELATIONS, CORRELATED_RUNS = (0.0, 0.5, 0.9), 30
 
 
 def correlated_rows(say: Callable[[str], None]) -> Rows:

@@ -162,7 +162,7 @@ class CorrelatedProblem:
             raise InputError(
                 "tied-means", "the two best answers are tied", remedy="give other means"
             )
-        return CorrelatedTime(1.0 / best[0], best[1], gain.max() / step / best[0] - 1.0)
+        return CorrelatedTime(1.0 / best[0], best[1], float(gain.max()) / step / best[0] - 1.0)
 
     def simulate(
         self, means: Any, *, delta: float = 0.1, runs: int = 10, seed: int = 0, cap: int = 10**5
