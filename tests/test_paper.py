@@ -135,6 +135,9 @@ def test_every_experiment_of_the_paper_can_be_made():
         "options",
         "learners",
         "quantities",
+        "theorem3",
+        "psi",
+        "correlated",
     }
     result = CliRunner().invoke(app, ["paper", "list"])
     assert result.exit_code == 0 and all(name in result.output for name in TITLES)

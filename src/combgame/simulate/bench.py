@@ -36,7 +36,7 @@ class Bench:
     max_rounds: int
     seed: int
     engine: str
-    eliminate: bool = False
+    eliminate: bool | str = False
     relabel: bool = False
     # what was given, if it is to be minimised; `problem` and `means` are that maximised
     asked: tuple[Problem, Floats] | None = None
@@ -144,7 +144,7 @@ def make_bench(
     max_rounds: int,
     engine: str = "auto",
     ties: str | None = None,
-    eliminate: bool = False,
+    eliminate: bool | str = False,
     epsilon: float = 0.0,
     relabel: bool = False,
     level_sd: float = 0.0,
