@@ -799,3 +799,24 @@ def test_a_bench_is_the_same_wherever_it_runs():
         and one.rounds == max(one.stops)
     )
     assert isinstance(problem.actions, StructureBase)
+
+
+def test_what_is_there_can_be_shown_before_all_runs_are_made(tmp_path, monkeypatch):
+    small = Experiment(
+        "line2",
+        "Line network",
+        "number of layers n_l",
+        the_experiments.cross(("uniform",)),
+        (the.line(2, 5),),
+    )
+    for module in ("experiments", "make", "figures"):
+        monkeypatch.setattr(f"combgame.paper.{module}.experiments", lambda: {"line2": small})
+    out = tmp_path / "some"
+    early = CliRunner().invoke(app, ["paper", "line2", "--out", str(out), "--so-far"])
+    assert early.exit_code == 0 and not (out / "line2.csv").exists()
+    small.campaign(12).run(out / "line2.db", engine="python")
+    monkeypatch.setattr(Bench, "one", lambda self, number: pytest.fail("a run was made"))
+    shown = CliRunner().invoke(app, ["paper", "line2", "--out", str(out), "--so-far"])
+    assert shown.exit_code == 0, shown.output
+    assert [row["runs"] for row in read(out, "line2")] == [12]
+    assert read(out, "made")[0]["runs"] == 12 and read(out, "made")[0]["worker_seconds"] > 0.0
