@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, must_be, real, whole
-from ..game.records import Floats
+from ..game.records import Floats, arms_of
 from ..structures import StructureBase
 
 MOST = 2_000  # actions, and answers
@@ -128,8 +128,7 @@ class CorrelatedProblem:
         at = int(np.argmin(values))
         alternative = mean - turned[at] * gaps[at] / spread[at]
         rival = self.asked[best] - z[at]
-        sets = tuple(tuple(np.flatnonzero(one > 0.5).tolist()) for one in (self.asked[best], rival))
-        return Nearest(*sets, alternative, float(values[at]))
+        return Nearest(arms_of(self.asked[best]), arms_of(rival), alternative, float(values[at]))
 
     def gains(self, moves: Floats) -> Floats:
         """float64[|A|]: ||moves||_{V_A}^2 / 2, what a play of A tells against mu + moves."""
@@ -218,8 +217,9 @@ def _weights(gain: Floats, gap: float) -> Floats:
     """AdaHedge's, at the rate ln n / gap."""
     if gap == 0.0:
         return np.full(gain.size, 1.0 / gain.size)
-    w = np.exp(math.log(gain.size) / gap * (gain - gain.max()))
-    return w / w.sum()
+    w: Floats = np.exp(math.log(gain.size) / gap * (gain - gain.max()))
+    w /= w.sum()
+    return w
 
 
 def _mixability(w: Floats, got: Floats, gap: float) -> float:
