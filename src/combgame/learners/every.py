@@ -87,11 +87,14 @@ class Every(NamedTuple):
         for t in range(1, self.sums.size):
             top, total = -math.inf, 0.0
             for k in range(self.first[t], self.first[t + 1]):
-                factor[k], depth[k] = 1.0, 0.0
-                for j in range(self.begin[k], self.begin[k + 1]):
-                    factor[k] *= self.mantissa[self.last[j]]
-                    depth[k] += self.power[self.last[j]]
-                top = max(top, depth[k])
+                a = self.last[self.begin[k]]  # no end is empty, and most have one arm
+                product, low = self.mantissa[a], self.power[a]
+                for j in range(self.begin[k] + 1, self.begin[k + 1]):
+                    product *= self.mantissa[self.last[j]]
+                    low += self.power[self.last[j]]
+                factor[k], depth[k] = product, low
+                if low > top:
+                    top = low
             for k in range(self.first[t], self.first[t + 1]):
                 if depth[k] < top:
                     factor[k] *= self.down(top - depth[k])
@@ -106,7 +109,9 @@ class Every(NamedTuple):
         for h in range(1, value.size):
             value[h] = value[self.parent[h]] * self.mantissa[self.arm[h]]
             height[h] = height[self.parent[h]] + self.power[self.arm[h]]
-            top = max(top, height[h] + self.tops[self.tail[h]])
+            high = height[h] + self.tops[self.tail[h]]
+            if high > top:
+                top = high
         for h in range(value.size):
             low = height[h] + self.tops[self.tail[h]]
             if low < top:
@@ -149,8 +154,8 @@ class Every(NamedTuple):
         for t in range(1, self.sums.size):
             self.sums[t], self.tops[t] = math.inf, -math.inf
             for k in range(self.first[t], self.first[t + 1]):
-                got = 0.0
-                for j in range(self.begin[k], self.begin[k + 1]):
+                got = reward[self.last[self.begin[k]]]
+                for j in range(self.begin[k] + 1, self.begin[k + 1]):
                     got += reward[self.last[j]]
                 self.sums[t], self.tops[t] = min(self.sums[t], got), max(self.tops[t], got)
         for h in range(value.size):
