@@ -276,9 +276,10 @@ def combgame(
     bonus,
     low=-math.inf,
     high=math.inf,
+    order="learner",
 ):
     """Algorithm 1 from beginning to end, Gaussian rewards, C-tracking over all of B_t: the actions
-    played.
+    played. order: who plays first.
     """
     diameter = math.sqrt(max(len(set(a) ^ set(b)) for a in sets for b in sets))
 
@@ -301,6 +302,7 @@ def combgame(
         total[s] = 1.0
     number, values, played, learners = np.zeros(d), np.zeros(d), [], {}
     known = list(sets) if kind in ("Hedge", "AdaHedge") else list(home)
+    past = sum(marginals({s: 1.0}, d) for s in home)
     for t in range(rounds):
         if t < len(home):
             action = home[t]
@@ -319,16 +321,23 @@ def combgame(
                 (s for s in known if total[s] > 0), key=lambda s: round(counts[s] / total[s], 12)
             )
             arms = marginals(w, d)
+            seen_by_nature = arms if order == "learner" else past.copy()
             options = []
             for rival in answers:
                 if rival != best:
-                    options.append(_gaussian_move(mean, arms, best, rival, sigma, low, high))
+                    options.append(
+                        _gaussian_move(mean, seen_by_nature, best, rival, sigma, low, high)
+                    )
             other = min(options, key=lambda option: option[0])[1]
             f = bonus(t)
             reward = [
                 optimistic("gaussian", mean[a], number[a], f, other[a], sigma[a]) for a in range(d)
             ]
             player.feed(np.array(reward))
+            if order == "nature":
+                action = max(sets, key=lambda s: sum(reward[a] for a in s))
+                arms = marginals({action: 1.0}, d)
+            past += arms
         counts[action] += 1
         played.append(action)
         for a in action:

@@ -16,6 +16,7 @@ from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 
 from . import naive
+from .said import refused
 
 LEARNERS = {
     "Hedge": cg.Hedge(),
@@ -60,6 +61,40 @@ def test_every_action_is_the_one_that_the_paper_would_play(kind, bonus, per_answ
             kind, per_answer, structure.sets(), 5, answers, SIGMA, CLOSE, rng, 450, f, low, high
         )
         assert actions_of(problem, rule, CLOSE, 450, number) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "order"), [("LLOO", "nobody"), ("AdaHedge", "nobody"), ("LLOO", "nature")]
+)
+def test_the_players_in_another_order(kind, order):
+    structure, answers = cg.Subsets(5, 2), [(0, 1, 2), (3, 4)]
+    problem = cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA))
+    rule = cg.CombGame(LEARNERS[kind], order=order)
+    for number in range(2):
+        rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(number,)))
+        expected = naive.combgame(
+            kind, False, structure.sets(), 5, answers, SIGMA, CLOSE, rng, 300, math.log, order=order
+        )
+        assert actions_of(problem, rule, CLOSE, 300, number) == expected
+
+
+def test_orders_say_what_they_need():
+    with refused("unknown", cg.UnknownNameError, kind="order", name="both"):
+        cg.CombGame(order="both")
+    with refused("no-learner-plays", cg.InputError):
+        cg.CombGame(order="nature", per_answer=True)
+
+
+def test_runs_say_how_many_learners_were_called():
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+    setup = cg.CombGame(per_answer=True).setup(problem)
+    run = Run(problem, setup, NEVER, MEANS, 1, 9, 0, "python")
+    leaders = set()
+    for t in range(1, 200):
+        run.advance(t)
+        if t > len(run.start):
+            leaders.add(arms_of(run.view.best))
+    assert setup.figures(run.rule)["learners"] == len(leaders) > 1
 
 
 class Leader:

@@ -683,6 +683,38 @@ def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     assert saving.error_rate <= 0.1
 
 
+def test_elimination_in_phases_looks_at_their_ends_only():
+    """Combinatorial answers. The plays of uniform sampling are the same; a run in phases discards
+    and stops at the ends of phases alone, so never before the one that looks in every round.
+    """
+    problem = cg.Problem(cg.Subsets(5, 3), cg.Subsets(5, 2), cg.Gaussian(0.1))
+    means = np.array([0.3, 0.27, 0.2, 0.15, 0.1])
+    usual = {"rule": "uniform", "runs": 12, "delta": 0.1, "threshold": "gaussian"}
+    each, phases = (
+        cg.simulate(problem, means, eliminate=how, engine="python", **usual)
+        for how in (True, "phases")
+    )
+    ends, t = set(), 1.0
+    while t < 1e5:
+        ends.add(math.ceil(t))
+        t = max(1.1 * math.ceil(t), math.ceil(t) + 1.0)
+    assert set(phases.rounds.tolist()) <= ends
+    assert np.all(phases.rounds >= each.rounds)
+    assert phases.rounds.mean() <= 1.25 * each.rounds.mean()
+    assert phases.error_rate <= 0.2
+    run = make_bench(
+        problem, means, "lloo", 0.1, "gaussian", 0, 100_000, "python", eliminate="phases"
+    ).run(0)
+    left = []
+    for t in range(1, 400):
+        run.advance(t)
+        left.append(run.game.answers.alive.sum())
+    changed = {t + 1 for t in range(1, len(left)) if left[t] != left[t - 1]}
+    assert changed and changed <= ends
+    with refused("must-be", cg.InputError, name="eliminate", value="often"):
+        cg.simulate(problem, means, eliminate="often", **usual)
+
+
 @pytest.mark.slow
 def test_best_action_identification_finds_the_best_action():
     for problem, seed in (

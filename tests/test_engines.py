@@ -69,6 +69,8 @@ def test_both_engines_make_the_same_run_bit_for_bit(problem, learner, tracking):
         cg.CombGame(cg.AdaHedge(), per_answer=True, bonus="theory"),
         cg.CombGame(cg.LLOO(sparsify=False), start="random-covering"),
         cg.CombGame(cg.OFW(), start="full"),
+        cg.CombGame(cg.AdaHedge(), order="nobody"),
+        cg.CombGame(order="nature"),
     ],
     ids=[
         "uniform",
@@ -76,6 +78,8 @@ def test_both_engines_make_the_same_run_bit_for_bit(problem, learner, tracking):
         "adahedge-per-answer-theory",
         "lloo-plain-random-covering",
         "ofw-full",
+        "adahedge-nobody-first",
+        "nature-first",
     ],
 )
 @pytest.mark.parametrize("rewards", ["bernoulli", "bounded", "boxed gaussian"])

@@ -10,11 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import combgame as cg
-from combgame.game.catalogue import enlarge_catalogue, make_catalogue, make_mixture
+from combgame.game.catalogue import (
+    enlarge_catalogue,
+    fill_catalogue,
+    make_catalogue,
+    make_mixture,
+)
 from combgame.game.numba import compiled
 from combgame.game.records import vector
 from combgame.learners.base import Seating
+from combgame.learners.every import every, every_action
 from combgame.learners.support import make_support
+from combgame.rules.trackers import make_tracker
 
 from . import naive
 
@@ -242,3 +249,71 @@ def test_a_catalogue_finds_what_it_knows_and_survives_growth():
         2,
     ]
     assert larger.find(vector([0, 1, 2, 3, 11], 12)) in (len(sets), *numbers)
+
+
+# ---- all actions, as products over the arms
+
+ENUMERATED = {
+    "subsets": cg.Subsets(9, 3),
+    "almost all": cg.AlmostAllSets(7, 2),  # sets of all sizes, some the beginnings of others
+    "listed": cg.Listed([(0, 5), (3,), (1, 2, 4), (0, 1), (3, 5), (0,)], 6),  # in no order
+    "paths": cg.grid_network(6),
+    "one": cg.Listed([(0, 1)], 2),
+}
+SPREADS = {"tied": 0.0, "usual": 3.0, "wide": 300.0, "too wide for doubles": 1e5, "absurd": 1e12}
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_weights_as_products_are_the_exponentials_of_the_sums(name, spread):
+    actions = ENUMERATED[name]
+    sets, d = actions.sets(), actions.d
+    mine, arms, weight = every(sets, d), np.zeros(d), np.zeros(len(sets))
+    rng = np.random.default_rng(5)
+    for shift in (0.0, -0.3, 0.7):
+        score = SPREADS[spread] * (rng.normal(size=d) + shift)
+        sums = np.array([math.fsum(score[list(s)]) for s in sets])
+        exact = np.exp(sums - sums.max())
+        total = mine.total(score)
+        assert total == pytest.approx(sums.max() + math.log(exact.sum()), rel=1e-12, abs=1e-9)
+        mine.chances(arms)
+        mine.weights(weight)
+        assert np.isfinite(weight).all() and weight.sum() == pytest.approx(1.0, abs=1e-12)
+        rough = 1e-15 * max(1.0, np.abs(sums).max())  # what the sums themselves are rounded by
+        assert np.allclose(weight, exact / exact.sum(), rtol=10 * rough, atol=1e-50)
+        chance = [sum(w for w, s in zip(weight, sets, strict=True) if a in s) for a in range(d)]
+        assert np.allclose(arms, chance, rtol=0.0, atol=1e-12)
+        assert mine.range(score) == pytest.approx((sums.min(), sums.max()), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in ENUMERATED if name != "one"])
+def test_heads_and_tails_under_other_numbers(name):
+    actions, rng = ENUMERATED[name], np.random.default_rng(1)
+    for _ in range(3):
+        other = actions.numbered(rng.permutation(actions.d))
+        sets, score = other.sets(), rng.normal(size=actions.d)
+        found = []
+        for part in (every_action(other, len(sets)), every(sets, actions.d)):
+            arms, weight = np.zeros(actions.d), np.zeros(len(sets))
+            part.total(score)
+            part.chances(arms)
+            part.weights(weight)
+            found.append((arms, weight))
+        assert np.allclose(found[0][0], found[1][0]) and np.allclose(found[0][1], found[1][1])
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_tracking_all_actions_in_blocks_is_the_argmin(data):
+    n = data.draw(st.integers(1, 600))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    catalogue = fill_catalogue([(a,) for a in range(n)], n + 2, 1)
+    catalogue.played[:n] = rng.integers(0, 5, n)
+    catalogue.owed[:n] = rng.choice([0.0, 1.0, 2.0, 1e-300, rng.random()], n)
+    catalogue.owed[rng.integers(n)] = 1.0
+    ratios = [
+        catalogue.played[i] / catalogue.owed[i] if catalogue.owed[i] > 0.0 else math.inf
+        for i in range(n)
+    ]
+    found = make_tracker("C", n + 2, full=True).track(catalogue, make_mixture(n, n), rng)
+    assert found == int(np.argmin(ratios))

@@ -16,7 +16,7 @@ from .errors import (
     TooManySetsError,
     UnknownNameError,
 )
-from .learners import LLOO, OFW, AdaHedge, Hedge, LearnerBase
+from .learners import LLOO, OFW, SFTPL, AdaHedge, Hedge, LearnerBase
 from .problem import Problem
 from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
 from .rules import (
@@ -67,6 +67,7 @@ __all__ = [
     "LLOO",
     "OFW",
     "PFWS",
+    "SFTPL",
     "AccessError",
     "AdaHedge",
     "AlmostAllSets",
@@ -80,6 +81,7 @@ __all__ = [
     "Comparison",
     "Complexity",
     "Configuration",
+    "CorrelatedProblem",
     "Decision",
     "Doubt",
     "EngineError",
@@ -127,6 +129,7 @@ __all__ = [
     "TrackAndStop",
     "Uniform",
     "UnknownNameError",
+    "UpperBound",
     "Validity",
     "__version__",
     "compare",
@@ -139,6 +142,7 @@ __all__ = [
     "regret",
     "simulate",
     "theory_bonus",
+    "upper_bound",
 ]
 
 if TYPE_CHECKING:
@@ -147,6 +151,8 @@ if TYPE_CHECKING:
     from .simulate.plan import Plan, plan
     from .simulate.regret import Regret, regret
     from .study import Decision, Doubt, Event, Replay, Rival, Round, Status, Study
+    from .theory.correlated import CorrelatedProblem
+    from .theory.upper_bound import UpperBound, upper_bound
 
 
 LATER = {  # not everybody needs them, and importing costs time
@@ -154,6 +160,8 @@ LATER = {  # not everybody needs them, and importing costs time
     "Client": "client",
     **dict.fromkeys(("Plan", "plan"), "simulate.plan"),
     **dict.fromkeys(("Regret", "regret"), "simulate.regret"),
+    "CorrelatedProblem": "theory.correlated",
+    **dict.fromkeys(("UpperBound", "upper_bound"), "theory.upper_bound"),
     **dict.fromkeys(
         ("Decision", "Doubt", "Event", "Replay", "Rival", "Round", "Status", "Study"), "study"
     ),

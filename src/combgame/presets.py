@@ -1,6 +1,7 @@
 """A name from the literature -> its parts: the index to the papers.
 
 hedge, adahedge, ofw, lloo   CombGame with that learner: Jourdan, Mutny, Kirschner, Krause, ALT 2021
+sftpl                        CombGame with sampled perturbed leaders: Hazan, Minasyan 2020
 product-adahedge             adahedge over exponentially many actions, by sums over all sets
 uniform                      a random action every round
 frank-wolfe                  Frank-Wolfe on the counts: after Wang, Tzeng, Proutiere, NeurIPS
@@ -20,7 +21,7 @@ ttucb, ttts                  top two with other leaders: Jourdan, Degenne, NeurI
 """
 
 from .errors import UnknownNameError, unknown
-from .learners import LLOO, OFW, AdaHedge, Hedge
+from .learners import LLOO, OFW, SFTPL, AdaHedge, Hedge
 from .rules import (
     CLUCB,
     CSAR,
@@ -41,6 +42,7 @@ PRESETS: dict[str, RuleBase] = {
     "adahedge": CombGame(AdaHedge()),
     "ofw": CombGame(OFW()),
     "lloo": CombGame(LLOO()),
+    "sftpl": CombGame(SFTPL()),
     "uniform": Uniform(),
     "gcb-pe": GCBPE(),
     "frank-wolfe": FrankWolfe(),

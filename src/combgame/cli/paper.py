@@ -17,6 +17,9 @@ Runs = Annotated[int, typer.Option(min=1, help="Runs per configuration; the pape
 Folder = Annotated[
     Path, typer.Option("--out", "-o", help="The folder of the tables, figures and campaign files.")
 ]
+SoFar = Annotated[
+    bool, typer.Option("--so-far", help="Make no more runs: tables and figures of what is there.")
+]
 OUT = Path("paper-results")
 
 
@@ -41,9 +44,10 @@ def _command(name: str, title: str) -> None:
         jobs: Jobs = 1,
         cluster: Cluster = None,
         out: Folder = OUT,
+        so_far: SoFar = False,
         as_json: AsJson = False,
     ) -> None:
-        produce([name], runs, seed, jobs, cluster, out, as_json)
+        produce([name], runs, seed, jobs, cluster, out, as_json, so_far)
 
     app.command(name, help=title + ".")(made)
 
@@ -71,10 +75,11 @@ def everything(
     jobs: Jobs = 1,
     cluster: Cluster = None,
     out: Folder = OUT,
+    so_far: SoFar = False,
     as_json: AsJson = False,
 ) -> None:
     """Every experiment, then the findings."""
-    produce(list(TITLES), runs, seed, jobs, cluster, out, None if as_json else False)
+    produce(list(TITLES), runs, seed, jobs, cluster, out, None if as_json else False, so_far)
     findings(out, as_json)
 
 
@@ -86,6 +91,7 @@ def produce(
     cluster: str | None,
     out: Path,
     as_json: bool | None,
+    so_far: bool = False,
 ) -> None:
     """as_json None: print nothing."""
     from ..paper.make import make
@@ -94,7 +100,7 @@ def produce(
     for name in chosen:
         say(f"{name} ...")
         with stopped():
-            make(name, out, runs, seed, jobs, cluster, say)
+            make(name, out, runs, seed, jobs, cluster, say, so_far)
         if as_json is None:
             continue
         if as_json:

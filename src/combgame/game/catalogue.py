@@ -86,6 +86,14 @@ class Catalogue(NamedTuple):
             for j in range(self.length[number]):
                 mixture.arms[self.members[number, j]] += weight
 
+    def owe(self, mixture: Mixture) -> None:
+        """Book a w_t with a weight for every action, in the order of numbers, whose w~_t is
+        known.
+        """
+        owed, weight = self.owed, mixture.weight
+        for i in range(mixture.size[0]):
+            owed[i] += weight[i]
+
     def full(self) -> bool:
         """True when one more set might not fit."""
         return bool(self.size[0] >= self.length.size)

@@ -1,9 +1,10 @@
-"""The A-player: Hedge and AdaHedge on the simplex, OFW and LLOO on the transformed simplex."""
+"""The A-player: Hedge and AdaHedge on the simplex; OFW, LLOO and SFTPL on the transformed one."""
 
 from .adahedge import AdaHedge
 from .base import LearnerBase
 from .hedge import Hedge
 from .lloo import LLOO
 from .ofw import OFW
+from .sftpl import SFTPL
 
-__all__ = ["LLOO", "OFW", "AdaHedge", "Hedge", "LearnerBase"]
+__all__ = ["LLOO", "OFW", "SFTPL", "AdaHedge", "Hedge", "LearnerBase"]

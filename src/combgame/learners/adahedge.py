@@ -2,7 +2,9 @@
 a horizon.
 
 eta_t = ln|A| / Delta_{t-1}, where Delta is the cumulative mixability gap sum_s (m_s - <w_s, U_s>)
-and m_s = (1 / eta_s) ln <w_s, exp(eta_s U_s)> (gains: the mix is above the mean).
+and m_s = (1 / eta_s) ln <w_s, exp(eta_s U_s)> (gains: the mix is above the mean). U_{s,A} = <1_A,
+r_s>, so with G = sum_s r_s the weights are products over the arms (`every.py`) and m_t = (ln Z(eta
+(G + r_t)) - ln Z(eta G)) / eta, Z(x) = sum_A exp(<1_A, x>).
 """
 
 import math
@@ -15,50 +17,45 @@ from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
 from .base import LearnerBase, Record, Seating
-from .hedge import softmax
+from .every import Every, every_action, number
+from .product_hedge import TIE
 
 
 class AdaHedgePart(NamedTuple):
-    gain: Floats  # float64[seats, |A|]: sum_s U_{s,A}
+    every: Every
+    gain: Floats  # float64[seats, d]: sum_s r_s
     gap: Floats  # float64[seats]: Delta
-    got: Floats  # float64[|A|]: U_t, scratch
+    total: Floats  # float64[1]: ln Z(eta G), of the last `act`
+    score: Floats  # scratch
 
     def act(self, seat: int, mixture: Mixture) -> None:
-        gain = self.gain[seat]
+        gain, rate = self.gain[seat], 0.0  # at Delta = 0 all actions have led all the time
         if self.gap[seat] > 0.0:
-            softmax(gain, math.log(gain.size) / self.gap[seat], mixture)
-            return
-        softmax(gain, 0.0, mixture)  # eta is infinite: uniform over the leaders
-        top, leaders = -math.inf, 0
-        for i in range(gain.size):
-            if gain[i] > top:
-                top, leaders = gain[i], 0
-            if gain[i] == top:
-                leaders += 1
-        for i in range(gain.size):
-            mixture.weight[i] = 1.0 / leaders if gain[i] == top else 0.0
+            rate = math.log(self.every.head.size) / self.gap[seat]
+        for a in range(gain.size):
+            self.score[a] = rate * gain[a]
+        self.total[0] = self.every.total(self.score)
+        self.every.chances(mixture.arms)
+        self.every.weights(mixture.weight)
+        number(mixture, self.every.head.size)
 
     def feed(
         self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
     ) -> None:
-        gain, n = self.gain[seat], self.gain.shape[1]
-        mean, top = 0.0, -math.inf
-        for i in range(n):
-            self.got[i] = catalogue.dot(i, reward)  # U_{t,A}
-            if mixture.weight[i] > 0.0:
-                mean += mixture.weight[i] * self.got[i]
-                top = max(top, self.got[i])
-        mix = top  # eta infinite: all that weight is on leaders, and the mix is the best of them
-        if self.gap[seat] > 0.0:
-            rate, total = math.log(n) / self.gap[seat], 0.0
-            if rate > 0.0:
-                for i in range(n):
-                    if mixture.weight[i] > 0.0:
-                        total += mixture.weight[i] * math.exp(rate * (self.got[i] - top))
-                mix = top + math.log(total) / rate
-        self.gap[seat] += max(0.0, mix - mean)
-        for i in range(n):
-            gain[i] += self.got[i]
+        gain, logs, mean = self.gain[seat], math.log(self.every.head.size), 0.0
+        for a in range(gain.size):
+            mean += mixture.arms[a] * reward[a]
+            gain[a] += reward[a]
+        if self.gap[seat] > 0.0 and logs > 0.0:
+            rate = logs / self.gap[seat]
+            for a in range(gain.size):
+                self.score[a] = rate * gain[a]
+            mix = (self.every.total(self.score) - self.total[0]) / rate
+            self.gap[seat] += max(0.0, mix - mean)
+        elif logs > 0.0:
+            mix = self.every.range(reward)[1]  # eta is infinite: the best of the leaders
+            if mix - mean > TIE * abs(mix):
+                self.gap[seat] = mix - mean
 
     def full(self) -> bool:
         return False
@@ -70,13 +67,17 @@ class AdaHedge(LearnerBase):
 
     impartial: ClassVar[bool] = True
     on_simplex: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
     start: ClassVar[str] = "full"
 
     def part(self, seating: Seating) -> AdaHedgePart:
+        d = seating.centre.size
         return AdaHedgePart(
-            np.zeros((seating.seats, seating.number)),
+            every_action(seating.actions, seating.number),
+            np.zeros((seating.seats, d)),
             np.zeros(seating.seats),
-            np.zeros(seating.number),
+            np.zeros(1),
+            np.zeros(d),
         )
 
     def regret_bound(self, record: Record) -> float:

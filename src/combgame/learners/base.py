@@ -53,6 +53,9 @@ class LearnerBase(Description):
     on_simplex: ClassVar[bool] = (
         False  # True: it holds a weight for every action, so the actions are enumerated
     )
+    whole: ClassVar[bool] = (
+        False  # True: `act` writes the weight of every action in the order of numbers, and w~_t
+    )
     start: ClassVar[str] = "covering"  # the initialisation that the paper gives it
 
     def part(self, seating: Seating) -> Learner:
@@ -61,6 +64,10 @@ class LearnerBase(Description):
     def room(self, d: int, home: int) -> int:
         """How large a support to make room for at first."""
         return home + 1
+
+    def met(self) -> int:
+        """How many actions that were never met before a `feed` may enter into the catalogue."""
+        return 1
 
     def regret_bound(self, record: Record) -> float:
         """The paper's bound on the regret after these rounds; NaN where there is none."""

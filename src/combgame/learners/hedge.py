@@ -2,7 +2,8 @@
 section 3.3.
 
 w_{t,A} ~ exp(eta sum_s U_{s,A}) with U_{t,A} = <1_A, r_t> and eta = sqrt(8 ln|A| / T) / b: T the
-length of the doubling epoch, b the largest range of U seen in it.
+length of the doubling epoch, b the largest range of U seen in it. sum_s U_{s,A} is a sum over the
+arms of A, so that the weights are products (`every.py`).
 """
 
 import math
@@ -12,56 +13,43 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..game.catalogue import Catalogue, Mixture
-from ..game.marks import jitable
 from ..game.protocols import Structure
 from ..game.records import Floats
 from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
-
-
-@jitable
-def softmax(gain: Floats, rate: float, mixture: Mixture) -> None:
-    """mixture = weights proportional to exp(rate * gain) over the actions 0, 1, ..."""
-    n, top = gain.size, -math.inf
-    for i in range(n):
-        if gain[i] > top:
-            top = gain[i]
-    total = 0.0
-    for i in range(n):
-        mixture.ids[i] = i
-        mixture.weight[i] = math.exp(rate * (gain[i] - top))
-        total += mixture.weight[i]
-    for i in range(n):
-        mixture.weight[i] /= total
-    mixture.size[0] = n
+from .every import Every, every_action, number
 
 
 class HedgePart(NamedTuple):
-    gain: Floats  # float64[seats, |A|]: sum_s U_{s,A} over the epoch
+    every: Every
+    gain: Floats  # float64[seats, d]: sum_s r_s over the epoch
     span: Floats  # float64[seats]: b
     doubling: Doubling
+    score: Floats  # scratch
 
     def act(self, seat: int, mixture: Mixture) -> None:
         gain, rate = self.gain[seat], 0.0
         if self.span[seat] > 0.0:
-            rate = (
-                math.sqrt(8.0 * math.log(gain.size) / self.doubling.horizon[seat]) / self.span[seat]
-            )
-        softmax(gain, rate, mixture)
+            logs = math.log(self.every.head.size)
+            rate = math.sqrt(8.0 * logs / self.doubling.horizon[seat]) / self.span[seat]
+        for a in range(gain.size):
+            self.score[a] = rate * gain[a]
+        self.every.total(self.score)
+        self.every.chances(mixture.arms)
+        self.every.weights(mixture.weight)
+        number(mixture, self.every.head.size)
 
     def feed(
         self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
     ) -> None:
-        gain, low, high = self.gain[seat], math.inf, -math.inf
-        for i in range(gain.size):
-            got = catalogue.dot(i, reward)  # U_{t,A}
-            gain[i] += got
-            low, high = min(low, got), max(high, got)
+        gain = self.gain[seat]
+        low, high = self.every.range(reward)  # of U_{t,A}
         self.span[seat] = max(self.span[seat], high - low)
-        if self.doubling.tick(seat):
+        ended = self.doubling.tick(seat)
+        if ended:
             self.span[seat] = 0.0
-            for i in range(gain.size):
-                gain[i] = 0.0
+        for a in range(gain.size):
+            gain[a] = 0.0 if ended else gain[a] + reward[a]
 
     def full(self) -> bool:
         return False
@@ -75,6 +63,7 @@ class Hedge(LearnerBase):
     first: float = FIRST
     ratio: float = RATIO
     on_simplex: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
     start: ClassVar[str] = "full"
 
     def __post_init__(self) -> None:
@@ -82,11 +71,13 @@ class Hedge(LearnerBase):
         check_doubling(self.first, self.ratio)
 
     def part(self, seating: Seating) -> HedgePart:
-        seats = seating.seats
+        seats, d = seating.seats, seating.centre.size
         return HedgePart(
-            np.zeros((seats, seating.number)),
+            every_action(seating.actions, seating.number),
+            np.zeros((seats, d)),
             np.zeros(seats),
             make_doubling(seats, self.first, self.ratio),
+            np.zeros(d),
         )
 
     def regret_bound(self, record: Record) -> float:

@@ -14,5 +14,8 @@ TITLES = {
     "options": "Tracking, learners per answer, bonus, threshold: uniform matroid, k = 3",
     "learners": "The comparison of the learners, measured: support, cost per round, regret and "
     "its bounds",
+    "theorem3": "Theorem 3 with all its constants: uniform matroid, k = 3",
+    "psi": "psi, the geometric constant of LLOO: almost all sets and small trees",
+    "correlated": "Correlated Gaussian values: uniform matroid, k = 3, d = 5",
     "quantities": "The central quantities of the instances, computed, beside the paper's formulas",
 }

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..campaign import Campaign, Instance
-from ..learners import LLOO, OFW, AdaHedge, Hedge
+from ..learners import LLOO, OFW, SFTPL, AdaHedge, Hedge
 from ..rules import GCBPE, CombGame, RuleBase
+from ..rules.bonuses import StylisedBonus
 from . import TITLES
 from . import instances as the
 
 Rules = Sequence[str] | Mapping[str, str | RuleBase]
 RUNS, DELTA, CAP = 750, 0.1, 10**7
+UNIFORM = 200  # runs of uniform sampling where it explodes
+FEW = 40  # runs of what the paper has not
 FIVE = ("uniform", "adahedge", "hedge", "ofw", "lloo")
 THREE = ("uniform", "adahedge", "lloo")
+OURS = ("product-adahedge", "frank-wolfe")  # what is possible, beside what the paper has
 # the noise scale in GCB-PE's radius that the paper's four means imply: `gcb_pe.implied_scale`
 SCALE = 0.0325
 # GCB-PE's mean stopping times in the paper
@@ -68,50 +72,39 @@ def cross(rules: Rules) -> Callable[[Experiment, int, int], Campaign]:
     return design
 
 
-def figure1(e: Experiment, runs: int, seed: int) -> Campaign:
-    """All five rules. Beyond d = 30 a run of Hedge or AdaHedge takes seconds, so they have at most
-    40 runs there, made last.
-    """
-    small, large = (
-        [i for i in e.instances if i.problem.d <= 30],
-        [i for i in e.instances if i.problem.d > 30],
-    )
-    return (
-        part(e, small, FIVE, runs, seed)
-        + part(e, large, ("uniform", "ofw", "lloo"), runs, seed)
-        + part(e, large, ("adahedge", "hedge"), min(runs, 40), seed)
-    )
-
-
 def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
-    """One informative action in thousands: a run of uniform sampling takes up to half a million
-    rounds on the largest, so at most 200.
+    """One informative action in thousands: on the largest, a run of uniform sampling takes half a
+    million rounds or more, so it has at most UNIFORM runs there, made last.
     """
 
     def design(e: Experiment, runs: int, seed: int) -> Campaign:
         few = e.instances[-large:]
         return (
-            part(e, e.instances[:-large], THREE, runs, seed)
-            + part(e, few, THREE[1:], runs, seed)
-            + part(e, few, THREE[:1], min(runs, 200), seed)
+            part(e, e.instances[:-large], THREE + OURS, runs, seed)
+            + part(e, few, THREE[1:] + OURS, runs, seed)
+            + part(e, few, THREE[:1], min(runs, UNIFORM), seed)
         )
 
     return design
 
 
 def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
-    """With the implied scale at every d (d > 20: at most 20 runs, the paper has none); with the
-    proved scale, 20 runs up to d = 20.
+    """With the implied scale at every d (d > 20: at most FEW runs, the paper has none); with the
+    proved scale, FEW runs up to d = 20; with a random covering up to d = 20.
     """
     small, large = (
         [i for i in e.instances if i.problem.d <= 20],
         [i for i in e.instances if i.problem.d > 20],
     )
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
-    few = min(runs, 20)
+    drawn: dict[str, str | RuleBase] = {
+        f"gcb-pe, scale {SCALE}, random covering": GCBPE(SCALE, covering="random")
+    }
+    few = min(runs, FEW)
     return (
         part(e, small, fit, runs, seed, "gcb-pe")
         + part(e, large, fit, few, seed, "gcb-pe")
+        + part(e, small, drawn, runs, seed, "gcb-pe")
         + part(e, small, {"gcb-pe, proved scale": GCBPE()}, few, seed, "gcb-pe")
     )
 
@@ -120,22 +113,30 @@ LEARNERS = {"adahedge": AdaHedge(), "hedge": Hedge(), "ofw": OFW(), "lloo": LLOO
 
 
 def options(e: Experiment, runs: int, seed: int) -> Campaign:
-    """One option changed at a time: tracking, one learner per answer (at most 400 runs); bonus and
-    threshold, for two (at most 40).
+    """One option changed at a time: tracking, one learner per answer, the order of the players, the
+    bonus, sparsification; the bonus and the threshold that theory licenses (at most FEW runs).
     """
     rules: dict[str, str | RuleBase] = {}
     for name, learner in LEARNERS.items():
         rules[name] = CombGame(learner)
         rules[f"{name}, D-tracking"] = CombGame(learner, tracking="D")
         rules[f"{name}, one per answer"] = CombGame(learner, per_answer=True)
+    for name in ("adahedge", "lloo"):
+        learner = LEARNERS[name]
+        rules[f"{name}, nobody first"] = CombGame(learner, order="nobody")
+        rules[f"{name}, a tenth of the bonus"] = CombGame(learner, bonus=StylisedBonus(0.1))
+    rules["sftpl"] = CombGame(SFTPL())
+    rules["lloo, nature first"] = CombGame(order="nature")
     theory: dict[str, str | RuleBase] = {
         name: CombGame(LEARNERS[name], bonus="theory") for name in ("adahedge", "lloo")
     }
     proved = {f"{name}, proved threshold": rules[name] for name in theory}
     both = {f"{name}, theory bonus and proved threshold": rule for name, rule in theory.items()}
-    few = min(runs, 40)
+    plain: dict[str, str | RuleBase] = {"lloo, no sparsification": CombGame(LLOO(sparsify=False))}
+    few = min(runs, FEW)
     return (
-        part(e, e.instances, rules, min(runs, 400), seed)
+        part(e, e.instances, rules, runs, seed)
+        + part(e, e.instances, plain, few, seed)
         + part(e, e.instances, {f"{n}, theory bonus": r for n, r in theory.items()}, few, seed)
         + part(e, e.instances, {**proved, **both}, few, seed, "proved")
     )
@@ -153,7 +154,7 @@ def experiments() -> dict[str, Experiment]:
             "figure1",
             TITLES["figure1"],
             "number of arms d",
-            figure1,
+            cross(FIVE + OURS),
             every(the.matroid, the.DIMENSIONS),
             FIVE,
         ),
@@ -161,7 +162,7 @@ def experiments() -> dict[str, Experiment]:
             "uniform-matroid-k2",
             TITLES["uniform-matroid-k2"],
             "number of arms d",
-            cross(THREE),
+            cross(THREE + OURS),
             every(lambda d: the.matroid(d, 2), the.DIMENSIONS),
             THREE,
         ),
@@ -184,7 +185,7 @@ def experiments() -> dict[str, Experiment]:
             "line2",
             TITLES["line2"],
             "number of layers n_l",
-            cross(THREE),
+            cross(THREE + OURS),
             every(lambda n: the.line(2, n), the.LINES_2),
             THREE,
         ),
@@ -192,7 +193,7 @@ def experiments() -> dict[str, Experiment]:
             "line3",
             TITLES["line3"],
             "number of layers n_l",
-            cross(THREE),
+            cross(THREE + OURS),
             every(lambda n: the.line(3, n), the.LINES_3),
             THREE,
         ),

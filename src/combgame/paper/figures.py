@@ -3,7 +3,10 @@
 from typing import Any
 
 from ..report.figures import figure, log_scale, stopping_times, style
-from .experiments import DELTA, PUBLISHED, Experiment, experiments
+from .experiments import DELTA, FIVE, PUBLISHED, Experiment, experiments
+from .explanations import marks
+from .measured import ratio
+from .measures import mean_of
 from .results import Rows, Tables
 
 
@@ -34,6 +37,18 @@ def _rounds(e: Experiment, report: Rows, times: Rows) -> Any:
             label="GCB-PE as published",
         )
         first.legend(fontsize=8, frameon=False)
+    if e.name == "figure1":
+        for place, rule in enumerate(FIVE):
+            found = [(d, row[rule]) for d, row in marks().items()]
+            first.plot(
+                *zip(*found, strict=True),
+                "x",
+                color=style(rule, place)[0],
+                markersize=7,
+                markeredgewidth=1.6,
+            )
+        first.plot([], [], "x", color="#555555", label="the paper's marks (digitised)")
+        first.legend(fontsize=7, frameon=False, ncols=2)
     if times:
         time_plot(axes[1], times, e.x_label, "(b) time per round, compiled, one core")
     return made
@@ -54,18 +69,22 @@ def time_plot(axis: Any, times: Rows, x_label: str, title: str) -> None:
 
 
 def _options(report: Rows) -> Any:
-    """Mean stopping time with an option changed, as a ratio to the learner as usual."""
-    made, axis = figure(1, 1, width=8.0, height=5.6)
-    usual = {(row["x"], row["rule"]): row["mean"] for row in report}
+    """Mean stopping time with an option changed, as a ratio to the learner as usual, with its 95 %
+    error bars.
+    """
+    made, axis = figure(1, 1, width=8.0, height=1.0 + 0.24 * len(report) / 3)
+    usual = {(row["x"], row["rule"]): mean_of(row) for row in report}
     labels = [label for label in dict.fromkeys(row["rule"] for row in report) if "," in label]
     sizes = sorted({row["x"] for row in report})
     for place, x in enumerate(sizes):
-        ratios = [usual[x, label] / usual[x, label.split(",")[0]] for label in labels]
-        y = [len(labels) - i + 0.2 * (place - 1) for i in range(len(labels))]
-        axis.plot(
-            ratios,
+        here = [label for label in labels if (x, label) in usual]
+        ratios = [ratio(usual[x, label], usual[x, label.split(",")[0]]) for label in here]
+        y = [len(labels) - labels.index(label) + 0.2 * (place - 1) for label in here]
+        axis.errorbar(
+            [one.value for one in ratios],
             y,
-            "osD"[place % 3],
+            xerr=[1.96 * one.error for one in ratios],
+            fmt="osD"[place % 3],
             color=("#1f77b4", "#ff7f0e", "#2ca02c")[place % 3],
             markersize=5,
             label=f"d = {x:g}",

@@ -2,19 +2,29 @@
 written here, in a folder.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..campaign.opening import open_store
+from ..campaign.report import report as lines
 from ..campaign.report import show
 from ..report.figures import save
 from . import figures, tables
 from .experiments import RUNS, Experiment, experiments
 from .findings import Verdict, verdicts
 from .page import page
-from .results import Rows, Tables, write
+from .results import Rows, Tables, read, write
 from .timing import times
 
 Say = Callable[[str], None]
+LEAST = 10  # runs of a line that is shown before it is complete
+TABLES = {
+    "quantities": tables.quantities,
+    "theorem3": tables.bound_rows,
+    "psi": tables.psi_rows,
+    "correlated": tables.correlated_rows,
+}
 PAGE = """# {title}
 
 Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in \
@@ -31,17 +41,27 @@ def make(
     jobs: int = 1,
     cluster: str | None = None,
     say: Say = lambda text: None,
+    so_far: bool = False,
 ) -> None:
-    """Runs (resumed from the folder's campaign file), tables and figures of one experiment."""
+    """Runs (resumed from the folder's campaign file), tables and figures of one experiment; and how
+    long it took. so_far: no more runs, and no timing where there is one.
+    """
     out.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    if so_far and name in experiments() and not (out / f"{name}.db").exists():
+        say(f"{name}: nothing has been run")
+        return
     if name == "learners":
         made = {"learners": tables.learners(say), "regret": tables.regret_rows(say, runs, seed)}
-    elif name == "quantities":
-        made = {"quantities": tables.quantities(say)}
+    elif name in TABLES:
+        made = {name: TABLES[name](say)}
     else:
         e = experiments()[name]
-        made = {name: campaign_rows(e, out, runs, seed, jobs, cluster, say)}
-        if e.timed:
+        made = {name: campaign_rows(e, out, runs, seed, jobs, cluster, say, so_far)}
+        if not made[name]:
+            say(f"{name}: no line has {LEAST} runs")
+            return
+        if e.timed and not (so_far and read(out, f"{name}-time")):
             made[f"{name}-time"] = times(e.instances, e.timed, seed, say)
     for table, rows in made.items():
         write(out, table, rows)
@@ -52,13 +72,52 @@ def make(
     picture = figures.drawn(name, Tables(out))
     if picture is not None:
         save(picture, out / name)
+    note(out, name, made[name], time.perf_counter() - began, jobs)
+
+
+def note(out: Path, name: str, rows: Rows, seconds: float, jobs: int) -> None:
+    """Keep in the folder how long an experiment took: the call that ended it, and all that workers
+    have spent on its runs, whenever that was.
+    """
+    busy, sources = seconds, ""
+    if (out / f"{name}.db").exists():
+        store, _ = open_store(out / f"{name}.db")
+        with store:
+            busy, sources = store.busy(), "; ".join(store.sources())
+    row = {
+        "experiment": name,
+        "lines": len(rows),
+        "runs": sum(row.get("runs") or 0 for row in rows) if sources else 0,
+        "worker_seconds": busy,
+        "last_call_seconds": seconds,
+        "jobs": jobs,
+        "made_by": sources,
+    }
+    before = [one for one in read(out, "made") if one["experiment"] != name]
+    write(out, "made", [*before, row])
 
 
 def campaign_rows(
-    e: Experiment, out: Path, runs: int, seed: int, jobs: int, cluster: str | None, say: Say
+    e: Experiment,
+    out: Path,
+    runs: int,
+    seed: int,
+    jobs: int,
+    cluster: str | None,
+    say: Say,
+    so_far: bool = False,
 ) -> Rows:
-    """One row for every configuration; the runs are kept in the folder's campaign file."""
-    report = e.campaign(runs, seed).run(out / f"{e.name}.db", jobs, cluster, say=say)
+    """One row for every configuration; the runs are kept in the folder's campaign file. so_far: of
+    those that are there, where they are LEAST at least.
+    """
+    campaign, path = e.campaign(runs, seed), out / f"{e.name}.db"
+    if so_far:
+        store, _ = open_store(path)
+        with store:
+            known = lines(store, {c.key: c.runs for c in campaign.configurations})
+        report = [row for row in known if row["runs"] >= LEAST]
+    else:
+        report = campaign.run(path, jobs, cluster, say=say)
     return [
         {name: value for name, value in row.items() if name not in ("key", "planned")}
         for row in report

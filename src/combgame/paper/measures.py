@@ -1,10 +1,13 @@
-"""What the findings are judged by: numbers and rows of numbers, computed from the tables."""
+"""What the findings are judged by: numbers with their standard errors, and rows of them, computed
+from the tables.
+"""
 
 import math
 from typing import Any
 
 import numpy as np
 
+from .measured import Measured, inside, propagated, ratio
 from .results import Rows, Tables
 
 SIMPLEX, THREE = ("hedge", "adahedge"), ("hedge", "adahedge", "lloo")
@@ -13,11 +16,15 @@ Numbers = dict[str, Any]
 
 
 class Column:
-    """One column of a table by x and rule, of the runs with the stylised threshold or GCB-PE's."""
+    """One column of a table by x and rule, of the runs with the stylised threshold or GCB-PE's; the
+    means with their standard errors.
+    """
 
     def __init__(self, rows: Rows, name: str = "mean") -> None:
         used = [row for row in rows if row.get("threshold") in (None, "stylised", "gcb-pe")]
-        self.at = {(row["x"], row["rule"]): row[name] for row in used}
+        self.at: dict[tuple[float, str], Any] = {
+            (row["x"], row["rule"]): mean_of(row) if name == "mean" else row[name] for row in used
+        }
         self.xs = sorted({row["x"] for row in used})
         self.rules = list(dict.fromkeys(row["rule"] for row in used))
 
@@ -25,33 +32,54 @@ class Column:
         """The x at which all these rules were run."""
         return [x for x in self.xs if all((x, rule) in self.at for rule in rules)]
 
+    def power(self, rule: str, xs: list[float]) -> Measured:
+        """The exponent with which the means of a rule grow with x."""
+        logs = np.log(xs)
+        return propagated(
+            lambda y: float(np.polyfit(logs, np.log(y), 1)[0]), [self.at[x, rule] for x in xs]
+        )
+
+
+def mean_of(row: dict[str, Any]) -> Measured:
+    return Measured(row["mean"], row.get("standard_error") or 0.0)
+
 
 def learners_and_uniform(tables: Tables) -> Numbers:
-    """How far Hedge's, AdaHedge's and LLOO's means lie apart, which are not below uniform
+    """How far Hedge's, AdaHedge's and LLOO's means lie apart, how they compare with uniform
     sampling's, and how they go with d.
     """
     mean = Column(tables["figure1"])
     xs = mean.have("uniform", *THREE)
-    sizes = []
-    for x in xs:
-        means = [mean.at[x, rule] for rule in THREE]
-        sizes.append({"x": x, "ratio": max(means) / min(means)})
-    worse = [
-        {"x": x, "rule": rule}
+    sizes: Rows = [
+        {
+            "x": x,
+            "ratio": propagated(lambda y: max(y) / min(y), [mean.at[x, rule] for rule in THREE]),
+        }
+        for x in xs
+    ]
+    beside: Rows = [
+        {"x": x, "rule": rule, "ratio": ratio(mean.at[x, rule], mean.at[x, "uniform"])}
         for x in xs
         for rule in THREE
-        if mean.at[x, rule] >= mean.at[x, "uniform"]
     ]
-    widest = max(sizes, key=lambda size: size["ratio"])
+    widest = max(sizes, key=lambda size: size["ratio"].value)
+    correlations = [
+        propagated(
+            lambda y: float(np.corrcoef(xs, y)[0, 1]) if np.std(y) > 0.0 else 0.0,
+            [mean.at[x, rule] for x in xs],
+        )
+        for rule in THREE
+    ]
     return {
         "sizes": sizes,
-        "closest": min(size["ratio"] for size in sizes),
+        "closest": min(size["ratio"].value for size in sizes),
         "widest": widest["ratio"],
         "widest_x": widest["x"],
-        "worse": worse[:6],
-        "not_below": len(worse),
-        "means": len(xs) * len(THREE),
-        "correlation": min(np.corrcoef(xs, [mean.at[x, rule] for x in xs])[0, 1] for rule in THREE),
+        "beside": beside,
+        "worse": [one for one in beside if one["ratio"].value >= 1.0][:6],
+        "not_below": sum(one["ratio"].value >= 1.0 for one in beside),
+        "means": len(beside),
+        "correlation": min(correlations, key=lambda one: one.value),
     }
 
 
@@ -59,8 +87,17 @@ def ofw_and_the_others(tables: Tables) -> Numbers:
     """OFW's mean over the largest of the other three, from d = 20 on."""
     mean = Column(tables["figure1"])
     xs = [x for x in mean.have("ofw", *THREE) if x >= 20]
-    largest = {x: max(mean.at[x, rule] for rule in THREE) for x in xs}
-    return {"sizes": [{"x": x, "ratio": mean.at[x, "ofw"] / largest[x]} for x in xs]}
+    return {
+        "sizes": [
+            {
+                "x": x,
+                "ratio": propagated(
+                    lambda y: y[0] / max(y[1:]), [mean.at[x, rule] for rule in ("ofw", *THREE)]
+                ),
+            }
+            for x in xs
+        ]
+    }
 
 
 def gcb_pe_and_the_others(tables: Tables) -> Numbers:
@@ -68,19 +105,24 @@ def gcb_pe_and_the_others(tables: Tables) -> Numbers:
     more it needs with the one that is proved.
     """
     mean, gcb = Column(tables["figure1"]), Column(tables["gcb-pe"])
-    rule = next(rule for rule in gcb.rules if "scale 0" in rule)
+    rule = next(rule for rule in gcb.rules if "scale 0" in rule and "random" not in rule)
     others = [other for other in ("uniform", *THREE, "ofw") if other in mean.rules]
-    sizes = [
+    sizes: Rows = [
         {
             "x": x,
-            "ratio": gcb.at[x, rule]
-            / np.mean([mean.at[x, other] for other in others if (x, other) in mean.at]),
+            "ratio": propagated(
+                lambda y: y[0] / float(np.mean(y[1:])),
+                [
+                    gcb.at[x, rule],
+                    *(mean.at[x, other] for other in others if (x, other) in mean.at),
+                ],
+            ),
         }
         for x in gcb.have(rule)
         if x in mean.xs
     ]
     proved = [other for other in gcb.rules if "proved" in other][:1]
-    times = [gcb.at[x, p] / gcb.at[x, rule] for p in proved for x in gcb.have(rule, p)]
+    times = [gcb.at[x, p].value / gcb.at[x, rule].value for p in proved for x in gcb.have(rule, p)]
     return {
         "sizes": sizes,
         "of_the_paper": [size for size in sizes if size["x"] <= 20],
@@ -90,7 +132,7 @@ def gcb_pe_and_the_others(tables: Tables) -> Numbers:
 
 def time_and_actions(tables: Tables) -> Numbers:
     """How the time per round goes with the number of actions: a power of it for the learners on the
-    simplex, a factor for the others.
+    simplex, with the error of the fit; a factor for the others.
     """
     us: dict[str, dict[float, float]] = {}
     for row in tables["figure1-time"]:
@@ -98,7 +140,10 @@ def time_and_actions(tables: Tables) -> Numbers:
     powers = []
     for rule in SIMPLEX:
         n, t = zip(*((n, t) for n, t in us[rule].items() if n >= 1000), strict=True)
-        powers.append({"rule": rule, "power": float(np.polyfit(np.log(n), np.log(t), 1)[0])})
+        fit, spread = np.polyfit(np.log(n), np.log(t), 1, cov=True)
+        powers.append(
+            {"rule": rule, "power": Measured(float(fit[0]), math.sqrt(float(spread[0, 0])))}
+        )
     last = {rule: us[rule][max(us[rule])] for rule in (*SIMPLEX, "ofw", "lloo")}
     ofw, lloo = (last[rule] / us[rule][min(us[rule])] for rule in ("ofw", "lloo"))
     return {
@@ -120,24 +165,28 @@ def growth_on_grids(tables: Tables) -> Numbers:
     actions = {row["x"]: row["actions"] for row in tables["quantities"] if row["family"] == "grid"}
     xs = mean.have("uniform", "adahedge", "lloo")
     small, large = xs[0], xs[-1]
-    uniform, lloo = (mean.at[large, rule] / mean.at[small, rule] for rule in ("uniform", "lloo"))
+    grown = {
+        rule: ratio(mean.at[large, rule], mean.at[small, rule]) for rule in ("uniform", "lloo")
+    }
+    shares = {x: ratio(mean.at[x, "adahedge"], Measured(actions[x], 0.0)) for x in xs}
     paid: list[float] = []
     for x in reversed(xs):
-        if x < 12 or mean.at[x, "adahedge"] < 0.9 * actions[x]:
+        if x < 12 or inside(shares[x], 0.9, math.inf) is False:
             break
         paid.insert(0, x)
     return {
         "small": small,
         "large": large,
-        "uniform": uniform,
-        "lloo": lloo,
-        "faster": uniform / lloo,
+        "uniform": grown["uniform"],
+        "lloo": grown["lloo"],
+        "faster": ratio(grown["uniform"], grown["lloo"]),
         "uniform_mean": mean.at[large, "uniform"],
         "lloo_mean": mean.at[large, "lloo"],
         "adahedge_mean": mean.at[large, "adahedge"],
         "actions": actions[large],
         "paid": [{"x": x} for x in paid],
-        "grids_paid": len(paid),
+        "shares": [{"x": x, "share": shares[x]} for x in xs],
+        "largest_share": shares[large],
     }
 
 
@@ -147,9 +196,16 @@ def lloo_and_adahedge(tables: Tables) -> Numbers:
     for name in ("uniform-matroid-k2", "line2", "line3"):
         mean, time = Column(tables[name]), Column(tables[f"{name}-time"], "us_per_round")
         xs, top = mean.have("adahedge", "lloo"), time.xs[-1]
-        ratios = [mean.at[x, "lloo"] / mean.at[x, "adahedge"] for x in xs]
+        ratios = [ratio(mean.at[x, "lloo"], mean.at[x, "adahedge"]) for x in xs]
         cost = time.at[top, "adahedge"] / time.at[top, "lloo"]
-        experiments.append({"name": name, "least": min(ratios), "most": max(ratios), "cost": cost})
+        experiments.append(
+            {
+                "name": name,
+                "least": min(ratios, key=lambda one: one.value),
+                "most": max(ratios, key=lambda one: one.value),
+                "cost": cost,
+            }
+        )
     return {"experiments": experiments}
 
 
@@ -159,12 +215,12 @@ def the_needle(tables: Tables) -> Numbers:
     xs = mean.have("adahedge", "lloo", "uniform")
     top, means = xs[-1], [mean.at[x, "lloo"] for x in xs]
     return {
-        "least": min(means),
-        "most": max(means),
+        "least": min(means, key=lambda one: one.value),
+        "most": max(means, key=lambda one: one.value),
         "small": xs[0],
         "large": top,
         "adahedge": mean.at[top, "adahedge"],
-        "share": max(means) / mean.at[top, "adahedge"],
+        "share": propagated(lambda y: max(y[1:]) / y[0], [mean.at[top, "adahedge"], *means]),
         "actions": 2 ** (int(top) - 1),
         "uniform": mean.at[top, "uniform"],
         "capped": sum(capped.at[x, "lloo"] for x in xs),
@@ -172,26 +228,43 @@ def the_needle(tables: Tables) -> Numbers:
 
 
 def options_and_the_usual(tables: Tables) -> Numbers:
-    """Means with an option changed, as a ratio to the usual: how many are near 1, and the
-    furthest.
+    """Means with an option changed, as ratios to the usual: their geometric mean over learners and
+    sizes, how many differ by more than 5 % beyond doubt, and the furthest.
     """
-    mean, error = Column(tables["options"]), Column(tables["options"], "standard_error")
+    mean = Column(tables["options"])
     options = []
     for option in ("D-tracking", "one per answer"):
-        ratios = []
-        for x, rule in ((x, rule) for x in mean.xs for rule in (*SIMPLEX, "ofw", "lloo")):
-            new, old = (x, f"{rule}, {option}"), (x, rule)
-            if new not in mean.at:
-                continue
-            ratio = mean.at[new] / mean.at[old]
-            errors = [(error.at[one] or 0.0) / mean.at[one] for one in (new, old)]
-            standard_error = ratio * math.hypot(*errors)
-            ratios.append({"x": x, "rule": rule, "ratio": ratio, "error": standard_error})
-        close = sum(abs(one["ratio"] - 1.0) <= 0.05 for one in ratios)
-        may = sum(abs(one["ratio"] - 1.0) <= 0.05 + 2.0 * one["error"] for one in ratios)
-        far = max(ratios, key=lambda one: abs(np.log(one["ratio"])))
-        counts = {"of": len(ratios), "close": close, "may": may, "share": may / len(ratios)}
-        options.append({"option": option, **counts, **far, "change": far["ratio"] - 1})
+        found = [
+            (x, rule)
+            for x in mean.xs
+            for rule in (*SIMPLEX, "ofw", "lloo")
+            if (x, f"{rule}, {option}") in mean.at
+        ]
+        ratios: Rows = [
+            {
+                "x": x,
+                "rule": rule,
+                "ratio": ratio(mean.at[x, f"{rule}, {option}"], mean.at[x, rule]),
+            }
+            for x, rule in found
+        ]
+        n = len(ratios)
+        pooled = propagated(
+            lambda y: math.exp(float(np.mean(np.log(y)))), [one["ratio"] for one in ratios]
+        )
+        told = [inside(one["ratio"], 0.95, 1.05, n) for one in ratios]
+        far = max(ratios, key=lambda one: abs(math.log(one["ratio"].value)))
+        options.append(
+            {
+                "option": option,
+                "of": n,
+                "pooled": pooled,
+                "within": told.count(True),
+                "outside": told.count(False),
+                "open": told.count(None),
+                **far,
+            }
+        )
     return {"options": options}
 
 
@@ -211,14 +284,16 @@ def pooled_errors(tables: Tables) -> Numbers:
     proved = error_rows(tables, "options", "gaussian")
     errors, runs = sum(row["errors"] for row in rows), sum(row["runs"] for row in rows)
     worst = max(rows, key=lambda row: row["error_rate"])
+    share = errors / runs
     return {
         "errors": errors,
         "runs": runs,
-        "rate": errors / runs,
+        "rate": Measured(share, math.sqrt(share * (1.0 - share) / runs)),
         "lines": len(rows),
         "worst": [worst],
-        "highest": max((row["error_high"] for row in rows if row["runs"] >= 300), default=math.inf),
-        "lowest": max(row["error_low"] for row in rows),
+        "above": sum(row["error_low"] > 0.1 for row in rows),
+        "below": sum(row["error_high"] < 0.1 for row in rows),
+        "highest": max(row["error_high"] for row in rows),
         "proved_errors": sum(row["errors"] for row in proved),
         "proved_runs": sum(row["runs"] for row in proved),
     }

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ..report.tables import markdown
 from .experiments import experiments
-from .findings import FINDINGS, Verdict
+from .findings import Verdict
 from .results import Tables
-from .sections import AFTER, SECTIONS, Picture, Section, Shown
+from .sections import AFTER, SECTIONS, Grid, Picture, Section, Shown
 
 WIDTH = 100
 INTRODUCTION = """# The paper, reproduced
@@ -18,8 +18,8 @@ Jourdan, Mutný, Kirschner, Krause, *Efficient Pure Exploration for Combinatoria
 Semi-Bandit Feedback*, ALT 2021. Everything on this page is written by `combgame paper findings`
 from the tables in [{folder}/]({folder}/), which `combgame paper all` makes (runs, tables, pictures,
 verdicts; `combgame paper list` names the parts). delta = 0.1, stylised threshold and bonus unless a
-line says otherwise. Means and quartiles are of the stopping time in rounds; errors have exact 95 %
-intervals.
+line says otherwise. Means and quartiles are of the stopping time in rounds; rates of errors have
+exact 95 % intervals.
 
 How the instances follow the paper, and where its text leaves a choice:
 
@@ -31,27 +31,27 @@ How the instances follow the paper, and where its text leaves a choice:
   start too.
 - In every run the arms are relabelled at random (`relabel=True`), and the run numbers them for
   itself: the order in which the paper lists them decides nothing.
-- Every table of rounds was made again for version 0.2.0, but for the lines of Hedge and AdaHedge in
-  Figure 1, which are of 0.1.0, under the numbers as printed: to them the numbers make no
-  difference. Times per round are of 0.1.0, and about half as long now; those of the learners
-  compared were taken on a busy machine.
-- The marks of the paper's Figure 1 were read off the authors' talk (within 150 rounds); several sit
-  exactly on 20,000 or 30,000, so they may be medians or capped means. They are printed beside ours;
-  single points do not agree and need not."""
+- The marks of the paper's Figure 1 were read off the authors' talk (within 150 rounds). They are
+  drawn and printed beside ours; finding 1 says which of them noise cannot explain.
+
+Every mean is printed with its standard error, and drawn with its 95 % interval (quartiles are the
+pale bars). A verdict accounts for those: a test *holds* or *fails* where that is beyond doubt at a
+level of 5 % for all comparisons of the test together (normal, Bonferroni), and *cannot be told*
+otherwise. Ratios have errors to first order, as if runs of different rules were independent.
+Explanations are marked: *computed* ones change with the tables, *tested* ones have an experiment on
+this page, the others are *conjectures*."""
 
 VERDICTS = """## Verdicts
 
 {verdicts}
 
-Runs per line: {fewest} to {most}, printed in each table."""
+{runs} {spent}"""
 
 FINDING = """## {number}. {claim}
 
 **{verdict}.** {evidence}.
 
-*Our test:* {test}.
-
-{reason}"""
+*Our test:* {test}."""
 
 
 def page(tables: Tables, verdicts: Sequence[Verdict]) -> str:
@@ -61,7 +61,7 @@ def page(tables: Tables, verdicts: Sequence[Verdict]) -> str:
     for one in verdicts:
         said = one.evidence[0].upper() + one.evidence[1:]
         filled = one._asdict() | {"verdict": one.verdict.capitalize(), "evidence": said}
-        blocks.append(FINDING.format(**filled, reason=FINDINGS[one.number - 1].reason))
+        blocks += [FINDING.format(**filled), *one.reasons]
         blocks += _shown(SECTIONS[one.number], tables, links)
     for section in AFTER:
         blocks += _section(section, tables, links)
@@ -73,9 +73,41 @@ def _summary(tables: Tables, verdicts: Sequence[Verdict]) -> str:
         [f"[{one.number}](#{anchor(one)})", one.claim.replace("|", "\\|"), one.verdict]
         for one in verdicts
     ]
-    runs = {row["runs"] for name in experiments() for row in tables[name]} or {0}
     grid = markdown(["", "finding", "verdict"], cells, left=3)
-    return VERDICTS.format(verdicts=grid, fewest=min(runs), most=max(runs))
+    return VERDICTS.format(verdicts=grid, runs=_runs(tables), spent=_spent(tables))
+
+
+def _runs(tables: Tables) -> str:
+    """How many runs the lines have, and which have fewer."""
+    lines = [(name, row) for name in experiments() for row in tables[name]]
+    if not lines:
+        return "Nothing has been run yet."
+    most = max(row["runs"] for _, row in lines)
+    few: dict[tuple[str, int], dict[str, list[str]]] = {}
+    for name, row in lines:
+        if row["runs"] < most:
+            found = few.setdefault((name, row["runs"]), {})
+            found.setdefault(row["rule"], []).append(f"{row['x']:g}")
+    said = f"{sum(row['runs'] == most for _, row in lines)} of {len(lines)} lines have {most} runs"
+    fewer = "; ".join(
+        f"{name}, {runs} runs: "
+        + ", ".join(f"{rule} ({' '.join(at)})" for rule, at in found.items())
+        for (name, runs), found in few.items()
+    )
+    return said + (f". Fewer: {fewer}." if fewer else ".")
+
+
+def _spent(tables: Tables) -> str:
+    """How long the experiments took."""
+    made = tables["made"]
+    if not made:
+        return ""
+    total, jobs = sum(row["worker_seconds"] for row in made), max(row["jobs"] for row in made)
+    each = ", ".join(f"{row['experiment']} {row['worker_seconds'] / 60:.0f}" for row in made)
+    return (
+        f"All of it took {total / 60:,.0f} minutes of one core (two cores shared with other work), "
+        f"in minutes: {each}; the last calls had {jobs} at most at a time."
+    )
 
 
 def _section(section: Section, tables: Tables, links: dict[str, str]) -> list[str]:
@@ -96,8 +128,11 @@ def _shown(parts: Sequence[Shown], tables: Tables, links: dict[str, str]) -> lis
             last = tables[part.needs[-1]][-1] if part.needs else {}
             blocks.append(part.what.format(**last | links))
         else:
-            grid = part.what(tables)
-            blocks += [markdown(*grid)] if grid.cells else []
+            made = part.what(tables)
+            if isinstance(made, Grid):
+                blocks += [markdown(*made)] if made.cells else []
+            else:
+                blocks += [reason.said() for reason in made]
     return blocks
 
 

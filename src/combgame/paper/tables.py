@@ -3,6 +3,7 @@ learners, from measurement.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -10,7 +11,11 @@ import numpy as np
 
 from ..campaign import Instance
 from ..simulate.regret import Regret, regret
+from ..structures import Arms, Subsets
+from ..structures.polytope import exact_psi, greedy_psi, needle_psi, needle_rows, tree_rows
 from ..theory.complexity import complexity
+from ..theory.correlated import CorrelatedProblem
+from ..theory.upper_bound import upper_bound
 from . import instances as the
 from .experiments import LEARNERS, experiments
 from .results import Rows
@@ -152,3 +157,79 @@ def growth(t: Any, value: Any) -> float:
     if np.any(value[late] <= 0.0):
         return float("nan")
     return float(np.polyfit(np.log(t[late]), np.log(value[late]), 1)[0])
+
+
+def psi_rows(say: Callable[[str], None]) -> Rows:
+    """psi of almost all sets and of the spanning trees of small graphs: over all choices of rows,
+    and greedily, as the paper has it; beside the closed form.
+    """
+    rows = []
+    for d in range(3, 9):
+        say(f"psi of almost all sets, d = {d}")
+        facets = needle_rows(d)
+        found = {"psi": exact_psi(facets), "greedy": greedy_psi(facets)}
+        rows.append({"structure": "almost all sets", "d": d, **found, "closed": needle_psi(d)})
+    for nodes in (3, 4):
+        say(f"psi of the spanning trees of K{nodes}")
+        edges = list(combinations(range(nodes), 2))
+        facets = tree_rows(nodes, edges)
+        found = {"psi": exact_psi(facets), "greedy": greedy_psi(facets)}
+        name = f"spanning trees of the complete graph on {nodes} nodes"
+        rows.append({"structure": name, "d": len(edges), **found, "closed": None})
+    return rows
+
+
+BOUND_BOX, BOUND_SIZES = (0.0, 1.0), (5, 10, 20, 50)
+
+
+def bound_rows(say: Callable[[str], None]) -> Rows:
+    """Theorem 3 and its constants on the paper's k = 3 instances."""
+    rows = []
+    for d in BOUND_SIZES:
+        for rule in LEARNERS:
+            say(f"Theorem 3, {rule}, d = {d}")
+            instance = the.matroid(d)
+            bound = upper_bound(instance.problem, instance.means, rule=rule, bounds=BOUND_BOX)
+            t = bound.last
+            rows.append(
+                {
+                    "x": d,
+                    "rule": rule,
+                    "time": bound.time,
+                    "chernoff": bound.chernoff,
+                    "lipschitz": bound.lipschitz,
+                    "width": bound.width,
+                    "constant": bound.constant,
+                    "t_0": t,
+                    "regret_share": bound.constant * bound.regret(t) / t,
+                    "approximation_share": bound.constant * bound.approximation(t) / t,
+                    "threshold_share": bound.level(t) * bound.time / t,
+                }
+            )
+    return rows
+
+
+CORRELATIONS, CORRELATED_RUNS = (0.0, 0.5, 0.9), 30
+
+
+def correlated_rows(say: Callable[[str], None]) -> Rows:
+    """The k = 3 instance with d = 5, its values equally correlated within a play."""
+    rows, means = [], the.matroid_means(5)
+    for rho in CORRELATIONS:
+        say(f"correlation {rho:g}")
+        shared = 0.01 * ((1.0 - rho) * np.eye(5) + rho * np.ones((5, 5)))
+        problem = CorrelatedProblem(Subsets(5, 3), Arms(5), shared)
+        solved = problem.characteristic_time(means)
+        made = problem.simulate(means, delta=0.1, runs=CORRELATED_RUNS)
+        rows.append(
+            {
+                "rho": rho,
+                "time": solved.time,
+                "gap": solved.gap,
+                "runs": CORRELATED_RUNS,
+                "mean": float(made.rounds.mean()),
+                "standard_error": float(made.rounds.std(ddof=1) / CORRELATED_RUNS**0.5),
+                "errors": sum(answer != (0,) for answer in made.answers),
+            }
+        )
+    return rows

@@ -1,5 +1,5 @@
-"""Plots of a campaign in the paper's style: means with bars from the first to the third quartile,
-one line per rule.
+"""Plots of a campaign in the paper's style: means with their error bars and quartiles, one line per
+rule.
 """
 
 import warnings
@@ -19,13 +19,15 @@ STYLES = {  # a rule looks the same in every plot
     "ofw": ("#2ca02c", "D"),
     "lloo": ("#1f77b4", "v"),
     "gcb-pe": ("#9467bd", "P"),
+    "product-adahedge": ("#8c564b", "X"),
+    "frank-wolfe": ("#000000", "*"),
 }
 OTHERS = (
-    ("#8c564b", "X"),
+    ("#c49c94", "x"),
     ("#e377c2", "<"),
     ("#bcbd22", ">"),
     ("#17becf", "h"),
-    ("#000000", "*"),
+    ("#9edae5", "d"),
     ("#aec7e8", "p"),
 )
 
@@ -55,8 +57,8 @@ def style(label: str, place: int) -> tuple[str, str]:
 def stopping_times(
     axis: Any, report: Sequence[dict[str, Any]], x_label: str, title: str = ""
 ) -> None:
-    """Mean stopping time against x, bars from the first to the third quartile; a hollow mark means
-    that some runs were capped.
+    """Mean stopping time against x with its 95 % error bars, pale bars from the first to the third
+    quartile; a hollow mark means that some runs were capped.
     """
     labels = list(dict.fromkeys(row["rule"] for row in report))
     xs = sorted({row["x"] for row in report})
@@ -71,10 +73,11 @@ def stopping_times(
             [row["q25"] for row in rows],
             [row["q75"] for row in rows],
             color=colour,
-            linewidth=1.6,
-            alpha=0.55,
+            linewidth=2.2,
+            alpha=0.25,
         )
-        axis.plot(x, mean, color=colour, linewidth=1.2)
+        reach = [1.96 * (row.get("standard_error") or 0.0) for row in rows]
+        axis.errorbar(x, mean, reach, color=colour, linewidth=1.2, capsize=2.5, capthick=1.0)
         axis.plot([], [], color=colour, linewidth=1.2, marker=mark, markersize=5, label=label)
         for filled in (True, False):
             points = [
@@ -112,7 +115,7 @@ def stopping_times(
     log_scale(axis)
     axis.set_xticks(xs)
     axis.set_xlabel(x_label)
-    axis.set_ylabel("stopping time (rounds): mean, quartiles")
+    axis.set_ylabel("stopping time (rounds): mean, its 95 % error, quartiles")
     axis.set_title(title, fontsize=10)
     axis.legend(fontsize=8, frameon=False)
 

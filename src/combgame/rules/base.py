@@ -93,7 +93,7 @@ def stopping_of(
     threshold: str | StoppingBase,
     problem: Problem,
     deltas: Sequence[float],
-    eliminate: bool = False,
+    eliminate: bool | str = False,
     epsilon: float = 0.0,
 ) -> Stopping:
     """The stopping rule of a name or a user's object; that of the sampling rule, where it has one,

@@ -29,6 +29,8 @@ from .ledger import Ledger, make_ledger
 from .starts import FULL_LIMIT, check_start, in_order, padded, start_sets
 from .trackers import TRACKERS, make_tracker
 
+ORDERS = ("learner", "nobody", "nature")
+
 
 @jitable
 def optimism(
@@ -58,6 +60,10 @@ class CombGamePart(NamedTuple):
     mixture: Mixture  # w_t
     seats: Catalogue  # the candidate answers met so far, if each has a learner of its own
     per_answer: bool
+    whole: bool  # the learner writes w~_t itself
+    order: int  # who plays first: 0 the learner, as in the paper; 1 nobody; 2 nature
+    past: Floats  # sum_s w~_s, with the start's
+    new: int  # how many actions a round may meet that were not in the catalogue
     visible: Floats  # 1 for arms that some action observes
     reward: Floats  # r_t
     home: Ints  # the numbers of the start's actions
@@ -65,23 +71,43 @@ class CombGamePart(NamedTuple):
     ledger: Ledger  # the learner's regret, if it is recorded
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        seat = self.seats.find(view.best) if self.per_answer else 0
-        self.learner.act(seat, self.mixture)  # line 5: w_t
-        self.catalogue.enter(self.mixture)  # w~_t, and sum_s w_s
-        number = self.tracker.track(self.catalogue, self.mixture, rng)  # line 6: A_t
+        seat, number, weight = 0, -1, self.mixture.arms
+        if self.per_answer:
+            seat = self.seats.find(view.best)
+        if self.order < 2:
+            self.learner.act(seat, self.mixture)  # line 5: w_t
+            if self.whole:
+                self.catalogue.owe(self.mixture)  # sum_s w_s
+            else:
+                self.catalogue.enter(self.mixture)  # w~_t, and sum_s w_s
+            number = self.tracker.track(self.catalogue, self.mixture, rng)  # line 6: A_t
+        if self.order > 0:
+            weight = self.past  # nature does not know w_t: it follows the leader
         game.answers.nearest(  # line 7: lambda_t
-            game.rewards, seen.mean, self.mixture.arms, view.best, view.rival, view.alternative
+            game.rewards, seen.mean, weight, view.best, view.rival, view.alternative
         )
         f = self.bonus.explore(seen.clock[0])
         optimism(game.rewards, seen, view.alternative, f, self.visible, self.reward)  # line 8: r_t
-        self.ledger.book(game.actions, self.mixture, self.reward)
-        self.learner.feed(seat, self.mixture, self.catalogue, game.actions, self.reward)  # line 9
+        if self.order == 2:  # the best answer to r_t: a learner without regret
+            game.actions.argmax(self.reward, view.action)
+            number = self.catalogue.find(view.action)
+            for a in range(self.past.size):
+                self.past[a] += view.action[a]
+        else:
+            for a in range(self.past.size):
+                self.past[a] += self.mixture.arms[a]
+            self.ledger.book(game.actions, self.mixture, self.reward)
+            self.learner.feed(  # line 9
+                seat, self.mixture, self.catalogue, game.actions, self.reward
+            )
         self.catalogue.played[number] += 1.0
         self.catalogue.write(number, view.action)
 
     def full(self) -> bool:
         return (
-            self.catalogue.full() or self.learner.full() or (self.per_answer and self.seats.full())
+            self.catalogue.size[0] + self.new > self.catalogue.length.size
+            or self.learner.full()
+            or (self.per_answer and self.seats.full())
         )
 
 
@@ -114,7 +140,7 @@ class CombGameSetup:
 
     def _make(self, sets: list[tuple[int, ...]]) -> tuple[CombGamePart, Ints]:
         known = self._every or sets
-        room = len(known) + (2 if self._every else 4 * self.d + 64)
+        room = len(known) + (2 if self._every else 4 * self.d + 64 + self.rule.learner.met())
         catalogue = fill_catalogue(known, room, self.problem.actions.largest())
         number = {chosen: i for i, chosen in enumerate(known)}
         home = np.array([number[chosen] for chosen in sets], dtype=np.int64)
@@ -133,12 +159,16 @@ class CombGameSetup:
         support = max(support, number if learner.on_simplex else learner.room(self.d, home.size))
         return CombGamePart(
             learner.part(Seating(self.problem.actions, home, centre, number, seats, support)),
-            make_tracker(self.rule.tracking, catalogue.played.size),
+            make_tracker(self.rule.tracking, catalogue.played.size, learner.on_simplex),
             make_bonus(self.rule.bonus),
             catalogue,
             make_mixture(support, self.d),
             make_catalogue(seats, self.problem.answers.largest()),
             self.rule.per_answer,
+            learner.whole,
+            ORDERS.index(self.rule.order),
+            len(home) * centre,
+            learner.met(),
             self._visible.copy(),
             np.zeros(self.d),
             home,
@@ -154,7 +184,7 @@ class CombGameSetup:
             rule.mixture.ids.size,
         )
         catalogue, seated = rule.catalogue, rule.seats
-        if catalogue.full():
+        if catalogue.size[0] + rule.new > room:
             catalogue = enlarge_catalogue(catalogue, 4 * room)
         if self.rule.per_answer and seated.full():
             seated = enlarge_catalogue(seated, 2 * seats)
@@ -170,11 +200,13 @@ class CombGameSetup:
             tracker=grown(rule.tracker, larger.tracker),
             mixture=grown(rule.mixture, larger.mixture),
             seats=seated,
+            past=rule.past,
             ledger=rule.ledger,
         )
 
     def figures(self, rule: CombGamePart) -> dict[str, int]:
-        return {"support": int(rule.mixture.size[0]), "met": int(rule.catalogue.size[0])}
+        met = {"support": int(rule.mixture.size[0]), "met": int(rule.catalogue.size[0])}
+        return met | ({"learners": int(rule.seats.size[0])} if rule.per_answer else {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +215,10 @@ class CombGame(RuleBase):
 
     learner: Hedge(), AdaHedge(), OFW(), LLOO() or one of your own; tracking: "C", "D" or "sample";
     bonus: "stylised" (ln t) or "theory"; per_answer: one learner per candidate answer, made when it
-    first leads, instead of one for all; start: "covering", "full" or "random-covering" (None: the
+    first leads, instead of one for all; order: who plays first in a round, the "learner", as in the
+    paper, so that nature answers w_t; "nobody": nature answers the sum of all w_s so far, and does
+    not know w_t; "nature": likewise, and the action is the best answer to nature's move, without
+    learner and tracking; start: "covering", "full" or "random-covering" (None: the
     one that the paper gives the learner); record: keep the figures of the learner's regret (see
     `combgame.regret`), at the price of two oracle calls a round.
     """
@@ -195,6 +230,7 @@ class CombGame(RuleBase):
     per_answer: bool = False
     start: str | None = None
     record: bool = False
+    order: str = "learner"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -207,6 +243,8 @@ class CombGame(RuleBase):
             )
         if not isinstance(self.tracking, str) or self.tracking not in TRACKERS:
             raise unknown("tracking", self.tracking, TRACKERS, of="CombGame")
+        if not isinstance(self.order, str) or self.order not in ORDERS:
+            raise unknown("order", self.order, ORDERS, of="CombGame")
         if self.start is not None:
             check_start("CombGame", self.start)
         for name, value in (("per_answer", self.per_answer), ("record", self.record)):
@@ -216,6 +254,13 @@ class CombGame(RuleBase):
                 "one-learner-recorded",
                 "CombGame: record=True keeps the regret of one learner",
                 remedy="drop it, or per_answer=True",
+            )
+        if self.order == "nature" and (self.record or self.per_answer):
+            raise InputError(
+                "no-learner-plays",
+                "CombGame: with order='nature' no learner plays, so there is nothing to record, "
+                "nor one per answer",
+                remedy="drop record=True and per_answer=True",
             )
         make_bonus(self.bonus)
 

@@ -11,19 +11,22 @@ d.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import must_be, real
+from ..errors import SEED, must_be, real, unknown, whole
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View
+from ..learners.base import impartial
 from ..rewards import License
 from ..sentences import Sentence
 from ..stopping.base import Question, Rests, Stopping, Validity, earned
 from .base import FixedSetup, RuleBase
 from .starts import padded, start_sets
+
+COVERINGS = ("minimal", "random")
 
 
 class RepeatPart(NamedTuple):
@@ -123,7 +126,8 @@ class LeadPart(NamedTuple):
 @dataclass(frozen=True, eq=False, repr=False)
 class GCBPE(RuleBase):
     """GCB-PE, with its own stopping rule. scale: the noise scale in its radius; None: that of the
-    rewards, which is proved.
+    rewards, which is proved. covering: as few actions as see every arm ("minimal"), or at "random"
+    until every arm is seen, as in the paper; a run draws its own (draw: its seed).
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
@@ -133,9 +137,14 @@ class GCBPE(RuleBase):
 
     impartial: ClassVar[bool] = True
     scale: float | None = None
+    covering: str = "minimal"
+    draw: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.covering, str) or self.covering not in COVERINGS:
+            raise unknown("covering", self.covering, COVERINGS, of="GCBPE")
+        object.__setattr__(self, "draw", whole("draw", self.draw, 0, of="GCBPE", most=SEED))
         if self.scale is not None and not (real(self.scale) and 0.0 < self.scale < math.inf):
             raise must_be(
                 "scale",
@@ -146,8 +155,18 @@ class GCBPE(RuleBase):
         if self.scale is not None:
             object.__setattr__(self, "scale", float(self.scale))
 
+    def numbered(self, order: Ints) -> "GCBPE | None":
+        """With a covering of its own, if it is drawn."""
+        if self.covering == "minimal" or not impartial(self):
+            return self if impartial(self) else None
+        drawn = np.random.SeedSequence([self.draw, *order.tolist()]).generate_state(1)
+        return replace(self, draw=int(drawn[0]))
+
     def setup(self, problem: Question) -> FixedSetup:
-        rows = padded(start_sets("covering", problem.actions, None))
+        start, rng = "covering", np.random.default_rng(self.draw)
+        if self.covering == "random":
+            start = "random-covering"
+        rows = padded(start_sets(start, problem.actions, rng))
         return FixedSetup(RepeatPart(rows), rows)
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping:

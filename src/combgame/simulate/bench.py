@@ -42,7 +42,7 @@ class Bench:
     max_rounds: int
     seed: int
     engine: str
-    eliminate: bool = False
+    eliminate: bool | str = False
     relabel: bool = False
     # what was given, if it is to be minimised; `problem` and `means` are that maximised
     asked: tuple[Problem, Floats] | None = None
@@ -84,7 +84,9 @@ class Bench:
             getattr(mine.problem, a) is not getattr(self.problem, a) for a in ("actions", "answers")
         ):
             setup = mine.rule.setup(mine.problem)
-        if stopping.watch is not None and mine.problem is not self.problem:
+        if stopping.watch is not None and not (
+            mine.problem is self.problem and mine.rule is self.rule
+        ):
             stopping = stopping_of(
                 mine.rule,
                 stopping.asked,
@@ -171,7 +173,7 @@ def make_bench(
     max_rounds: int,
     engine: str = "auto",
     ties: str | None = None,
-    eliminate: bool = False,
+    eliminate: bool | str = False,
     epsilon: float = 0.0,
     relabel: bool = False,
     level_sd: float = 0.0,

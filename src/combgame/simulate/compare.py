@@ -30,7 +30,7 @@ def simulate(
     relabel: bool = False,
     engine: str = "auto",
     ties: str = "error",
-    eliminate: bool = False,
+    eliminate: bool | str = False,
     epsilon: float = 0.0,
     level_sd: float = 0.0,
     progress: bool | None = None,
@@ -43,7 +43,8 @@ def simulate(
     docs/thresholds.md; or an object of your own (`StoppingBase`, docs/new-part.md). ties="run" lets
     means with two best answers run to the cap. eliminate=True: answers that have once lost to the
     leader by more than the threshold are no longer considered, which keeps delta (one delta, at
-    most 20,000 answers). epsilon: an answer that is worse than the best by no more counts as
+    most 20,000 answers); eliminate="phases": the same, looked at only at the ends of phases that
+    grow by a tenth. epsilon: an answer that is worse than the best by no more counts as
     correct ("mixture" only). level_sd: the standard deviation of the levels of plays, where every
     play has its own (`Gaussian(sigma, level="per play")`). relabel=True: in every run the arms are
     relabelled at random, which is recorded in `labels` and `rows()`; since every run numbers the

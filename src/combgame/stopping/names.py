@@ -93,7 +93,7 @@ def make_stopping(
     deltas: Sequence[float],
     *,
     own: Stopping | None = None,
-    eliminate: bool = False,
+    eliminate: bool | str = False,
     epsilon: float = 0.0,
 ) -> Stopping:
     """The stopping rule of a name or of a user's object. own: that of the sampling rule, where it
@@ -114,7 +114,7 @@ def _make(
     problem: Problem,
     deltas: Sequence[float],
     own: Stopping | None,
-    eliminate: bool,
+    eliminate: bool | str,
     epsilon: float,
 ) -> Stopping:
     if problem.rewards.levels():
@@ -133,6 +133,8 @@ def _make(
             epsilon=epsilon,
             threshold=name,
         )
+    if not isinstance(eliminate, bool) and eliminate != "phases":
+        raise must_be("eliminate", eliminate, "True, False or 'phases'")
     if eliminate and (mine or THRESHOLDS[name] is None or not problem.rewards.known):
         raise InputError(
             "cannot-eliminate",
@@ -158,7 +160,9 @@ def _make(
     usual = Stopping(
         name, make_threshold(name, problem, deltas), None, validity(name, problem.rewards)
     )
-    return discarding(usual, problem, deltas) if eliminate else usual
+    if not eliminate:
+        return usual
+    return discarding(usual, problem, deltas, phases=eliminate == "phases")
 
 
 def _needs_variances(name: str) -> InputError:

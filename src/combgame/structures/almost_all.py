@@ -17,6 +17,7 @@ from ..limits import items_of
 from .base import Geometry, StructureBase, distinct, is_arm
 from .called import counted, numbers_of
 from .nearest.bracket import BracketPart
+from .polytope import needle_psi
 from .rivals.listed import SOME, EveryPart, every
 from .sums.diagram import DiagramPart, diagram
 
@@ -189,7 +190,9 @@ class AlmostAllSets(StructureBase):
         return self.d
 
     def geometry(self) -> Geometry:
-        """The diameter is exact; psi and phi are those of the cube, a placeholder
+        """Exact with one needle; with more, psi and phi are those of the cube, a placeholder
         (docs/algorithms.md).
         """
-        return Geometry(math.sqrt(self.difference()), 1.0, 1.0, False)
+        exact = len(self.needle) == 1
+        psi = needle_psi(self.d) if exact else 1.0
+        return Geometry(math.sqrt(self.difference()), psi, 1.0, exact)

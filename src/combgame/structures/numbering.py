@@ -20,6 +20,14 @@ def renumbered(original: Any, order: Ints, **fields: Any) -> Any:
     return new
 
 
+def originally(structure: Any) -> tuple[Any, Ints | None]:
+    """The structure whose arms it has under other numbers, and the number of each of that one's
+    arms here; itself and None, if they are its own.
+    """
+    known = vars(structure)
+    return (known["_original"], known["_called"]) if "_original" in known else (structure, None)
+
+
 def figure(method: Callable[..., Of]) -> Callable[..., Of]:
     """A figure that no numbering changes: computed once, by the original."""
     name = method.__name__

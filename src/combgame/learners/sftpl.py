@@ -1,0 +1,134 @@
+"""SFTPL, sampled follow-the-perturbed-leader (Hazan and Minasyan 2020, *Faster projection-free
+online learning*): the learner of the paper's outlook.
+
+w_{t+1} is uniform over `samples` perturbed leaders argmax_A <1_A, sum_{s<=t} r_s + rho_t v_j>. The
+v_j are independent and uniform in the unit ball of R^d (a Gaussian direction, a radius u^{1/d}),
+drawn anew in every round; rho_t = max_s ||r_s|| sqrt(d t), which balances the two terms of the
+regret of perturbed leaders on linear rewards. Anytime; no geometry of the polytope is needed, and
+the support is at most `samples`. Hazan and Minasyan let their number grow like t^{1/3} and play in
+blocks; here it is fixed, which leaves a regret of order t / sqrt(samples) from the sampling.
+
+A learner has no part in the run's random stream, so that it draws from a generator of its own
+(Wichmann and Hill 1982), the same in every run: what differs from run to run are the values, and
+the numbers of the arms.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ..errors import whole
+from ..game.catalogue import Catalogue, Mixture
+from ..game.protocols import Structure
+from ..game.records import Floats, Ints
+from .base import LearnerBase, Seating
+
+
+class SFTPLPart(NamedTuple):
+    samples: int
+    total: Floats  # float64[seats, d]: sum_s r_s
+    clock: Floats  # float64[seats, 2]: t and max ||r_s||
+    ids: Ints  # int64[seats, room]: the actions of w_t, and their weights
+    shares: Floats  # float64[seats, room]
+    used: Ints  # int64[seats]
+    stream: Ints  # int64[3]: the state of the generator
+    score: Floats  # scratch
+    vertex: Floats
+
+    def act(self, seat: int, mixture: Mixture) -> None:
+        for i in range(self.used[seat]):
+            mixture.ids[i] = self.ids[seat, i]
+            mixture.weight[i] = self.shares[seat, i]
+        mixture.size[0] = self.used[seat]
+
+    def feed(
+        self, seat: int, mixture: Mixture, catalogue: Catalogue, actions: Structure, reward: Floats
+    ) -> None:
+        total, d, norm = self.total[seat], reward.size, 0.0
+        for a in range(d):
+            total[a] += reward[a]
+            norm += reward[a] * reward[a]
+        self.clock[seat, 0] += 1.0
+        self.clock[seat, 1] = max(self.clock[seat, 1], math.sqrt(norm))
+        reach = self.clock[seat, 1] * math.sqrt(d * self.clock[seat, 0])  # rho_t
+        self.used[seat] = 0
+        for _ in range(self.samples):
+            length = 0.0
+            for a in range(d):
+                self.score[a] = self.normal()
+                length += self.score[a] * self.score[a]
+            scale = reach * self.uniform() ** (1.0 / d) / math.sqrt(length)
+            for a in range(d):
+                self.score[a] = total[a] + scale * self.score[a]
+            actions.argmax(self.score, self.vertex)
+            self.add(seat, catalogue.find(self.vertex))
+
+    def add(self, seat: int, number: int) -> None:
+        """One sample more of an action."""
+        for i in range(self.used[seat]):
+            if self.ids[seat, i] == number:
+                self.shares[seat, i] += 1.0 / self.samples
+                return
+        self.ids[seat, self.used[seat]] = number
+        self.shares[seat, self.used[seat]] = 1.0 / self.samples
+        self.used[seat] += 1
+
+    def uniform(self) -> float:
+        """In (0, 1)."""
+        self.stream[0] = 171 * self.stream[0] % 30269
+        self.stream[1] = 172 * self.stream[1] % 30307
+        self.stream[2] = 170 * self.stream[2] % 30323
+        x = self.stream[0] / 30269.0 + self.stream[1] / 30307.0 + self.stream[2] / 30323.0
+        return float(max(x - math.floor(x), 1e-12))
+
+    def normal(self) -> float:
+        """Box and Muller."""
+        radius = math.sqrt(-2.0 * math.log(self.uniform()))
+        return radius * math.cos(2.0 * math.pi * self.uniform())
+
+    def full(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SFTPL(LearnerBase):
+    """Sampled follow-the-perturbed-leader, with so many samples a round; anytime.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1))
+    >>> rule = cg.CombGame(cg.SFTPL(samples=5))
+    >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=rule, runs=2, engine="python").answers
+    [(0,), (0,)]
+    """
+
+    impartial: ClassVar[bool] = True
+    samples: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        samples = whole("samples", self.samples, 1, of="SFTPL", most=10_000)
+        object.__setattr__(self, "samples", samples)
+
+    def met(self) -> int:
+        return self.samples
+
+    def room(self, d: int, home: int) -> int:
+        return max(self.samples, home) + 1
+
+    def part(self, seating: Seating) -> SFTPLPart:
+        d, seats, home = seating.centre.size, seating.seats, seating.home
+        part = SFTPLPart(
+            self.samples,
+            np.zeros((seats, d)),
+            np.zeros((seats, 2)),
+            np.zeros((seats, seating.room), np.int64),
+            np.zeros((seats, seating.room)),
+            np.full(seats, home.size, np.int64),
+            np.array([1, 2, 3], np.int64),
+            np.zeros(d),
+            np.zeros(d),
+        )
+        part.ids[:, : home.size], part.shares[:, : home.size] = home, 1.0 / home.size
+        return part

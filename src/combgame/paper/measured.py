@@ -1,0 +1,62 @@
+"""Numbers with their standard errors, and what can be told of them."""
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+LEVEL = 0.05  # the chance that some part of a test is decided wrongly, at most
+STEP = 1e-4  # of a standard error, for slopes
+
+
+class Measured(NamedTuple):
+    """A number and its standard error; it is shown with it.
+
+    >>> f"{Measured(1.234, 0.056):.2f}", f"{Measured(2.0, 0.0):.1f}"
+    ('1.23 ± 0.06', '2.0')
+    """
+
+    value: float
+    error: float
+
+    def __format__(self, form: str) -> str:
+        value = format(self.value, form)
+        return f"{value} ± {format(self.error, form)}" if self.error > 0.0 else value
+
+
+def propagated(
+    function: Callable[[Sequence[float]], float], numbers: Sequence[Measured]
+) -> Measured:
+    """A function of independent numbers, to first order.
+
+    >>> ratio = propagated(lambda x: x[0] / x[1], [Measured(2.0, 0.2), Measured(1.0, 0.1)])
+    >>> round(ratio.value, 6), round(ratio.error, 4)
+    (2.0, 0.2828)
+    """
+    at = [number.value for number in numbers]
+    total = 0.0
+    for i, number in enumerate(numbers):
+        if number.error > 0.0:
+            low, high = list(at), list(at)
+            low[i] -= STEP * number.error
+            high[i] += STEP * number.error
+            total += ((function(high) - function(low)) / (2.0 * STEP)) ** 2
+    return Measured(float(function(at)), math.sqrt(total))
+
+
+def ratio(one: Measured, other: Measured) -> Measured:
+    return propagated(lambda x: x[0] / x[1], (one, other))
+
+
+def inside(number: Measured | float, low: float, high: float, tests: int = 1) -> bool | None:
+    """Whether a number lies between two ends; None: at its error that cannot be told. tests: how
+    many such questions are decided together, at LEVEL in all.
+
+    >>> inside(Measured(1.0, 0.1), 0.0, 2.0), inside(Measured(1.9, 0.1), 0.0, 2.0), inside(3, 0, 2)
+    (True, None, False)
+    """
+    value, error = number if isinstance(number, Measured) else (float(number), 0.0)
+    reach = NormalDist().inv_cdf(1.0 - LEVEL / (2.0 * tests)) * error
+    if low <= value - reach and value + reach <= high:
+        return True
+    return False if value + reach < low or high < value - reach else None

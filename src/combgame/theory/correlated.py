@@ -1,0 +1,231 @@
+"""Correlated Gaussian values with a known covariance, for listed actions: the second avenue of the
+paper's outlook.
+
+A play of A gives a Gaussian vector with mean mu_A and covariance Sigma_AA, independent of other
+plays. What it tells is V_A = S_A^T Sigma_AA^{-1} S_A (S_A selects the arms of A); after plays with
+V = sum_s V_{A_s} the likelihood ratio of means lambda is ||mu^ - lambda||_V^2 / 2 at the weighted
+least squares mu^. The nearest alternative is exact: for a rival J of the best I and z = 1_I - 1_J
+it is mu^ - V^{-1} z <z, mu^> / (z^T V^{-1} z), at the cost <z, mu^>^2 / (2 z^T V^{-1} z), and the
+rivals are listed. The paper knows no efficient oracle over the V_A, nor do we: actions and answers
+are enumerated, in NumPy, one round costs of the order |A| d^2 + |I| d^2.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError, must_be, real, whole
+from ..game.records import Floats, arms_of
+from ..structures import StructureBase
+
+MOST = 2_000  # actions, and answers
+STEPS = 20_000  # of the game that gives the characteristic time
+
+
+class Nearest(NamedTuple):
+    """The best answer at some estimates, its nearest rival, the means at which that one is as good,
+    and the evidence against them.
+    """
+
+    best: tuple[int, ...]
+    rival: tuple[int, ...]
+    alternative: Floats
+    value: float
+
+
+class CorrelatedTime(NamedTuple):
+    """The characteristic time 1/D_nu, from above; the weights of the actions that attain it; how
+    much smaller it can be, relatively.
+    """
+
+    time: float
+    weights: Floats
+    gap: float
+
+
+class CorrelatedRuns(NamedTuple):
+    rounds: Floats  # float64[runs]; infinite if it was capped
+    answers: list[tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelatedProblem:
+    """Listed actions and answers, values with a known covariance.
+
+    >>> import combgame as cg
+    >>> both = [[1.0, 0.8], [0.8, 1.0]]
+    >>> problem = CorrelatedProblem(cg.Listed([(0, 1), (0,)], 2), cg.Arms(2), both)
+    >>> found = problem.nearest(10.0 * problem.information[0], [0.5, 0.2])
+    >>> found.best, round(found.value, 6)  # 10 * 0.3^2 / (2 * (1 + 1 - 2 * 0.8))
+    ((0,), 1.125)
+    """
+
+    actions: StructureBase
+    answers: StructureBase
+    covariance: Any = field(repr=False)
+
+    def __post_init__(self) -> None:
+        try:
+            sigma = np.array(self.covariance, dtype=float)
+        except (TypeError, ValueError):
+            sigma = np.zeros(0)
+        d = self.actions.d
+        right = sigma.shape == (d, d) and bool(np.isfinite(sigma).all())
+        if not right or not np.allclose(sigma, sigma.T) or np.linalg.eigvalsh(sigma)[0] <= 0.0:
+            wanted = f"a symmetric, positive definite matrix of {d} x {d} numbers"
+            raise must_be("covariance", self.covariance, wanted, of="CorrelatedProblem")
+        if self.answers.d != d:
+            raise must_be(
+                "answers",
+                self.answers,
+                f"sets of the {d} arms of the actions",
+                of="CorrelatedProblem",
+            )
+        object.__setattr__(self, "covariance", sigma)
+        if self.actions.observable() != set(range(d)):
+            raise InputError(
+                "arms-unseen",
+                "some arms are in no action, so nothing is ever learned of their means",
+                remedy="add an action that has them, or leave them out",
+            )
+
+    @cached_property
+    def plays(self) -> list[tuple[int, ...]]:
+        return self.actions.sets(MOST)
+
+    @cached_property
+    def asked(self) -> Floats:
+        """float64[|I|, d]: the answers as 0/1 vectors."""
+        sets = self.answers.sets(MOST)
+        out = np.zeros((len(sets), self.actions.d))
+        for row, chosen in zip(out, sets, strict=True):
+            row[list(chosen)] = 1.0
+        return out
+
+    @cached_property
+    def information(self) -> Floats:
+        """float64[|A|, d, d]: V_A."""
+        d = self.actions.d
+        out = np.zeros((len(self.plays), d, d))
+        for matrix, chosen in zip(out, self.plays, strict=True):
+            at = np.ix_(chosen, chosen)
+            matrix[at] = np.linalg.inv(self.covariance[at])
+        return out
+
+    def nearest(self, information: Any, estimates: Any) -> Nearest:
+        """At V = `information`, such as counts times `self.information`: exact."""
+        inverse, mean = np.linalg.inv(np.asarray(information)), np.asarray(estimates, dtype=float)
+        best = int(np.argmax(self.asked @ mean))
+        z = self.asked[best] - np.delete(self.asked, best, axis=0)
+        if not len(z):
+            raise must_be("answers", self.answers, "at least two", of="CorrelatedProblem")
+        gaps, turned = z @ mean, z @ inverse
+        spread = np.einsum("ij,ij->i", turned, z)
+        values = gaps**2 / (2.0 * spread)
+        at = int(np.argmin(values))
+        alternative = mean - turned[at] * gaps[at] / spread[at]
+        rival = self.asked[best] - z[at]
+        return Nearest(arms_of(self.asked[best]), arms_of(rival), alternative, float(values[at]))
+
+    def gains(self, moves: Floats) -> Floats:
+        """float64[|A|]: ||moves||_{V_A}^2 / 2, what a play of A tells against mu + moves."""
+        out: Floats = 0.5 * np.einsum("i,aij,j->a", moves, self.information, moves)
+        return out
+
+    def characteristic_time(
+        self, means: Any, tolerance: float = 0.01, steps: int = STEPS
+    ) -> CorrelatedTime:
+        """1/D_nu, D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2: the
+        game between AdaHedge and the nearest alternative. The weights of the best round bound D_nu
+        from below, the mean gains from above.
+        """
+        mean, n = np.asarray(means, dtype=float), len(self.plays)
+        gain, delta, past, best = np.zeros(n), 0.0, np.zeros(n), (0.0, np.full(n, 1.0 / n))
+        for step in range(1, whole("steps", steps, 1, of="characteristic_time") + 1):
+            w = _weights(gain, delta)
+            past += w
+            found = self.nearest(np.tensordot(w, self.information, 1), mean)
+            got = self.gains(found.alternative - mean)
+            delta += _mixability(w, got, delta)
+            gain += got
+            if step % 50 == 0:
+                shares = past / step
+                low = self.nearest(np.tensordot(shares, self.information, 1), mean).value
+                best = max(best, (low, shares), key=lambda one: one[0])
+                if best[0] > 0.0 and gain.max() / step <= best[0] * (1.0 + tolerance):
+                    break
+        if best[0] == 0.0:
+            raise InputError(
+                "tied-means", "the two best answers are tied", remedy="give other means"
+            )
+        return CorrelatedTime(1.0 / best[0], best[1], float(gain.max()) / step / best[0] - 1.0)
+
+    def simulate(
+        self, means: Any, *, delta: float = 0.1, runs: int = 10, seed: int = 0, cap: int = 10**5
+    ) -> CorrelatedRuns:
+        """CombGame with AdaHedge and C-tracking, the stylised bonus and threshold (which no theorem
+        covers). The optimistic gain of A is (||mu^ - lambda||_{V_A} + sqrt(2 f(t) tr(V_A
+        V^{-1})))^2 / 2, not below the true one where ||mu^ - mu||_V^2 <= 2 f(t).
+        """
+        if not real(delta) or not 0.0 < delta < 1.0:
+            raise must_be("delta", delta, "between 0 and 1", of="simulate")
+        made = [self._run(np.asarray(means, dtype=float), delta, seed, i, cap) for i in range(runs)]
+        return CorrelatedRuns(np.array([t for t, _ in made]), [answer for _, answer in made])
+
+    def _run(
+        self, truth: Floats, delta: float, seed: int, number: int, cap: int
+    ) -> tuple[float, tuple[int, ...]]:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        root, n = np.linalg.cholesky(self.covariance), len(self.plays)
+        index = {chosen: i for i, chosen in enumerate(self.plays)}
+        start = [index[chosen] for chosen in self.actions.covering()]
+        counts, owed, gain, gap = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
+        owed[start] = 1.0
+        total, right = np.zeros_like(self.covariance), np.zeros(self.actions.d)
+        found = None
+        for t in range(cap):
+            if t < len(start):
+                action = start[t]
+            else:
+                inverse = np.linalg.inv(total)
+                mean = inverse @ right
+                found = self.nearest(total, mean)
+                if found.value > math.log((1.0 + math.log(t)) / delta):
+                    return float(t), found.best
+                w = _weights(gain, gap)
+                owed += w
+                action = int(
+                    np.argmin(np.where(owed > 0.0, counts / np.maximum(owed, 1e-300), 9e9))
+                )
+                answer = self.nearest(np.tensordot(w, self.information, 1), mean)
+                known = np.sqrt(2.0 * self.gains(answer.alternative - mean))
+                trace = np.einsum("aij,ji->a", self.information, inverse)
+                got = 0.5 * (known + np.sqrt(2.0 * math.log(max(t, 1)) * trace)) ** 2
+                gap += _mixability(w, got, gap)
+                gain += got
+            counts[action] += 1.0
+            values = truth + root @ rng.standard_normal(self.actions.d)
+            total = total + self.information[action]
+            right = right + self.information[action] @ values
+        return math.inf, found.best if found else ()
+
+
+def _weights(gain: Floats, gap: float) -> Floats:
+    """AdaHedge's, at the rate ln n / gap."""
+    if gap == 0.0:
+        return np.full(gain.size, 1.0 / gain.size)
+    w: Floats = np.exp(math.log(gain.size) / gap * (gain - gain.max()))
+    w /= w.sum()
+    return w
+
+
+def _mixability(w: Floats, got: Floats, gap: float) -> float:
+    """What AdaHedge's gap grows by."""
+    top, mean = float(got.max()), float(w @ got)
+    if gap == 0.0 or got.size == 1:
+        return max(0.0, top - mean)
+    rate = math.log(got.size) / gap
+    return max(0.0, top + math.log(float(w @ np.exp(rate * (got - top)))) / rate - mean)

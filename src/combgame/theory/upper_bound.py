@@ -1,0 +1,193 @@
+"""Theorem 3 of the paper with all its constants: E[tau_delta] <= T_0(delta) + 2 e d / c^2.
+
+T_0(delta) = max {t: t <= beta(t, delta) / D_nu + C_nu (R_t + h(t))}, with C_nu, h(t) and what they
+are made of as in the paper's appendix on the stopping time, for independent Gaussian values and
+means in a box M, b = 1. R_t is the bound on the learner's regret (`LearnerBase.regret_bound`), at
+the largest rewards that the paper's lemma on ||r_t|| allows: max(f(t), D_M) per arm.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, must_be, positive, real
+from ..learners.base import LearnerBase, Record
+from ..presets import make_rule
+from ..problem import Problem
+from ..rewards import Gaussian
+from ..rules import CombGame, RuleBase
+from ..rules.bonuses import theory_bonus
+from ..stopping.names import make_stopping
+from ..structures import Geometry
+from .complexity import complexity
+from .evidence import best_answer
+from .limit import root
+
+B = 1.0
+SHARE = 1.0 / (3.0 * (1.0 + B))  # C_b: f(t_b) / f(t) is at least this
+
+
+@dataclass(frozen=True)
+class UpperBound:
+    """The constants of Theorem 3 for a learner on an instance, and its terms as functions of t."""
+
+    learner: LearnerBase
+    geometry: Geometry
+    arms: int  # d
+    largest: int  # K
+    actions: float  # |A|
+    answers: float  # |I|
+    variance: float  # the largest sigma_a^2
+    time: float  # 1 / D_nu
+    chernoff: float  # epsilon_nu
+    lipschitz: float  # L_M, of x -> d_KL(x, y) on M
+    width: float  # D_M, the largest ||d_KL(phi, lambda)||_1 on M
+    c: float
+    threshold: Any  # the part with the verb level(t, which)
+
+    @property
+    def constant(self) -> float:
+        """C_nu."""
+        return self.time + 2.0 * (self.answers - 1.0) / (SHARE * self.chernoff)
+
+    def bonus(self, t: float) -> float:
+        """f(t)."""
+        return max(theory_bonus(B, self.c).explore(max(t, 2.0)), 0.0)  # type: ignore[arg-type]
+
+    def regret(self, t: float) -> float:
+        """R_t, at most."""
+        most = max(self.bonus(t), self.width)
+        wide = self.largest * most
+        return self.learner.regret_bound(
+            Record(
+                t,
+                self.arms,
+                self.actions,
+                self.geometry,
+                math.sqrt(self.arms) * most,
+                wide,
+                t * wide**2,
+                t / 2.0,
+            )
+        )
+
+    def ratios(self, t: float) -> float:
+        """sum_s <w~_s, 1 / N~_{s-1}>, at most."""
+        d = self.arms
+        return d * self.actions**2 + 2.0 * d * math.log(max(t * self.largest / d, 1.0))
+
+    def roots(self, t: float) -> float:
+        """sum_s <w~_s, 1 / sqrt(N~_{s-1})>, at most."""
+        d = self.arms
+        return d * self.actions**2 + 2.0 * math.sqrt(2.0 * d * t * self.largest)
+
+    def slack(self, t: float) -> float:
+        """sum_s <w~_s, C_s>, at most: what optimism costs."""
+        f = self.bonus(t)
+        drift = 2.0 * self.lipschitz * math.sqrt(2.0 * self.variance * f)
+        return f * self.ratios(t) + drift * self.roots(t)
+
+    def correct(self, t: float) -> float:
+        """c_t: of the rounds in which the answer is right."""
+        f = self.bonus(t)
+        drift = self.lipschitz * math.sqrt(2.0 * self.variance * f)
+        return (
+            drift * self.roots(t)
+            + self.actions**2 * self.width
+            + drift * math.sqrt(t * self.arms * self.largest)
+            + self.slack(t)
+        )
+
+    def approximation(self, t: float) -> float:
+        """h(t)."""
+        wrong = 2.0 / (SHARE * self.chernoff)
+        wrong *= self.slack(t) + self.bonus(t) * self.ratios(t)
+        return (self.correct(t) * self.time + 2.0 * math.sqrt(t) + 1.0 + wrong) / self.constant
+
+    def level(self, t: float) -> float:
+        """beta(t, delta)."""
+        return float(self.threshold.level(t, 0))
+
+    @property
+    def last(self) -> float:
+        """T_0(delta), to within half a round or a billionth of it."""
+
+        def passed(t: float) -> bool:
+            rest = self.constant * (self.regret(t) + self.approximation(t))
+            return self.level(t) * self.time + rest < t
+
+        return root(passed)
+
+    @property
+    def rounds(self) -> float:
+        """What E[tau_delta] is at most."""
+        return self.last + 2.0 * math.e * self.arms / self.c**2
+
+
+def upper_bound(
+    problem: Problem,
+    means: Any,
+    *,
+    rule: str | RuleBase = "lloo",
+    delta: float = 0.1,
+    threshold: str = "proved",
+    bounds: tuple[float, float] = (0.0, 1.0),
+    c: float = 1.0,
+) -> UpperBound:
+    """Theorem 3 on an instance. bounds: the box M, where the problem has none; c: of the
+    exploration bonus.
+
+    >>> import combgame as cg
+    >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+    >>> bound = upper_bound(problem, [0.3, 0.29, 0.28, 0.23, 0.2], rule="adahedge")
+    >>> round(bound.time), f"{bound.chernoff:.6f}", bound.lipschitz
+    (400, '0.000312', 100.0)
+    >>> bound.rounds > 1e9
+    True
+    """
+    chosen = make_rule(rule)
+    if not isinstance(chosen, CombGame):
+        raise InputError(
+            "not-a-game",
+            "Theorem 3 is on the CombGame rules, and {rule} is none",
+            remedy="give 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame(...)",
+            rule=str(rule),
+        )
+    if not isinstance(problem.rewards, Gaussian) or not problem.rewards.known:
+        raise must_be("rewards", problem.rewards, "Gaussian with a known sigma", of="upper_bound")
+    if not (len(bounds) == 2 and all(map(real, bounds)) and bounds[0] < bounds[1]):
+        raise must_be("bounds", bounds, "a pair of numbers, the lower one first", of="upper_bound")
+    truth = problem.means(means)
+    low, high = np.array(problem.low), np.array(problem.high)
+    low = np.where(np.isfinite(low), low, bounds[0])
+    high = np.where(np.isfinite(high), high, bounds[1])
+    sigma = problem.rewards.spread(problem.d)
+    best = set(best_answer(problem, truth))
+    size, answers = problem.actions.size(), problem.answers.sets(250_000)
+    stopping = make_stopping(threshold, problem, [delta])
+    return UpperBound(
+        chosen.learner,
+        problem.actions.geometry(),
+        problem.d,
+        problem.actions.largest(),
+        float(size if size is not None else len(problem.actions.sets(250_000))),
+        float(len(answers)),
+        float(sigma.max() ** 2),
+        complexity(problem, truth).time,
+        min(_chernoff(truth, sigma, best, set(rival)) for rival in answers if set(rival) != best),
+        float(((high - low) / sigma**2).max()),
+        float(((high - low) ** 2 / (2.0 * sigma**2)).sum()),
+        float(positive("c", c, of="upper_bound")),
+        stopping.threshold,
+    )
+
+
+def _chernoff(truth: Any, sigma: Any, best: set[int], rival: set[int]) -> float:
+    """The least over means at which `rival` is as good of max_a ch(lambda_a, mu_a), ch = (x - y)^2
+    / (8 sigma^2): all arms in which they differ move as far, in units of their sigma.
+    """
+    ours, theirs = sorted(best - rival), sorted(rival - best)
+    gap = truth[ours].sum() - truth[theirs].sum()
+    return float((gap / sigma[ours + theirs].sum()) ** 2 / 8.0)

@@ -1,0 +1,102 @@
+"""Correlated values: the nearest alternative against a solver, and against independent values."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import combgame as cg
+
+from .said import refused
+
+MEANS = [0.3, 0.29, 0.28, 0.23, 0.2]
+
+
+def equal(d, rho, sigma=0.1):
+    return sigma**2 * ((1 - rho) * np.eye(d) + rho * np.ones((d, d)))
+
+
+def wishart(d, seed):
+    x = np.random.default_rng(seed).normal(size=(d, 2 * d))
+    return x @ x.T / (2 * d)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_nearest_alternative_is_the_one_a_solver_finds(seed):
+    rng = np.random.default_rng(seed)
+    problem = cg.CorrelatedProblem(
+        cg.Listed([(0, 1), (1, 2, 3), (0, 3), (2,)], 4),
+        cg.Listed([(0, 1), (2,), (1, 3), (0, 2, 3)], 4),
+        wishart(4, seed),
+    )
+    information = np.tensordot(rng.integers(1, 9, 4).astype(float), problem.information, 1)
+    mean = rng.normal(size=4)
+    found = problem.nearest(information, mean)
+    best, least = set(found.best), math.inf
+    for rival in [(0, 1), (2,), (1, 3), (0, 2, 3)]:
+        z = np.array([(a in best) - (a in rival) for a in range(4)], dtype=float)
+        if not z.any():
+            continue
+        solved = minimize(
+            lambda y: 0.5 * (y - mean) @ information @ (y - mean),
+            mean,
+            constraints={"type": "eq", "fun": lambda y, z=z: z @ y},
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        least = min(least, solved.fun)
+    assert found.value == pytest.approx(least, rel=1e-5)
+    moved = found.alternative - mean
+    assert 0.5 * moved @ information @ moved == pytest.approx(found.value)
+    assert sum(found.alternative[list(found.best)]) == pytest.approx(
+        sum(found.alternative[list(found.rival)])
+    )
+
+
+def test_without_correlation_it_is_the_independent_problem():
+    problem = cg.CorrelatedProblem(cg.Subsets(5, 3), cg.Arms(5), equal(5, 0.0))
+    plain = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+    counts = np.arange(1.0, 11.0)
+    arms = sum(
+        c * np.isin(range(5), chosen) for c, chosen in zip(counts, problem.plays, strict=True)
+    )
+    found = problem.nearest(np.tensordot(counts, problem.information, 1), MEANS)
+    same = cg.evidence(plain, MEANS, arms)
+    assert found.value == pytest.approx(same.value)
+    solved = problem.characteristic_time(MEANS)
+    assert solved.gap <= 0.011
+    assert 400 * 0.98 <= solved.time <= 400 * 1.02
+    assert solved.weights.sum() == pytest.approx(1.0)
+
+
+def test_what_arms_share_need_not_be_told_apart():
+    """Two arms in one play, correlation rho: the variance of their difference falls by 1 - rho."""
+    times = [
+        cg.CorrelatedProblem(cg.Subsets(2, 2), cg.Arms(2), equal(2, rho))
+        .characteristic_time([0.3, 0.29])
+        .time
+        for rho in (0.0, 0.5, 0.9)
+    ]
+    assert times == pytest.approx([400.0, 200.0, 40.0])
+
+
+def test_runs_find_the_answer():
+    """delta = 0.1, 20 runs: more than 6 errors have a chance of 0.2 % if delta is kept."""
+    problem = cg.CorrelatedProblem(cg.Subsets(4, 2), cg.Arms(4), equal(4, 0.6, 0.3))
+    means = [0.8, 0.5, 0.4, 0.3]
+    made = problem.simulate(means, runs=20, seed=3)
+    assert np.isfinite(made.rounds).all() and sum(a == (0,) for a in made.answers) >= 14
+    again = problem.simulate(means, runs=2, seed=3)
+    assert again.rounds.tolist() == made.rounds[:2].tolist()
+    assert math.isinf(problem.simulate(means, runs=1, cap=3).rounds[0])
+
+
+def test_it_says_what_it_needs():
+    for wrong in (np.ones((3, 3)), np.eye(4), "covariance", [[1, 2, 0], [0, 1, 0], [0, 0, 1]]):
+        with refused("must-be", of="CorrelatedProblem", name="covariance"):
+            cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), wrong)
+    with refused("arms-unseen", cg.InputError):
+        cg.CorrelatedProblem(cg.Listed([(0, 1)], 3), cg.Arms(3), np.eye(3))
+    tied = cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), np.eye(3))
+    with refused("tied-means", cg.InputError):
+        tied.characteristic_time([0.5, 0.5, 0.1], steps=100)

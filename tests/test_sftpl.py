@@ -1,0 +1,98 @@
+"""SFTPL against a twin in plain Python, and what it says of itself."""
+
+import math
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.catalogue import make_catalogue, make_mixture
+from combgame.game.records import vector
+from combgame.learners.base import Seating
+from combgame.simulate.run import Run
+from combgame.stopping.base import NEVER
+from combgame.testing.conformance import check_learner
+
+from .said import refused
+
+
+def seated(actions, samples, seats=1):
+    catalogue, sets, d = make_catalogue(2000, actions.largest()), actions.covering(), actions.d
+    home = np.array([catalogue.find(vector(s, d)) for s in sets], dtype=np.int64)
+    learner = cg.SFTPL(samples)
+    room = learner.room(d, len(home))
+    centre = np.mean([vector(s, d) for s in sets], axis=0)
+    return learner.part(Seating(actions, home, centre, len(sets), seats, room)), catalogue
+
+
+def generator():
+    state = [1, 2, 3]
+    while True:
+        state = [
+            171 * state[0] % 30269,
+            172 * state[1] % 30307,
+            170 * state[2] % 30323,
+        ]
+        yield max(
+            (state[0] / 30269.0 + state[1] / 30307.0 + state[2] / 30323.0) % 1.0,
+            1e-12,
+        )
+
+
+def test_the_learner_plays_what_its_definition_says():
+    actions, samples, d = cg.Subsets(5, 2), 7, 5
+    part, catalogue = seated(actions, samples)
+    mixture, structure, rng = make_mixture(50, d), actions.part(), np.random.default_rng(0)
+    draws, total, longest = generator(), np.zeros(d), 0.0
+    for t in range(1, 200):
+        part.act(0, mixture)
+        reward = rng.exponential(size=d) * [1.0, 1.0, 0.9, 0.8, 0.7]
+        part.feed(0, mixture, catalogue, structure, reward)
+        total, longest = total + reward, max(longest, math.sqrt((reward**2).sum()))
+        expected = {}
+        for _ in range(samples):
+            v = np.array(
+                [
+                    math.sqrt(-2 * math.log(next(draws))) * math.cos(2 * math.pi * next(draws))
+                    for _ in range(d)
+                ]
+            )
+            radius = next(draws) ** (1 / d)
+            score = total + longest * math.sqrt(d * t) * radius * v / math.sqrt((v**2).sum())
+            best = tuple(sorted(np.argsort(-score, kind="stable")[:2].tolist()))
+            expected[best] = expected.get(best, 0.0) + 1 / samples
+        part.act(0, mixture)
+        found = {
+            tuple(catalogue.members[i, : catalogue.length[i]].tolist()): w
+            for i, w in zip(
+                mixture.ids[: mixture.size[0]], mixture.weight[: mixture.size[0]], strict=True
+            )
+        }
+        assert found == pytest.approx(expected)
+
+
+def test_perturbations_are_uniform_in_the_ball():
+    """The radius to the power d is uniform, and every direction has mean 0: 4,000 draws, a chance
+    of about 1e-4 to fail if the generator were another one.
+    """
+    part, _ = seated(cg.Subsets(3, 1), 1)
+    normal = np.array([[part.normal() for _ in range(3)] for _ in range(4000)])
+    assert np.abs(normal.mean(axis=0)).max() < 4 / math.sqrt(4000)
+    assert np.abs((normal**2).mean(axis=0) - 1.0).max() < 4 * math.sqrt(2 / 4000)
+    uniform = np.sort([part.uniform() for _ in range(4000)])
+    assert np.abs(uniform - np.linspace(0, 1, 4000)).max() < 2.2 / math.sqrt(4000)
+
+
+def test_a_run_that_meets_many_actions_at_once_grows():
+    """The catalogue has room for all that one round may meet."""
+    problem = cg.Problem(cg.Subsets(12, 5), cg.Arms(12), cg.Gaussian(0.3))
+    rule = cg.CombGame(cg.SFTPL(200))
+    run = Run(problem, rule.setup(problem), NEVER, np.linspace(1, 0.5, 12), 1, 0, 0, "python")
+    run.advance(12)
+    assert run.rule.catalogue.size[0] > 300
+
+
+def test_it_conforms_and_says_what_it_needs():
+    check_learner(cg.SFTPL())
+    with refused("must-be", of="SFTPL", name="samples", value=0):
+        cg.SFTPL(0)
