@@ -23,6 +23,9 @@ class Log(Protocol):
         those of no round.
         """
 
+    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+        """The same, some at a time, all as they are at one moment: there may be very many."""
+
     def append(self, events: Sequence[Sealed]) -> None:
         """Add events: all of them or none, on disk when the transaction has ended."""
 
@@ -113,6 +116,9 @@ class Memory:
         if round is None:
             return between
         return [one for one in between if one[0].round in (round, None)]
+
+    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+        yield self.events(after, before)
 
     def append(self, events: Sequence[Sealed]) -> None:
         self._events += events
