@@ -48,10 +48,15 @@ class Log(Protocol):
 
 
 class Storage(Protocol):
-    """Keeps one study. `url` is None where nothing outlives the process."""
+    """Keeps one study. `url` is None where nothing outlives the process; `timeout`: seconds for
+    which anybody waits for others.
+    """
 
     @property
     def url(self) -> str | None: ...
+
+    @property
+    def timeout(self) -> float: ...
 
     def writing(self) -> AbstractContextManager[Log]:
         """A transaction that nobody else can write in the meantime."""
@@ -78,7 +83,8 @@ class Memory:
 
     url = None
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: float = 30.0) -> None:
+        self.timeout = timeout
         self._events: list[Sealed] = []
         self._answers: dict[str, tuple[str, Any]] = {}
 

@@ -1,6 +1,5 @@
 """A study as one process has it: the advisor, brought up to date and written to in transactions."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
@@ -20,6 +19,7 @@ from .ledger import Behind, Effect, Ledger
 from .round import Record
 from .settings import Setting, now
 from .snapshot import EVERY, capture, load, pack
+from .turns import Turns
 
 RATE = 20.0  # a snapshot may take a twentieth of the time
 CHECKPOINT = 200  # transactions
@@ -92,7 +92,7 @@ class Session:
 
     def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
-        self.lock = threading.RLock()
+        self.lock = Turns(name, storage.timeout)
         self._advisor: Advisor | None = None
         self._lost: Sentence | None = None  # why it cannot go on
         # all rounds up to some event, where something looked back: used at once, or dropped
@@ -122,11 +122,8 @@ class Session:
 
     def forked(self, torn: bool) -> None:
         """In a child: a thread of the parent's that was at work here is not there to end it."""
-        if self.lock.acquire(blocking=False):
-            self.lock.release()
-        else:
+        if self.lock.forked():
             self._forget()
-        self.lock = threading.RLock()
 
     @contextmanager
     def writing(self, client: str | None, hurry: bool = True) -> Iterator[Batch]:
