@@ -43,7 +43,7 @@ def serve(
     limits: Limits | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C: then what runs is finished, and nothing new begun. Elsewhere
-    than on this machine it answers to tokens only, and does not start without any. One that does not
+    than on this machine it answers to tokens only, and does not start without any. What does not
     start makes no file.
     """
     to_stderr()
