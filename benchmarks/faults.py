@@ -13,6 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from made import PYTHON, save
 
 from combgame.report.tables import markdown
 from combgame.storage import queue
-from combgame.storage.events import Event, seal
+from combgame.storage.events import Event, Sealed, seal
 from combgame.storage.sql import Database
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -131,7 +132,7 @@ def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
     event = Event(1, "created", 0.0, data={})
     last, waits = seal("", event), []
     storage = Database(url, name, 30.0)
-    storage.begin((event, last), "resume")
+    storage.begin(Sealed(event, last), "resume")
     os.write(pipe, b"\n")
     os.read(go, 1)  # until everybody is here
     until = time.monotonic() + seconds
@@ -140,7 +141,7 @@ def writer(url: str, name: str, seconds: float, go: int, pipe: int) -> None:
         event = event._replace(seq=event.seq + 1, kind="told")
         last = seal(last, event)
         with storage.writing() as log:
-            log.append([(event, last)])
+            log.append([Sealed(event, last)])
         waits.append(time.perf_counter() - began)
     storage.close()
     with os.fdopen(pipe, "w") as out:
@@ -162,6 +163,8 @@ def turns(folder: Path, processes: int, seconds: float, queueing: bool) -> list[
                 os.close(go)
                 try:
                     writer(url, f"study {k}", seconds, wait, write)
+                except Exception:
+                    traceback.print_exc()
                 finally:
                     os._exit(0)
             os.close(write)

@@ -20,7 +20,7 @@ from combgame.rules.starts import joining
 from combgame.simulate.bench import make_bench
 from combgame.stopping.levels import CHANCES, RATIOS, SCALES, contrast, unknown_part
 from combgame.stopping.one_variance import FINEST
-from combgame.study.levels import Squares, squares_of, surprise
+from combgame.study.levels import Squares, squares_of, surprise, values_in
 from combgame.study.round import Record, Told
 from combgame.theory.intervals import within_plays
 
@@ -852,7 +852,8 @@ def test_squares_between_rounds_are_those_of_two_fits(seed, d, rounds):
         for a, x in plain[-1].items():
             record.tell(a, Told(x, 1, 0.0))
         records.append(record)
-    assert squares_of(records, np.full(d, 0.7**-2)) == pytest.approx(two_way(plain, 0.7), abs=1e-7)
+    rounds = [values_in(one) for one in records]
+    assert squares_of(rounds, np.full(d, 0.7**-2)) == pytest.approx(two_way(plain, 0.7), abs=1e-7)
 
 
 def opened(lift, seed, pulls=2, rewards=None):

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import zipfile
 from html.parser import HTMLParser
 
 import openpyxl
@@ -457,6 +458,17 @@ def test_a_file_that_is_no_table_is_refused_in_a_sentence(client, storage, raw):
     taken(client)
     got = upload(client, raw, "x.xlsx")
     assert got.status_code == 422 and 'role="alert"' in got.text
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(client, storage):
+    study(storage)
+    taken(client)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/workbook.xml", "")
+        packed.writestr("xl/worksheets/sheet1.xml", bytes(21 * 2**20))
+    got = upload(client, out.getvalue(), "bomb.xlsx")
+    assert got.status_code == 422 and "more than 20,971,520 bytes" in Tags(got.text).words
 
 
 def test_a_round_with_the_values_of_another_is_asked_about(client, storage):

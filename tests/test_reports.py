@@ -425,6 +425,8 @@ def test_a_picture_and_a_report_need_no_name_of_a_file(tmp_path, monkeypatch):
         study.tell(todo, dict.fromkeys(todo.arms, 0.5))
     assert "wrote plate-7-overview.png and plate-7-overview.svg." in command("plot", *where).output
     assert "wrote plate-7-report.html." in command("report", "--plan", "p.toml", *where).output
+    again = command("report", "--plan", "p.toml", *where).output
+    assert "wrote plate-7-report.html, in the place of what was there." in again
     text = (tmp_path / "plate-7-report.html").read_text(encoding="utf-8")
     assert "supposed ann" in text and "combgame study replay --head" in text
     assert command("report", "-o", "mine.html", "--unit", "mg/l", *where).exit_code == 0

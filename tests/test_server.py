@@ -1,6 +1,7 @@
 """The service: who may do what, what is done once, what is seen live, what it says of itself."""
 
 import json
+import socket
 import threading
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from combgame.server.tokens import make_token
 from combgame.storage.shelf import Shelf
 from combgame.study.study import Study
 
+from .said import refused
 from .services import PROBLEM, serving
 
 GET = ("", "/status", "/decision", "/state", "/pending", "/estimates", "/events", "/rows")
@@ -160,6 +162,19 @@ def test_no_start_for_others_without_tokens(storage):
 
     with pytest.raises(cg.AccessError, match="token make"):
         serve(storage, "0.0.0.0")
+
+
+def test_a_service_that_does_not_start_makes_no_file(tmp_path):
+    from combgame.server.run import serve
+
+    where = f"sqlite:///{tmp_path}/lab.db"
+    with refused("tokens-needed"):
+        serve(where, "0.0.0.0", 0)
+    with refused("bad-certificate"):
+        serve(where, port=0, certificate=str(tmp_path / "none.pem"))
+    with socket.create_server(("127.0.0.1", 0)) as taken, refused("cannot-listen"):
+        serve(where, port=taken.getsockname()[1])
+    assert list(tmp_path.iterdir()) == []
 
 
 # ---- done once

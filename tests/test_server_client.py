@@ -185,7 +185,7 @@ def test_what_is_refused_is_refused_in_the_same_words(twins):
 
 def test_making_a_study_is_refused_in_the_same_words(service):
     client = cg.Client(service.url)
-    for more in ({"delta": 2.0}, {"rule": "best"}, {"seed": -1}, {"name": ""}, {"max_rounds": 0}):
+    for more in ({"delta": 2.0}, {"rule": "best"}, {"seed": -1}, {"name": ""}, {"expects": 0}):
         with pytest.raises(cg.CombGameError) as here:
             cg.Study(PROBLEM, **more)
         with pytest.raises(cg.CombGameError) as there:
@@ -195,12 +195,14 @@ def test_making_a_study_is_refused_in_the_same_words(service):
     with pytest.raises(cg.StudyError, match="already"):
         client.create(PROBLEM, name="x")
     assert client.create(PROBLEM, name="x", if_exists="resume").events()[0].kind == "created"
+    client.create(PROBLEM, name="planned", expects=40.0)
     with pytest.raises(cg.StudyError, match="made with delta"):
         client.create(PROBLEM, name="x", delta=0.2, if_exists="resume")
     with pytest.raises(cg.InputError, match="function"):
         oracle = cg.Oracle(lambda score: [int(score.argmax())], 3)
         client.create(cg.Problem(oracle, rewards=cg.Gaussian(1.0)), name="y")
-    assert client.list() == ["x"] and client.open("x").problem == PROBLEM
+    assert client.open("planned").events()[0].data["expects"] == 40.0
+    assert client.list() == ["x", "planned"] and client.open("x").problem == PROBLEM
 
 
 def test_a_frame_can_be_told_and_the_pictures_and_the_report_are_drawn(twins, tmp_path):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from combgame.testing.conformance import check_learner
 
 import combgame as cg
 from combgame.game.catalogue import make_catalogue, make_mixture
@@ -11,7 +12,6 @@ from combgame.game.records import vector
 from combgame.learners.base import Seating
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
-from combgame.testing.conformance import check_learner
 
 from .said import refused
 

@@ -17,7 +17,8 @@ import combgame as cg
 from combgame.cli.speech import SHELL
 from combgame.errors import CombGameError
 from combgame.study.sheet import read_sheet
-from combgame.tables import cells, excel, is_frame, read_frame, read_table
+from combgame.tables import cells, excel, is_frame, known_column, read_frame, read_table
+from combgame.tables.files import read_bytes
 from combgame.tables.text import decoded, detected
 
 from .said import refused
@@ -252,12 +253,10 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_unpacked(tmp_path, monkeypat
     path = tmp_path / "bomb.xlsx"
     path.write_bytes(out.getvalue())
     assert path.stat().st_size < 5000
-    monkeypatch.setattr(excel, "LARGEST", 1_000_000)
     with refused("workbook-too-large", most=1_000_000, what="bytes"):
-        read_sheet(path, PROBLEM, "study")
-    monkeypatch.undo()
-    monkeypatch.setattr(excel, "CELLS", 10)
-    with refused("workbook-too-large", most=10, what="cells"):
+        read_bytes(path.read_bytes(), known_column(PROBLEM), most=1_000_000)
+    monkeypatch.setattr(excel, "CELL", 10**8)
+    with refused("workbook-too-large", most=5, what="cells"):
         read_sheet(HERE / "excel.xlsx", PROBLEM, "study")
 
 

@@ -360,7 +360,10 @@ def test_the_only_study_needs_no_name(lab):
     with refused("several-studies", cg.InputError, names=["plates", "other"]):
         command("status")
     lab("create", "screen.toml")
-    assert json.loads(lab("status", "--json")[1])["name"] == "study"
+    with refused("several-studies", cg.InputError, names=["plates", "other", "study"]):
+        command("status")
+    said = lab("ask", "--out", "more.csv", "--name", "study")[1]
+    assert "`combgame study tell more.csv --name study`" in said
 
 
 def test_a_deadline_in_the_past_is_refused(lab):

@@ -114,6 +114,11 @@ class Meddled:
         self._meddle()
         return found
 
+    def portions(self, *args, **keys):
+        found = list(self._log.portions(*args, **keys))
+        self._meddle()
+        return found
+
     def snapshot(self, sources):
         found = self._log.snapshot(sources)
         self._meddle()

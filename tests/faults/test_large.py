@@ -15,7 +15,7 @@ from combgame.storage import sql, transaction
 from combgame.storage.events import compact
 from combgame.study import session, snapshot
 from combgame.study.ledger import Ledger
-from combgame.study.levels import squares_of
+from combgame.study.levels import squares_of, values_in
 from combgame.study.round import Record, Told
 from combgame.study.sheet import read_sheet
 from combgame.study.snapshot import dump
@@ -115,6 +115,18 @@ def test_a_retraction_reads_the_history_before_others_wait_and_leaves_the_same(u
             assert max(n for kind, n in seen if kind == "w") <= 8
             same_state(study, slow)
         assert study.replay().same
+
+
+def test_whoever_opens_a_study_after_a_retraction_does_not_look_back_again(url, seen, monkeypatch):
+    monkeypatch.setattr(session, "RATE", 0.0)
+    with made(url) as study:
+        go_on(study, 305)
+        study._session._keeper.wait()  # so that no other snapshot is due at the retraction
+        study.retract(20, "a slip")
+    seen.clear()
+    with cg.Study.open(url, engine="python") as again:
+        assert again.ask() is not None
+    assert sum(n for _, n in seen) < 20
 
 
 def same_state(one, two):
@@ -345,7 +357,7 @@ def test_the_rounds_of_a_long_start_are_compared_by_the_smaller_side():
             chosen = [int(a) for a in rng.choice(arms, size, replace=False)]
             told = {a: Told(float(rng.normal(a)), number, 0.0) for a in chosen}
             records.append(Record(number, chosen, None, 0.0, told=told))
-        squares, degrees, *_ = squares_of(records, np.ones(arms))
+        squares, degrees, *_ = squares_of([values_in(one) for one in records], np.ones(arms))
         wanted = two_way([{a: x.entry for a, x in one.told.items()} for one in records], 1.0)
         assert degrees == wanted[1] and squares == pytest.approx(wanted[0], rel=1e-8, abs=1e-8)
     single = [
@@ -353,7 +365,7 @@ def test_the_rounds_of_a_long_start_are_compared_by_the_smaller_side():
         for k in range(6000)
     ]
     assert (
-        squares_of(single, np.ones(2000)).degrees == 4000
+        squares_of([values_in(one) for one in single], np.ones(2000)).degrees == 4000
     )  # a matrix of them would have 10^7 numbers
 
 

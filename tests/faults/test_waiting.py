@@ -405,6 +405,24 @@ def test_nobody_queues_beyond_the_timeout(url):
         assert refusals == [2]
 
 
+@pytest.mark.parametrize("kept", ["in memory", "sqlite"])
+def test_a_thread_does_not_wait_beyond_the_timeout_for_another(tmp_path, kept):
+    where, refusals = None if kept == "in memory" else f"sqlite:///{tmp_path}/lab.db", []
+
+    def look():
+        with refused("thread-busy", cg.StoreError, name="study", seconds=0.2):
+            study.ask()
+        refusals.append(1)
+
+    with cg.Study(HARD, storage=where, engine="python", timeout=0.2) as study:
+        thread = threading.Thread(target=look, daemon=True)
+        with study.moment():
+            thread.start()
+            thread.join(60)  # it would never end
+        assert refusals == [1]
+        assert study.ask().id == 1
+
+
 @posix
 @queued
 def test_the_file_of_the_queue_is_as_private_as_the_study_and_goes_with_the_last(tmp_path):

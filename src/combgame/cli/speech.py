@@ -46,6 +46,7 @@ class Shell:
 
     def __init__(self, **phrases: str) -> None:
         self.study = "study"  # the one that the command is about
+        self.named = False  # somebody had to say which
         self.phrases = {**PHRASES, **{key.replace("_", " "): x for key, x in phrases.items()}}
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:
@@ -55,7 +56,8 @@ class Shell:
         typed = [shlex.quote(str(one)) for one in given if not isinstance(one, str)]
         typed += [f"{OPTIONS[word]} ..." for word in words]
         typed += [self.option(name, "..." if x is ... else x) for name, x in named.items()]
-        if COMMANDS[verb].startswith("study ") and self.study != "study" and "name" not in named:
+        named_here = self.named or self.study != "study"
+        if COMMANDS[verb].startswith("study ") and named_here and "name" not in named:
             typed.append(self.option("name", self.study))
         return f"`{' '.join(['combgame', COMMANDS[verb], *typed])}`"
 

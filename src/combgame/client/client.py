@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..data import to_data
-from ..errors import must_be
+from ..errors import must_be, positive
 from ..problem import Problem
 from ..rules import RuleBase
 from ..study.arguments import client_of, name_of
@@ -49,6 +49,7 @@ class Client:
         max_rounds: int | None = None,
         deadline: Any = None,
         client: str | None = None,
+        expects: float | None = None,
     ) -> RemoteStudy:
         """A new study there, made as `Study` makes one."""
         name, who = name_of(name), client_of(client) or self.client
@@ -69,6 +70,7 @@ class Client:
             "min_pulls": setting.min_pulls,
             "max_rounds": setting.max_rounds,
             "deadline": setting.deadline,
+            "expects": None if expects is None else positive("expects", expects),
             "if_exists": if_exists,
             "client": who,
         }

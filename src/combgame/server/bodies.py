@@ -48,6 +48,7 @@ class Create(Body):
     min_pulls: int = Field(2, strict=True)
     max_rounds: int | None = Field(None, strict=True)
     deadline: float | str | None = None
+    expects: float | None = Field(None, description="Rounds that were planned; it is shown beside.")
     if_exists: str = Field("error", description="error, resume or replace.")
     client: Who = None
 

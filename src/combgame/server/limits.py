@@ -6,7 +6,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Limits:
     """arms, edges, entries, seconds: of a problem that somebody sends. body, upload: bytes of a
-    request, and of one with a file. patience: seconds for a body to arrive. nesting: of JSON.
+    request, and of one with a file; unpacked: of a workbook in it. patience: seconds for a body to
+    arrive. nesting: of JSON.
     """
 
     arms: int = 10_000
@@ -16,6 +17,7 @@ class Limits:
     rounds: int = 1000  # that are asked for, or told, at a time
     body: int = 2 * 2**20
     upload: int = 10 * 2**20
+    unpacked: int = 20 * 2**20
     nesting: int = 32
     patience: float = 20.0
     waiting: float = 15.0  # seconds for a database that is busy

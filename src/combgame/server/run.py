@@ -8,7 +8,8 @@ from typing import Any
 
 from ..errors import AccessError, StoreError, needs_extra
 from ..sentences import Option
-from ..storage.urls import parse, shown
+from ..storage.connections import is_there
+from ..storage.urls import absolute, parse, shown
 from .limits import Limits
 from .logs import log, to_stderr
 
@@ -42,21 +43,27 @@ def serve(
     limits: Limits | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C: then what runs is finished, and nothing new begun. Elsewhere
-    than on this machine it answers to tokens only, and does not start without any.
+    than on this machine it answers to tokens only, and does not start without any. What does not
+    start makes no file.
     """
     to_stderr()
     limits, local = limits or Limits(), loopback(host)
-    app = create_app(storage, tokens=None if local else True, limits=limits, local=local)
-    if not local and not app.state.desk.shelf.tokens():
-        app.state.desk.shelf.close()
-        raise AccessError(
-            "tokens-needed",
-            "everybody who reaches {host} could do everything",
-            remedy="make a token first (`combgame token make NAME --role admin`), or leave out "
-            "{option}",
-            host=host,
-            option=Option("host"),
-        )
+    try:
+        if certificate is not None:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+        listening = listen(host, port)
+    except (OSError, ValueError) as error:
+        raise cannot_listen(host, port, error) from None
+    try:
+        if not local and not is_there(absolute(parse(storage))):
+            raise tokens_needed(host)
+        app = create_app(storage, tokens=None if local else True, limits=limits, local=local)
+        if not local and not app.state.desk.shelf.tokens():
+            app.state.desk.shelf.close()
+            raise tokens_needed(host)
+    except BaseException:
+        listening.close()
+        raise
     config = uvicorn.Config(
         app,
         host=host,
@@ -71,13 +78,18 @@ def serve(
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
-    try:
-        config.load()  # of which the certificate is a part
-        listening = listen(host, port)
-    except (OSError, ValueError) as error:
-        app.state.desk.shelf.close()
-        raise cannot_listen(host, port, error) from None
     Server(config, shown(parse(storage))).run([listening])
+
+
+def tokens_needed(host: str) -> AccessError:
+    return AccessError(
+        "tokens-needed",
+        "everybody who reaches {host} could do everything",
+        remedy="make a token first (`combgame token make NAME --role admin`), or leave out "
+        "{option}",
+        host=host,
+        option=Option("host"),
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:

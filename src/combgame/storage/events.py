@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ..errors import StoreError, must_be
 from ..sentences import Call
-from .checksums import checksum
 
 
 class Event(NamedTuple):
@@ -46,8 +46,10 @@ def seal(before: str, event: Event) -> str:
 
 
 def seal_of(before: str, said: str) -> str:
-    """The seal of an event of which `compact` says this."""
-    return checksum(before + said, digits=16)
+    """The seal of an event of which `compact` says this: the first 16 digits of its checksum, by
+    the shortest way, as hundreds of thousands are checked at once.
+    """
+    return sha256((before + said).encode()).hexdigest()[:16]
 
 
 class Sealed(NamedTuple):
@@ -109,10 +111,14 @@ def no_collecting() -> Iterator[None]:
 
 def checked(stored: list[Sealed], name: str, before: str = "") -> list[Event]:
     """The events, each as it was stored; before: the seal of the one before the first."""
+    events = []
     for one in stored:
-        check_seal(before, one, name)
-        before = one.seal
-    return [one.event for one in stored]
+        event, sealed, said = one
+        if said is None or seal_of(before, said) != sealed:
+            check_seal(before, one, name)
+        events.append(event)
+        before = sealed
+    return events
 
 
 def check_seal(before: str, stored: Sealed, name: str) -> None:

@@ -23,6 +23,9 @@ class Log(Protocol):
         those of no round.
         """
 
+    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+        """The same, some at a time, all as they are at one moment: there may be very many."""
+
     def append(self, events: Sequence[Sealed]) -> None:
         """Add events: all of them or none, on disk when the transaction has ended."""
 
@@ -45,10 +48,15 @@ class Log(Protocol):
 
 
 class Storage(Protocol):
-    """Keeps one study. `url` is None where nothing outlives the process."""
+    """Keeps one study. `url` is None where nothing outlives the process; `timeout`: seconds for
+    which anybody waits for others.
+    """
 
     @property
     def url(self) -> str | None: ...
+
+    @property
+    def timeout(self) -> float: ...
 
     def writing(self) -> AbstractContextManager[Log]:
         """A transaction that nobody else can write in the meantime."""
@@ -75,7 +83,8 @@ class Memory:
 
     url = None
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: float = 30.0) -> None:
+        self.timeout = timeout
         self._events: list[Sealed] = []
         self._answers: dict[str, tuple[str, Any]] = {}
 
@@ -113,6 +122,9 @@ class Memory:
         if round is None:
             return between
         return [one for one in between if one[0].round in (round, None)]
+
+    def portions(self, after: int = 0, before: int | None = None) -> Iterator[list[Sealed]]:
+        yield self.events(after, before)
 
     def append(self, events: Sequence[Sealed]) -> None:
         self._events += events

@@ -3,7 +3,8 @@
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, union_all
@@ -16,6 +17,7 @@ from .requests import Request
 from .tables import events, requests, snapshots
 
 ALWAYS = 1 << 60
+PORTION = 2000  # events that are read at once: what is made of them stays near the processor
 COLUMNS = [events.c[name] for name in (*Event._fields, "seal")]
 OF_STUDY = (events.c.study == bindparam("study"),)
 BETWEEN = (
@@ -66,13 +68,15 @@ def as_events(rows: Sequence[Any]) -> list[Sealed]:
     if not fits or not all(map(math.isfinite, columns[2])):
         return [as_event(row) for row in rows]
     words = {one: compact(one) for column in columns[4:6] for one in set(column)}
+    moments = {at: repr(at) for at in set(columns[2])}
     said = [
-        f'[{seq},"{kind}",{at!r},{"null" if number is None else number},'
+        f'[{seq},"{kind}",{moments[at]},{"null" if number is None else number},'
         f"{words[client]},{words[reason]},{text}]"
         for seq, kind, at, number, client, reason, text in zip(*columns, texts, strict=True)
     ]
-    made = map(Event._make, zip(*columns, data, strict=True))
-    return list(map(Sealed._make, zip(made, seals, said, strict=True)))
+    # as `_make` does, which costs a call in Python for each
+    made = map(partial(tuple.__new__, Event), zip(*columns, data, strict=True))
+    return list(map(partial(tuple.__new__, Sealed), zip(made, seals, said, strict=True)))
 
 
 def as_event(row: Any) -> Sealed:
@@ -116,6 +120,13 @@ class Transaction:
     def events(
         self, after: int = 0, before: int | None = None, round: int | None = None
     ) -> list[Sealed]:
+        with no_collecting():
+            portions = self.portions(after, before, round)
+            return [one for portion in portions for one in portion]
+
+    def portions(
+        self, after: int = 0, before: int | None = None, round: int | None = None
+    ) -> Iterator[list[Sealed]]:
         where = {
             "study": self._study,
             "after": after,
@@ -124,8 +135,8 @@ class Transaction:
         query = EVENTS if round is None else OF_ROUND
         if round is not None:
             where["round"] = round
-        with no_collecting():
-            return as_events(self._connection.execute(query, where).all())
+        rows = self._connection.execute(query, where)
+        return map(as_events, rows.partitions(PORTION))
 
     def append(self, new: Sequence[Sealed]) -> None:
         rows = [

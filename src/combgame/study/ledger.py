@@ -18,7 +18,6 @@ replays and exports do not look at kinds.
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from itertools import takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -227,11 +226,11 @@ class Ledger:
 
     def on_asked(self, event: Event, past: Past | None) -> Effect:
         """data: `arms`, `until` (the end of the lease), `again` (the round was given before)."""
-        number, arms, until = event.round or 0, event.data["arms"], event.data.get("until")
-        if new_round(event) is not None:
+        number, until, arms = event.round or 0, event.data.get("until"), new_round(event)
+        if arms is not None:
             self.open[number] = Record(
                 number,
-                list(arms),
+                arms,
                 event.client,
                 event.at,
                 until,
@@ -259,11 +258,10 @@ class Ledger:
         told together with it).
         """
         number, values = event.round or 0, entries(event)
-        present = {arm for arm, entry in values.items() if entry is not None}
         record = self.open.get(number)
         if record is None:  # an arm that was retracted after the round had ended
             ended = self._whole(event, past).look_up(number, tuple)
-            self._comes_back(present)
+            self._comes_back(arm for arm, entry in values.items() if entry is not None)
             for arm, entry in values.items():
                 self._enter(arm, entry, ended, anew=True)
                 if self.shut is not None:
@@ -271,21 +269,27 @@ class Ledger:
             if ended.block:
                 self._recount(event, past)
             return Effect.VALUES
-        self._comes_back(present.intersection(record.gone))
+        if record.gone:
+            self._comes_back(arm for arm in record.gone if values.get(arm) is not None)
         if not record.touched:
-            earlier = takewhile(lambda other: other < number, self.open)
-            if any(not self.open[other].waiting for other in earlier):
-                self._count("overtaking")
+            for other, before in self.open.items():
+                if other >= number:
+                    break
+                if not before.waiting:
+                    self._count("overtaking")
+                    break
         self.told += not record.touched
         record.touched = True
         for arm, entry in values.items():
             told = Told(entry, event.seq, event.at, arm in record.gone)
             self._arrives(record, arm, told)
+        left = record.left
         if event.data.get("final", True):
             record.rest, record.since = "missing", event.seq
-            for arm in record.left:
+            for arm in left:
                 self._arrives(record, arm, Told(None, event.seq, None))
-        if not record.left:
+            left = []
+        if not left:
             self._end(record)
         return Effect.VALUES
 
@@ -386,11 +390,12 @@ class Ledger:
 
     # ---- rounds
 
-    def _comes_back(self, arms: set[int]) -> None:
+    def _comes_back(self, arms: Iterable[int]) -> None:
         """Values in the place of some that were retracted."""
-        self.anew |= bool(arms)
-        for arm in arms.intersection(self.withdrawn):
-            self.withdrawn.remove(arm)
+        for arm in arms:
+            self.anew = True
+            if arm in self.withdrawn:
+                self.withdrawn.remove(arm)
 
     def _arrives(self, record: Record, arm: int, told: Told) -> None:
         record.tell(arm, told)

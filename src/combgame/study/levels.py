@@ -11,7 +11,7 @@ once, when the start has been told.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -36,35 +36,42 @@ class Opening:
 
     rounds: set[int] = field(default_factory=set)
     lasts: bool = True  # more of them may come
-    kept: dict[int, Record] = field(default_factory=dict)  # those that have ended
+    # the values of those that have ended: rows of arms, means, and of how many values
+    kept: dict[int, Floats] = field(default_factory=dict)
     found: "Squares | None" = None  # of them, when it was over
 
     def keep(self, record: Record) -> None:
         """One round has ended."""
         if record.number in self.rounds:
-            self.kept[record.number] = record
+            self.kept[record.number] = values_in(record)
 
     def settle(self, problem: Problem) -> "Squares | None":
         """The squares of its rounds, once it is over, after which its rounds are forgotten."""
         if self.found is None and not self.lasts and len(self.kept) == len(self.rounds):
             self.found = Squares(0.0, 0, 0.0, 0)
             if may_lack_levels(problem):
-                records = [self.kept[number] for number in sorted(self.rounds)]
+                rounds = [self.kept[number] for number in sorted(self.rounds)]
                 sigma = problem.noise() if problem.rewards.known else np.ones(problem.d)
-                self.found = squares_of(records, sigma**-2.0)
+                self.found = squares_of(rounds, sigma**-2.0)
             self.rounds, self.kept = set(), {}
         return self.found
 
     def plain(self) -> list[Any]:
-        """As JSON can carry it."""
-        kept = [one.plain() for one in self.kept.values()]
-        return [sorted(self.rounds), self.lasts, kept, self.found]
+        """All but its values, as JSON can carry it."""
+        sizes = [(number, one.shape[1]) for number, one in self.kept.items()]
+        return [sorted(self.rounds), self.lasts, sizes, self.found]
+
+    def values(self) -> Floats:
+        """Those of all its rounds, one after the other."""
+        return np.concatenate([np.zeros((3, 0)), *self.kept.values()], axis=1)
 
     @classmethod
-    def of(cls, plain: list[Any]) -> "Opening":
-        rounds, lasts, kept, found = plain
-        records = {one["number"]: Record.of(one) for one in kept}
-        return cls(set(rounds), lasts, records, found and Squares(*found))
+    def of(cls, plain: list[Any], values: Floats) -> "Opening":
+        """What `plain` and `values` said."""
+        rounds, lasts, sizes, found = plain
+        parts = np.split(values, np.cumsum([n for _, n in sizes])[:-1], axis=1)
+        kept = {number: part for (number, _), part in zip(sizes, parts, strict=False)}
+        return cls(set(rounds), lasts, kept, found and Squares(*found))
 
 
 def may_lack_levels(problem: Problem) -> bool:
@@ -88,20 +95,25 @@ class Squares(NamedTuple):
     freedom: int
 
 
-def squares_of(records: Iterable[Record], precision: Floats) -> Squares:
-    """By least squares on arms, and on arms and rounds."""
+def values_in(record: Record) -> Floats:
+    """The values of a round that stand: arms, means, and of how many values."""
     cells = [
-        (t, arm, mean, n * precision[arm])
-        for t, record in enumerate(records)
+        (arm, mean, n)
         for arm, told in record.told.items()
         if arm not in record.again
         for mean, n in pulls(told.entry)
     ]
-    if not cells:
+    return np.array(cells, float).reshape(-1, 3).T
+
+
+def squares_of(rounds: Sequence[Floats], precision: Floats) -> Squares:
+    """By least squares on arms, and on arms and rounds; of each round, what `values_in` says."""
+    which = np.repeat(np.arange(len(rounds)), [one.shape[1] for one in rounds])
+    if not which.size:
         return Squares(0.0, 0, 0.0, 0)
-    rows, arms = (np.unique([cell[k] for cell in cells], return_inverse=True)[1] for k in (0, 1))
-    value, weight = (np.array([cell[k] for cell in cells]) for k in (2, 3))
-    value = value - value[0]
+    arm, value, n = np.concatenate(rounds, axis=1)
+    rows, arms = (np.unique(one, return_inverse=True)[1] for one in (which, arm))
+    weight, value = n * precision[arm.astype(int)], value - value[0]
     weights = csr_matrix((weight, (rows, arms)))
     rounds, every = (np.bincount(one, weight) for one in (rows, arms))
     totals, sums = (np.bincount(one, weight * value) for one in (rows, arms))

@@ -13,7 +13,7 @@ from ..report.tables import as_csv
 from ..rules import Stopping
 from ..sentences import PYTHON, Call, Surface
 from ..storage.copying import path_of
-from ..storage.events import Event, check_head, head_of
+from ..storage.events import Event, check_head, head_of, no_collecting
 from .advisor import Advisor
 from .decision import Decision, decide
 from .replay import Replay, replay
@@ -260,7 +260,8 @@ class Queries:
 
     def rows(self, level: str = "round") -> list[dict[str, Any]]:
         """One row per "round", "arm" or "event"."""
-        with self.moment(history=not isinstance(level, str) or level != "arm") as this:
+        history = not isinstance(level, str) or level != "arm"
+        with no_collecting(), self.moment(history) as this:
             return this.rows(level)
 
     def to_frame(self, level: str = "round") -> Any:

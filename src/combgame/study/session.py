@@ -1,7 +1,6 @@
 """A study as one process has it: the advisor, brought up to date and written to in transactions."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
@@ -20,6 +19,7 @@ from .ledger import Behind, Effect, Ledger
 from .round import Record
 from .settings import Setting, now
 from .snapshot import EVERY, capture, load, pack
+from .turns import Turns
 
 RATE = 20.0  # a snapshot may take a twentieth of the time
 CHECKPOINT = 200  # transactions
@@ -92,7 +92,7 @@ class Session:
 
     def __init__(self, setting: Setting, storage: Storage, name: str, engine: str) -> None:
         self.setting, self.storage, self.name, self.engine = setting, storage, name, engine
-        self.lock = threading.RLock()
+        self.lock = Turns(name, storage.timeout)
         self._advisor: Advisor | None = None
         self._lost: Sentence | None = None  # why it cannot go on
         # all rounds up to some event, where something looked back: used at once, or dropped
@@ -122,11 +122,8 @@ class Session:
 
     def forked(self, torn: bool) -> None:
         """In a child: a thread of the parent's that was at work here is not there to end it."""
-        if self.lock.acquire(blocking=False):
-            self.lock.release()
-        else:
+        if self.lock.forked():
             self._forget()
-        self.lock = threading.RLock()
 
     @contextmanager
     def writing(self, client: str | None, hurry: bool = True) -> Iterator[Batch]:
@@ -151,7 +148,7 @@ class Session:
         batch, began = None, perf_counter()
         try:
             with self.storage.writing() as log:
-                advisor, _ = self._catch_up(log)
+                advisor = self._catch_up(log)
                 batch, request = Batch(self, advisor, log, client), CURRENT.get()
                 if request is not None:
                     check_repeated(request, log.answered(request.key))
@@ -184,11 +181,19 @@ class Session:
             with deferred():
                 try:
                     with self.storage.reading() as log:
-                        advisor, stored = self._catch_up(log, history)
+                        advisor = self._catch_up(log)
+                        events = self._history(advisor, log) if history else []
                 except BaseException:
                     self._forget()
                     raise
-            yield advisor, checked(stored, self.name) if history else []
+            yield advisor, events
+
+    def _history(self, advisor: Advisor, log: Log) -> list[Event]:
+        """All events up to where an advisor stands."""
+        events, last = self._checked(log.portions(before=advisor.ledger.seq + 1))
+        if last != advisor.ledger.seal:  # replaced since it caught up
+            raise self._lose(advisor.ledger.seq)
+        return events
 
     @property
     def seq(self) -> int:
@@ -199,9 +204,21 @@ class Session:
         """All of them, whatever becomes of the advisor; or at most so many after one."""
         before = None if most is None else after + most + 1
         with self.lock, self.storage.reading() as log:
-            stored = log.events(max(after - 1, 0), before)
-        first = stored.pop(0)[1] if after > 0 and stored else ""
+            if after == 0:
+                return self._checked(log.portions(0, before))[0]
+            stored = log.events(after - 1, before)
+        first = stored.pop(0)[1] if stored else ""
         return checked(stored, self.name, first)
+
+    def _checked(self, portions: Iterable[list[Sealed]]) -> tuple[list[Event], str]:
+        """Events from the first one on, and the seal of the last one."""
+        events: list[Event] = []
+        last = ""
+        with no_collecting():
+            for portion in portions:
+                events += checked(portion, self.name, last)
+                last = portion[-1].seal
+        return events, last
 
     def head(self, advisor: Advisor) -> str:
         """The number and the seal of the last event; "" where nothing outlives the process, so that
@@ -209,33 +226,21 @@ class Session:
         """
         return f"{advisor.ledger.seq}:{advisor.ledger.seal}" if self.storage.url else ""
 
-    def _catch_up(self, log: Log, history: bool = False) -> tuple[Advisor, list[Sealed]]:
-        """Fold what others have stored. The events that were read for it come along: from the first
-        one on, if `history` is asked for.
-        """
+    def _catch_up(self, log: Log) -> Advisor:
+        """Fold what others have stored."""
         if self._lost is not None:
             raise said_by(StoreError, self._lost)
         advisor = self._advisor or load(self.setting, self.engine, log.snapshot(digest()))
         seq, known = advisor.ledger.seq, advisor.ledger.seal
         # in one read, which is of one moment in any database
-        stored = log.events(after=0 if history else max(seq - 1, 0))
-        news = [one for one in stored if one.event.seq >= seq]
+        news = log.events(after=max(seq - 1, 0))
         # the last one must be there, as it knows it
         if seq and (not news or (news[0].event.seq, news[0].seal) != (seq, known)):
             if self._advisor is not None:
-                # for good: a worker that tries again must not go on with other data unawares
-                self._lost = Sentence(
-                    "event-replaced",
-                    "study {name!r}: event {seq} is not what was stored, because the file was "
-                    "changed or put back",
-                    remedy="open it again to go on with what it has now",
-                    name=self.name,
-                    seq=seq,
-                )
-                raise said_by(StoreError, self._lost)
+                raise self._lose(seq)
             # that was a snapshot of other events
             advisor, seq = (load(self.setting, self.engine, None), 0)
-            news = stored = stored if history else log.events()
+            news = log.events()
         if self._hurry and len(news) > EVERY:
             raise Behind
         self._due |= len(news) > EVERY
@@ -243,7 +248,19 @@ class Session:
         for one in news[1:] if seq else news:
             check_seal(advisor.ledger.seal, one, self.name)
             self.go_on(advisor, one, log)
-        return advisor, stored
+        return advisor
+
+    def _lose(self, seq: int) -> StoreError:
+        """For good: a worker that tries again must not go on with other data unawares."""
+        self._lost = Sentence(
+            "event-replaced",
+            "study {name!r}: event {seq} is not what was stored, because the file was changed or "
+            "put back",
+            remedy="open it again to go on with what it has now",
+            name=self.name,
+            seq=seq,
+        )
+        return said_by(StoreError, self._lost)
 
     def go_on(
         self,
@@ -258,6 +275,7 @@ class Session:
         advisor.ledger.seal = one.seal
         if effect is Effect.CHANGE:
             self._whole = None  # the advisor goes on with its rounds
+            self._due = True  # whoever opens the study need not look back at all of them again
 
     def whole(
         self, event: Event, ledger: Ledger, log: Log, before: Sequence[Sealed] = ()
@@ -292,7 +310,7 @@ class Session:
         with deferred():
             try:
                 with self.storage.reading() as log:
-                    advisor, _ = self._catch_up(log)
+                    advisor = self._catch_up(log)
                     if coming is not None:
                         whole = self.whole(coming, advisor.ledger, log)
                         advisor.ledger.rehearse(whole, coming)
@@ -308,9 +326,10 @@ class Session:
         taken.
         """
         self._price = 0.0
+        self._keeper.wait()
         if self._due:
             self._keeper.begin()
-        self._keeper.wait()
+            self._keeper.wait()
         with self.lock:
             self.storage.close()
 

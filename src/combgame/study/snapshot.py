@@ -5,7 +5,7 @@ the events are what counts.
 import json
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,18 @@ from .settings import Setting
 EVERY = 500  # events
 
 
+class Copy(NamedTuple):
+    """An array as it was: what its numbers are, its shape, and its bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    body: bytes
+
+    @classmethod
+    def of(cls, array: Any) -> "Copy":
+        return cls(array.dtype.str, array.shape, array.tobytes())
+
+
 def dump(advisor: Advisor) -> bytes | None:
     """All that an advisor has become; None if its rule is an object of a kind that cannot be
     written down.
@@ -27,7 +39,7 @@ def dump(advisor: Advisor) -> bytes | None:
     return None if taken is None else pack(*taken)
 
 
-def capture(advisor: Advisor) -> tuple[str, list[Any]] | None:
+def capture(advisor: Advisor) -> tuple[str, list[Copy]] | None:
     """The same, not packed yet: plain data as JSON, and copies of the arrays, one of those that
     share their memory.
     """
@@ -48,34 +60,37 @@ def capture(advisor: Advisor) -> tuple[str, list[Any]] | None:
     }
     copies: dict[Any, Any] = {}
     arrays = [leaf for leaf in rule if isinstance(leaf, np.ndarray)] + beside(advisor)
+    arrays.append(advisor.opening.values())
     for one in arrays:
         place = one.__array_interface__["data"][0], one.dtype.str, one.shape, one.strides
         if place not in copies:
-            copies[place] = one.copy()
+            copies[place] = Copy.of(one)
         copies[id(one)] = copies[place]
     return json.dumps(facts), [copies[id(one)] for one in arrays]
 
 
-def pack(facts: str, arrays: Sequence[Any]) -> bytes:
+def pack(facts: str, arrays: Sequence[Copy]) -> bytes:
     """Plain data, as JSON, and arrays in bytes. To be quick, equal arrays are written once, and
     compressed only if most of their bytes are 0.
     """
     known: dict[bytes, int] = {}
-    numbers: dict[int, int] = {}
-    for one in arrays:
-        if id(one) not in numbers:
-            numbers[id(one)] = known.setdefault(one.tobytes(), len(known))
-    shapes = [(one.dtype.str, one.shape, numbers[id(one)]) for one in arrays]
-    bodies = [(2 * body.count(0) > len(body), body) for body in known]
+    shapes = [(one.dtype, one.shape, known.setdefault(one.body, len(known))) for one in arrays]
+    bodies = [(_thin(body), body) for body in known]
     stored = [zlib.compress(body, 1) if thin else body for thin, body in bodies]
     sizes = [(thin, len(body)) for (thin, _), body in zip(bodies, stored, strict=True)]
     head = zlib.compress(f"[{facts},{json.dumps(shapes)},{json.dumps(sizes)}]".encode(), 1)
     return b"".join([len(head).to_bytes(8, "big"), head, *stored])
 
 
+def _thin(body: bytes) -> bool:
+    """Whether most of its bytes are 0."""
+    return 2 * int(np.count_nonzero(np.frombuffer(body, np.uint8))) < len(body)
+
+
 def unpack(packed: bytes) -> tuple[Any, list[Any]]:
     """
-    >>> facts, arrays = unpack(pack('{"a": 1}', [np.zeros((2, 9)), np.arange(3), np.arange(3)]))
+    >>> arrays = [np.zeros((2, 9)), np.arange(3), np.arange(3)]
+    >>> facts, arrays = unpack(pack('{"a": 1}', [Copy.of(one) for one in arrays]))
     >>> facts, [one.shape for one in arrays], arrays[2]
     ({'a': 1}, [(2, 9), (3,), (3,)], array([0, 1, 2]))
     """
@@ -101,8 +116,8 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
     advisor.rule = rebuilt(advisor.rule, arrays)
     if advisor.changes or advisor.ledger.carried:
         advisor.charge()
-    for old, new in zip(beside(advisor), arrays, strict=True):
-        old[...] = new
+    for old in beside(advisor):
+        old[...] = next(arrays)
     advisor.told.game.rewards.estimate(advisor.ledger.seen)  # variances, where they are not stated
     advisor.rng.bit_generator.state = facts["rng"]
     advisor.ended, advisor.late, advisor.differences = (
@@ -110,7 +125,7 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
         facts["late"],
         facts["differences"],
     )
-    advisor.opening = Opening.of(facts["opening"])
+    advisor.opening = Opening.of(facts["opening"], next(arrays))
     return advisor
 
 

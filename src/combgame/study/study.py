@@ -150,7 +150,7 @@ class Study(Queries):
 
     def twin(self) -> "Study":
         """A study in memory with the same settings, and nothing in it."""
-        storing, made = open_storage(None, self.name, 1.0), Study.__new__(Study)
+        storing, made = open_storage(None, self.name, 30.0), Study.__new__(Study)
         event = Event(1, "created", now(), data=self._setting.described())
         storing.begin(Sealed(event, seal("", event)), "error")
         made._set_up(self._setting, storing, self.name, None, self._session.engine, *NO_CALLS)

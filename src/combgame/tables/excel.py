@@ -10,9 +10,8 @@ from ..errors import InputError, needs_extra
 from .grid import Form, Grid
 from .text import unreadable
 
-LARGEST = 500_000_000  # bytes, unpacked: a small file can be made to unpack to any size
 FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
-CELLS = 50_000_000  # that are looked at, empty ones included
+CELL = 10  # bytes that a cell has at least; empty ones are looked at too
 
 
 def _openpyxl() -> Any:
@@ -23,15 +22,17 @@ def _openpyxl() -> Any:
     return openpyxl
 
 
-def read_excel(raw: bytes) -> Grid:
-    """The first page that is not empty. Formulas count as what they were when it was saved."""
-    _check_size(raw)
+def read_excel(raw: bytes, most: int) -> Grid:
+    """The first page that is not empty. Formulas count as what they were when it was saved. most:
+    bytes that it may have unpacked; a small file can be made to unpack to any size.
+    """
+    _check_size(raw, most)
     openpyxl = _openpyxl()
     try:
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
         shown = [one for one in book.worksheets if getattr(one, "sheet_state", "") != "hidden"]
         for page in shown:
-            lines = _lines(page)
+            lines = _lines(page, most // CELL)
             if lines:
                 break
         else:
@@ -46,16 +47,16 @@ def read_excel(raw: bytes) -> Grid:
     return Grid(head, lines, Form("excel", page=page.title, pages=len(shown)))
 
 
-def _lines(page: Any) -> list[tuple[int, list[Any]]]:
-    """The lines that are not empty, without the empty cells at their ends."""
+def _lines(page: Any, most: int) -> list[tuple[int, list[Any]]]:
+    """The lines that are not empty, without the empty cells at their ends. most: cells."""
     if hasattr(page, "reset_dimensions"):
         page.reset_dimensions()  # what a file says of its size need not be so
     lines, cells = [], 0
     for k, row in enumerate(page.iter_rows(values_only=True), start=1):
         line = list(row)
         cells += len(line) + 1
-        if cells > CELLS:
-            raise _too_large(CELLS, "cells")
+        if cells > most:
+            raise _too_large(most, "cells")
         while line and (line[-1] is None or line[-1] == ""):
             line.pop()
         if line:
@@ -63,7 +64,7 @@ def _lines(page: Any) -> list[tuple[int, list[Any]]]:
     return lines
 
 
-def _check_size(raw: bytes) -> None:
+def _check_size(raw: bytes, most: int) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as packed:
             names = packed.namelist()
@@ -72,8 +73,8 @@ def _check_size(raw: bytes) -> None:
         raise unreadable(str(error)) from None
     if "xl/workbook.xml" not in names:
         raise unreadable("it is packed, but no workbook of Excel: save it as .xlsx or .csv")
-    if size > LARGEST:
-        raise _too_large(LARGEST, "bytes")
+    if size > most:
+        raise _too_large(most, "bytes")
 
 
 def _too_large(most: int, what: str) -> InputError:

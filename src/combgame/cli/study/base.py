@@ -50,7 +50,8 @@ put = partial(options.put, indent=None)  # one line, also where a program watche
 
 @contextmanager
 def opened(storage: str, name: str | None, client: str | None = None) -> Iterator[Any]:
-    SHELL.study = name or the_only(storage)  # for what is advised, also when it cannot be opened
+    # for what is advised, also when it cannot be opened
+    SHELL.study, SHELL.named = name or the_only(storage), name is not None
     with open_study(storage, SHELL.study, client or whoami()) as study:
         yield study
 
@@ -93,7 +94,7 @@ def names_in(storage: str) -> list[str]:
 def the_only(storage: str) -> str:
     """The study that is meant if none is named."""
     names = names_in(storage)
-    if len(names) > 1 and "study" not in names:
+    if len(names) > 1:
         raise InputError(
             "several-studies",
             "there are the studies {names:list}",
@@ -104,7 +105,7 @@ def the_only(storage: str) -> str:
 
 
 def named(name: str) -> str:
-    return "" if name == "study" else f" --name {shlex.quote(name)}"
+    return "" if name == "study" and not SHELL.named else f" --name {shlex.quote(name)}"
 
 
 def whoami() -> str:

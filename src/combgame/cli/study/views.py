@@ -62,8 +62,9 @@ def export(
     """The study as a table (CSV), or all of it (JSON)."""
     with opened(storage, name) as study, study.moment(history=True) as now:
         if out is not None:
+            anew = replaced(out)
             now.export(out, level, form, SHELL)
-            put({"out": str(out)}, f"wrote {out}.", as_json)
+            put({"out": str(out)}, f"wrote {out}{anew}.", as_json)
         else:
             form = form or ("json" if as_json else "csv")
             echo(now.export(None, level, form, SHELL).rstrip("\n"))
@@ -96,8 +97,9 @@ def plot(
     with opened(storage, name) as study:
         out = out or Path(file_name(study.name, kind))
         base = out.with_suffix("") if out.suffix.lower() in (".png", ".svg") else out
+        anew = replaced(*(base.with_name(f"{base.name}.{form}") for form in ("png", "svg")))
         written = [str(path) for path in save(study.plot(kind, unit), base)]
-        put(written, f"wrote {' and '.join(written)}.", as_json)
+        put(written, f"wrote {' and '.join(written)}{anew}.", as_json)
         if show:
             typer.launch(written[0])
 
@@ -126,10 +128,16 @@ def report(
     with opened(storage, name) as study, study.moment(history=True) as now:
         out = out or Path(file_name(study.name, "report") + ".html")
         planned = None if plan is None else _planned(plan, now.status.settings["delta"])
+        anew = replaced(out)
         now.report(out, planned, unit, SHELL)
-        put({"out": str(out)}, f"wrote {out}.", as_json)
+        put({"out": str(out)}, f"wrote {out}{anew}.", as_json)
         if show:
             typer.launch(str(out))
+
+
+def replaced(*paths: Path) -> str:
+    """What is said of files that are there already, before they are written."""
+    return ", in the place of what was there" if any(one.exists() for one in paths) else ""
 
 
 def _planned(file: Path, delta: float) -> Any:

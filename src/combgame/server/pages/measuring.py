@@ -118,8 +118,11 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
     def view(one: Study) -> tuple[Understood, Known]:
         known = known_of(one)
         rounds = rounds_of(one, person, which, everything)
-        grid = _grid(one, rounds if not outside else [], fields, raw, upload is not None)
         file = upload is not None
+        if file:
+            grid = _uploaded(one, raw, desk.limits.unpacked)
+        else:
+            grid = _written(one, [] if outside else rounds, fields)
         return entering.understood(grid, known, decimal, outside, again, file), known
 
     try:
@@ -170,14 +173,14 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
     )
 
 
-def _grid(
-    study: Study, rounds: list[Round], fields: Mapping[str, str], raw: bytes, file: bool
-) -> Grid:
-    """What was typed, pasted or uploaded."""
-    if file:
-        if not raw:
-            raise InputError("no-upload", "no file was chosen", remedy="choose one, or paste it")
-        return read_bytes(raw, known_column(study.problem))
+def _uploaded(study: Study, raw: bytes, most: int) -> Grid:
+    if not raw:
+        raise InputError("no-upload", "no file was chosen", remedy="choose one, or paste it")
+    return read_bytes(raw, known_column(study.problem), most=most)
+
+
+def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> Grid:
+    """What was typed or pasted."""
     if "paste" in fields:
         return entering.pasted(fields["paste"], study.problem, rounds)
     typed = {
