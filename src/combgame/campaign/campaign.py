@@ -8,7 +8,7 @@ from typing import Any
 
 from ..data import problem_from, read_toml, rule_from
 from ..data.places import Place
-from ..errors import SEED, CombGameError, InputError, must_be, said_by, whole
+from ..errors import SEED, CombGameError, InputError, must_be, real, said_by, whole
 from ..presets import make_rule
 from ..problem import check_deltas
 from ..report.files import PRIVATE, check_mode, check_path
@@ -164,9 +164,7 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
     for number, table in enumerate(given):
         table, at = dict(table), root.at(number)
         name, x, file = table.pop("name", None), table.pop("x", None), table.pop("file", None)
-        if x is not None and (
-            isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x)
-        ):
+        if x is not None and not (real(x) and math.isfinite(x)):
             raise at.at("x").must_be(x, "a number: where the problem stands in a plot")
         if file is not None:
             if table:

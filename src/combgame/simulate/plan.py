@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..errors import SEED, InputError, must_be, whole
+from ..errors import SEED, InputError, must_be, real, unboxed, whole
 from ..game.records import Floats, vector
+from ..limits import items_of
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..report.progress import counted, waiting
@@ -162,9 +161,10 @@ def _stoppings(
 def _several(given: Any, what: str, such: str) -> list[Any]:
     """One, or a list of at least one."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
-    items = list(given) if several else [given]
+    wanted = "one or more, such as [{such}]"
+    items = items_of(what, given, wanted, such=such, of="plan") if several else [given]
     if not items:
-        raise must_be(what, given, "one or more, such as [{such}]", such=such, of="plan")
+        raise must_be(what, given, wanted, such=such, of="plan")
     return items
 
 
@@ -181,10 +181,7 @@ def _rules(rules: Any) -> dict[str, RuleBase]:
 
 def _shares(shrink: Any) -> list[float]:
     shares = _several(shrink, "shrink", "1.0, 0.5")
-    if any(
-        isinstance(x, bool) or not isinstance(x, int | float | np.number) or not 0.0 < x < math.inf
-        for x in shares
-    ):
+    if not all(real(unboxed(x)) and 0.0 < x < math.inf for x in shares):
         what = "one or more positive numbers, by which the gaps are multiplied, such as [1.0, 0.5]"
         raise must_be("shrink", shrink, what, of="plan")
     return list(dict.fromkeys(float(x) for x in shares))

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, UnknownNameError, must_be, unboxed, unknown
+from ..errors import InputError, UnknownNameError, must_be, real, unboxed, unknown
 from ..game.protocols import Threshold
 from ..game.records import Floats
 from ..problem import Problem
@@ -65,7 +65,7 @@ def resolve(name: str, question: Question) -> str:
     """'proved' is Theorem 2's for the rewards at hand ('mixture' if their variance is not known);
     other names stand for themselves.
     """
-    if name == "proved":
+    if isinstance(name, str) and name == "proved":
         if not question.rewards.known or question.rewards.levels():
             return "mixture"
         return "gaussian" if License.GAUSSIAN in licensed(question.rewards) else "sub-gaussian"
@@ -176,8 +176,7 @@ def _needs_variances(name: str) -> InputError:
 
 def _epsilon(epsilon: Any) -> float:
     number = unboxed(epsilon)
-    plain = isinstance(number, int | float) and not isinstance(number, bool)
-    if not plain or not 0.0 <= number < math.inf:
+    if not real(number) or not 0.0 <= number < math.inf:
         raise must_be(
             "epsilon",
             epsilon,

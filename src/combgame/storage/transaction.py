@@ -152,9 +152,9 @@ class Transaction:
         last = self._connection.execute(
             query.where(snapshots.c.sources == self._of(sources))
         ).first()
-        if last is None or checksum(last.body) != last.checksum:
+        if last is None or not isinstance(last.seq, int) or not isinstance(last.body, bytes):
             return None
-        return int(last.seq), bytes(last.body)
+        return (last.seq, last.body) if checksum(last.body) == last.checksum else None
 
     def keep(self, seq: int, sources: str, body: bytes) -> None:
         self._connection.execute(delete(snapshots).where(snapshots.c.study == self._study))

@@ -115,15 +115,15 @@ def squares_of(rounds: Sequence[Floats], precision: Floats) -> Squares:
     rows, arms = (np.unique(one, return_inverse=True)[1] for one in (which, arm))
     weight, value = n * precision[arm.astype(int)], value - value[0]
     weights = csr_matrix((weight, (rows, arms)))
-    rounds, every = (np.bincount(one, weight) for one in (rows, arms))
+    within, every = (np.bincount(one, weight) for one in (rows, arms))
     totals, sums = (np.bincount(one, weight * value) for one in (rows, arms))
     # rounds that share arms, or arms that share rounds, are connected: each such part lacks one
     parts = connected_components(bmat([[None, weights], [weights.T, None]]), directed=False)[0]
-    degrees = rounds.size - int(parts)
-    if rounds.size <= every.size:
-        apart = _explained(weights, rounds, every, totals, sums)
+    degrees = within.size - int(parts)
+    if within.size <= every.size:
+        apart = _explained(weights, within, every, totals, sums)
     else:  # the same, from the arms given the rounds, which are fewer
-        apart = _explained(weights.T.tocsr(), every, rounds, sums, totals)
+        apart = _explained(weights.T.tocsr(), every, within, sums, totals)
         apart += float(np.sum(totals**2 / rounds) - np.sum(sums**2 / every))
     apart = max(apart, 0.0) if degrees else 0.0
     about = value - (sums / every)[arms]  # what the arms leave over
