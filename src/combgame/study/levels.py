@@ -124,7 +124,7 @@ def squares_of(rounds: Sequence[Floats], precision: Floats) -> Squares:
         apart = _explained(weights, within, every, totals, sums)
     else:  # the same, from the arms given the rounds, which are fewer
         apart = _explained(weights.T.tocsr(), every, within, sums, totals)
-        apart += float(np.sum(totals**2 / rounds) - np.sum(sums**2 / every))
+        apart += float(np.sum(totals**2 / within) - np.sum(sums**2 / every))
     apart = max(apart, 0.0) if degrees else 0.0
     about = value - (sums / every)[arms]  # what the arms leave over
     rest, freedom = float(weight @ about**2) - apart, value.size - every.size - degrees
