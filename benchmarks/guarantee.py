@@ -381,6 +381,12 @@ def retracted(delta: float, seed: int) -> int | None:
     return None
 
 
+def card_name() -> str:
+    from combgame.game import cuda
+
+    return cuda.name()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20_000)
@@ -407,6 +413,12 @@ def main() -> None:
     )
     parser.add_argument(
         "--only", action="append", choices=ALL, help="a threshold; may be given several times"
+    )
+    parser.add_argument(
+        "--engine",
+        default="compiled",
+        choices=["compiled", "cuda"],
+        help="cuda: at delta = 0.1, 0.01 and 0.001; what cannot be on a card is left out, and said",
     )
     parser.add_argument("--case", default="", help="only cases whose name begins so")
     parser.add_argument("--out", type=Path, default=None)
@@ -445,26 +457,30 @@ def main() -> None:
             (one for one in thresholds if one in (options.only or ALL)), rules
         ):
             for delta in (
-                [list(DELTAS)]
+                [[0.1, 0.01, 0.001] if options.engine == "cuda" else list(DELTAS)]
                 if problem.rewards.known
                 or (problem.rewards.pooled and problem.answers.exchange().swaps)
                 else [0.1]
             ):  # bounds on variances depend on delta
                 began = time.perf_counter()
-                sim = cg.simulate(
-                    problem,
-                    means,
-                    rule=rule,
-                    delta=delta,
-                    threshold=threshold,
-                    runs=options.runs,
-                    jobs=options.jobs,
-                    max_rounds=cap,
-                    engine="compiled",
-                    ties="run",
-                    level_sd=3.0 if problem.rewards.levels() else 0.0,
-                    relabel=isinstance(rule, str),
-                )
+                try:
+                    sim = cg.simulate(
+                        problem,
+                        means,
+                        rule=rule,
+                        delta=delta,
+                        threshold=threshold,
+                        runs=options.runs,
+                        jobs=options.jobs,
+                        max_rounds=cap,
+                        engine=options.engine,
+                        ties="run",
+                        level_sd=3.0 if problem.rewards.levels() else 0.0,
+                        relabel=isinstance(rule, str),
+                    )
+                except cg.errors.EngineError as error:
+                    print(name, threshold, rule, error, sep=" | ", flush=True)
+                    continue
                 for row in sim.report():
                     cells.append(
                         [
@@ -475,8 +491,8 @@ def main() -> None:
                             row["delta"],
                             f"{row['mean']:,.0f}",
                             row["errors"],
-                            f"{row['error_rate']:.4f}",
-                            f"{row['error_low']:.4f} to {row['error_high']:.4f}",
+                            f"{row['error_rate']:.6f}",
+                            f"{row['error_low']:.6f} to {row['error_high']:.6f}",
                             row["capped"],
                             f"{row['error_rate'] / row['delta']:.2f}",
                         ]
@@ -521,6 +537,8 @@ def main() -> None:
                 most[theorem] = max(most.get(theorem, 0.0), float(row[10]))
         used = "; ".join(f"{name}: {share:.2f}" for name, share in sorted(most.items()))
         text += f"How much of delta is used at most, by theorem: {used}.\n\n"
+    if options.engine == "cuda":
+        text = f"On {card_name()}: {text}"
     save(options.out, text + markdown(HEAD, cells, left=4))
 
 
