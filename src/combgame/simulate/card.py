@@ -6,6 +6,7 @@ whatever portion, and beside whichever others. It is not run i of the processor'
 noise comes from another generator.
 """
 
+import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -117,7 +118,8 @@ class OnCard:
         try:
             self._player.play(0, 1, 0)
         except Exception as error:
-            said = [line.strip() for line in str(error).splitlines() if line.strip()]
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+            said = [line.strip() for line in plain.splitlines() if line.strip()]
             raise EngineError(
                 "card-compile",
                 "engine = 'cuda' cannot play this, because it cannot be compiled for a card: {why}",
