@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from combgame.testing.conformance import check_learner
 
 import combgame as cg
 from combgame.game.catalogue import make_catalogue, make_mixture
@@ -12,6 +11,7 @@ from combgame.game.records import vector
 from combgame.learners.base import Seating
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
+from combgame.testing import check_learner
 
 from .said import refused
 

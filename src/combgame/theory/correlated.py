@@ -75,13 +75,17 @@ class CorrelatedProblem:
         d = self.actions.d
         right = sigma.shape == (d, d) and bool(np.isfinite(sigma).all())
         if not right or not np.allclose(sigma, sigma.T) or np.linalg.eigvalsh(sigma)[0] <= 0.0:
-            wanted = f"a symmetric, positive definite matrix of {d} x {d} numbers"
-            raise must_be("covariance", self.covariance, wanted, of="CorrelatedProblem")
+            raise must_be(
+                "covariance",
+                self.covariance,
+                "a symmetric, positive definite matrix of as many rows and columns as arms",
+                of="CorrelatedProblem",
+            )
         if self.answers.d != d:
             raise must_be(
                 "answers",
                 self.answers,
-                f"sets of the {d} arms of the actions",
+                "sets of the same arms as the actions",
                 of="CorrelatedProblem",
             )
         object.__setattr__(self, "covariance", sigma)
