@@ -194,7 +194,7 @@ def test_plots_have_the_rules_the_axes_and_the_problems(finished, capsys, tmp_pa
     for words in (
         "uniform",
         "all pairs first",
-        "stopping time (rounds): mean, quartiles",
+        "stopping time (rounds): mean, its 95 % error, quartiles",
         "problem",
         "delta = 0.1",
         "delta = 0.01",

@@ -125,7 +125,8 @@ def on_simulated_card(*what):
 def test_every_rule_on_every_structure_plays_the_same_on_a_card():
     found = on_simulated_card("same")
     assert found["different"] == [] and found["compared"] > 80
-    assert all("BracketPart" in why or "Function" in why for why in found["refused"])
+    known = ("BracketPart", "Function", "other numbers")  # almost all sets; Python; Hedge's list
+    assert all(any(word in why for word in known) for why in found["refused"])
 
 
 def test_what_a_card_is_asked():

@@ -91,7 +91,8 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread(ratio, n):
     seen = seen_of(values)
     assert abs(Fraction(float(seen.mean[0])) - mean) <= Fraction(2) ** -53 * abs(mean)
     judge = UnknownPart(math.log(100.0), np.zeros(2), np.zeros(2), np.full(2, math.inf), np.ones(2))
-    bound = judge.bounds(seen)[0]
+    judge.refresh(seen)
+    bound = judge.variance[0]
     if bound < math.inf:  # never below what the exact squares give
         assert Fraction(float(bound)) >= squares / Fraction(
             least_chi_square(n - 1.0, math.log(100.0))
@@ -110,7 +111,8 @@ def test_means_and_sums_of_squares_are_right_however_small_the_spread(ratio, n):
 def test_values_that_are_all_equal_tell_nothing_of_their_spread(value):
     seen = seen_of([value] * 1000)
     judge = UnknownPart(math.log(100.0), np.zeros(2), np.zeros(2), np.full(2, math.inf), np.ones(2))
-    assert judge.bounds(seen).tolist() == [math.inf] * 2
+    judge.refresh(seen)
+    assert judge.variance.tolist() == [math.inf] * 2
     assert judge.believed.tolist() == [1.0] * 2
 
 

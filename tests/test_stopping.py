@@ -940,7 +940,8 @@ def test_equal_values_have_no_spread():
         assert seen.counts[0] == 60.0
         seen.mean[0] = (seen.sums[0] + seen.rest[0]) / 60.0
         part = UnknownPart(1.0, np.zeros(1), np.zeros(1), np.full(1, math.inf), np.ones(1))
-        assert not resolved(seen, 0) and part.bounds(seen)[0] == math.inf
+        part.refresh(seen)
+        assert not resolved(seen, 0) and part.variance[0] == math.inf
         note(seen, 0, x * 1.0001)
         assert seen.squares[0] == pytest.approx((x * 0.0001) ** 2 * 60 / 61, rel=1e-3)
 

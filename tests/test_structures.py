@@ -172,9 +172,9 @@ def test_random_covering_sees_every_arm_without_repeating():
     assert set().union(*map(set, found)) == set(range(9)) and len(set(found)) == len(found)
 
 
-def test_almost_all_sets_have_more_facets_than_the_cube_whose_psi_lloo_is_given():
-    """psi = 1 is a placeholder: with x_a + x_needle <= 1 and sum x >= 1 it is 1 + sqrt 6 at d = 7
-    (docs/algorithms.md).
+def test_almost_all_sets_have_more_facets_than_the_cube():
+    """With x_a + x_needle <= 1 and sum x >= 1, psi is 1 + sqrt 6 at d = 7; with several needles
+    LLOO is given that of the cube, a placeholder (docs/algorithms.md).
     """
     d = 7
     rows = np.vstack([-np.eye(d), np.eye(d)[1:] + np.eye(d)[0], -np.ones((1, d))])
@@ -189,5 +189,6 @@ def test_almost_all_sets_have_more_facets_than_the_cube_whose_psi_lloo_is_given(
     found = [rows[list(some)] for some in combinations(range(len(rows)), d)]
     psi = max(np.linalg.norm(some, 2) for some in found if abs(np.linalg.det(some)) > 0.5)
     assert psi == pytest.approx(1.0 + np.sqrt(6.0))
-    geometry = cg.AlmostAllSets(d, 0).geometry()
+    assert cg.AlmostAllSets(d, 0).geometry().psi == pytest.approx(psi)
+    geometry = cg.AlmostAllSets(d, [0, 1]).geometry()
     assert geometry.psi == 1.0 and not geometry.exact
