@@ -314,7 +314,7 @@ def test_a_snapshot_is_taken_between_calls_and_is_what_the_events_say(url, seen)
             folded.apply(one)
         with study._session.storage.reading() as log:
             folded.ledger.seal = log.events(after=seq - 1, before=seq + 1)[0].seal
-        assert body == dump(folded) and 200 < seq <= len(events)
+        assert body == dump(folded) and 0 < seq <= len(events)
 
 
 def test_a_dear_snapshot_is_taken_more_rarely(url, monkeypatch):
