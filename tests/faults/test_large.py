@@ -191,6 +191,7 @@ def test_events_read_together_are_those_read_one_by_one(url):
         study.fail(todo[1], "broken\n\ttwice ")
         study.retract(todo[0], "é")
         study.observe({0: 12345.678901234567, 1: -0.0})
+        study._session._keeper.wait()  # threads take turns, and this one takes none
         with study._session.storage.reading() as log:
             where = {"study": log._study, "after": 0, "before": transaction.ALWAYS}
             rows = log._connection.execute(transaction.EVENTS, where).all()

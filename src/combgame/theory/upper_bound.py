@@ -142,8 +142,8 @@ def upper_bound(
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
     >>> bound = upper_bound(problem, [0.3, 0.29, 0.28, 0.23, 0.2], rule="adahedge")
-    >>> round(bound.time), f"{bound.chernoff:.6f}", bound.lipschitz
-    (400, '0.000312', 100.0)
+    >>> round(bound.time), f"{bound.chernoff:.4g}", f"{bound.lipschitz:.6g}"
+    (400, '0.0003125', '100')
     >>> bound.rounds > 1e9
     True
     """
