@@ -43,8 +43,8 @@ class RatioPart(NamedTuple):
         )
 
 
-class NeverPart(NamedTuple):
-    """A threshold that nothing passes."""
+class BarPart(NamedTuple):
+    """A threshold that is always the same."""
 
     bar: float
 
@@ -52,7 +52,7 @@ class NeverPart(NamedTuple):
         return self.bar
 
 
-NEVER = NeverPart(math.inf)
+NEVER = BarPart(math.inf)
 
 
 def ratio(threshold: Threshold, d: int) -> RatioPart:

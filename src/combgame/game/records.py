@@ -1,7 +1,7 @@
 """What a run knows: values seen, what is thought of them, sets of arms as vectors."""
 
 from collections.abc import Iterable
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,17 @@ def blank(d: int, group: Ints | None = None, precision: Floats | None = None) ->
         start,
         blocks,
     )
+
+
+class Found(NamedTuple):
+    """What many runs left."""
+
+    stops: Ints  # int64[runs, deltas]
+    winners: Any  # uint8[runs, deltas, d]
+    leaders: Any  # uint8[runs, d]
+    leads: Floats  # float64[runs]
+    rounds: Ints  # int64[runs]
+    ended: Ints  # int64[runs]: how, as `round.play` says it
 
 
 class View(NamedTuple):

@@ -106,16 +106,20 @@ class OverlapPart(NamedTuple):
             wide = r * self.sigma[a] * math.sqrt(2.0 / max(seen.counts[a], 0.5))
             self.score[a] = seen.mean[a] + (-wide if best[a] > 0.5 else wide)
         game.answers.argmax(self.score, self.trial)
+        own = self.overlap(seen, best, self.trial)
+        if own >= 0.0:
+            for a in range(best.size):
+                rival[a] = self.trial[a]
+        return own
+
+    def overlap(self, seen: Seen, best: Floats, rival: Floats) -> float:
+        """The r of two answers; -1 if they are the same, or known exactly where they differ."""
         lead, wide = 0.0, 0.0
         for a in range(best.size):
-            if self.trial[a] != best[a]:
-                lead += (best[a] - self.trial[a]) * seen.mean[a]
+            if rival[a] != best[a]:
+                lead += (best[a] - rival[a]) * seen.mean[a]
                 wide += self.sigma[a] * math.sqrt(2.0 / max(seen.counts[a], 0.5))
-        if not wide > 0.0:
-            return -1.0
-        for a in range(best.size):
-            rival[a] = self.trial[a]
-        return float(max(lead, 0.0) / wide)
+        return float(max(lead, 0.0) / wide) if wide > 0.0 else -1.0
 
     def level(self, t: int, which: int) -> float:
         return self.threshold.level(t, which)
@@ -141,12 +145,7 @@ class OverlapPart(NamedTuple):
         return r * r
 
     def versus(self, game: Game, seen: Seen, best: Floats, rival: Floats) -> float:
-        lead, wide = 0.0, 0.0
-        for a in range(best.size):
-            if rival[a] != best[a]:
-                lead += (best[a] - rival[a]) * seen.mean[a]
-                wide += self.sigma[a] * math.sqrt(2.0 / max(seen.counts[a], 0.5))
-        r = max(lead, 0.0) / wide if wide > 0.0 else 0.0
+        r = max(self.overlap(seen, best, rival), 0.0)
         return r * r
 
 

@@ -15,6 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import InputError, whole
+from ..game.judge import BarPart
 from ..game.protocols import Game, Threshold
 from ..game.records import Floats, Ints, Random, Seen, View, vector
 from ..sentences import Sentence
@@ -134,15 +135,6 @@ class SpentPart(NamedTuple):
         return 0.0
 
 
-class AnyPart(NamedTuple):
-    """A threshold of 1, whatever the delta."""
-
-    bar: float
-
-    def level(self, t: int, which: int) -> float:
-        return self.bar
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CSAR(RuleBase):
     """Successive accepts and rejects within a budget of values; where plays are sets, what is left
@@ -194,4 +186,4 @@ class CSAR(RuleBase):
             return game._replace(judge=SpentPart(threshold, self.budget))
 
         why = Sentence("fixed-budget", "a fixed budget: nothing bounds the chance of an error")
-        return Stopping("csar", AnyPart(1.0), watch, Validity(False, why), likelihood=False)
+        return Stopping("csar", BarPart(1.0), watch, Validity(False, why), likelihood=False)

@@ -8,13 +8,13 @@ noise comes from another generator.
 
 import re
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..errors import EngineError, needs_extra
 from ..game.parts import leaves_of
-from ..game.records import Floats, Ints
+from ..game.records import Found, Ints
 from ..game.round import FULL
 from ..report.progress import waiting
 from .bench import TEMPLATES, Bench
@@ -23,17 +23,6 @@ from .run import Run
 
 PORTION = 1 << 22  # runs at a time: the last ones of each wait for the longest
 ROOM = 1 << 16  # bytes: a rule's arrays are made larger in advance up to this
-
-
-class Batch(NamedTuple):
-    """What runs left."""
-
-    stops: Ints  # int64[runs, deltas]
-    winners: Any  # uint8[runs, deltas, d]
-    leaders: Any  # uint8[runs, d]
-    leads: Floats  # float64[runs]
-    rounds: Ints  # int64[runs]
-    outgrown: int  # how many were played on the processor, because their arrays had to grow
 
 
 def card() -> Any:
@@ -127,15 +116,14 @@ class OnCard:
                 why=said[-1] if said else type(error).__name__,
             ) from error
 
-    def batch(self, first: int, runs: int) -> Batch:
+    def batch(self, first: int, runs: int) -> Found:
         """Runs first, first + 1, ...; those that outgrow the card are played on the processor."""
-        found = self._player.play(first, runs, self.bench.max_rounds)
-        over = np.flatnonzero(found.ended == FULL)
-        for k in over:
+        found: Found = self._player.play(first, runs, self.bench.max_rounds)
+        for k in np.flatnonzero(found.ended == FULL):
             made = self.bench.one(first + int(k))
-            found.stops[k], found.rounds[k], found.lead[k] = made.stops, made.rounds, made.lead
-            found.winners[k], found.leader[k] = made.winners, made.leader
-        return Batch(found.stops, found.winners, found.leader, found.lead, found.rounds, over.size)
+            found.stops[k], found.rounds[k], found.leads[k] = made.stops, made.rounds, made.lead
+            found.winners[k], found.leaders[k] = made.winners, made.leader
+        return found
 
 
 def simulated(bench: Bench, label: str, runs: int, progress: bool | None) -> Simulation:
@@ -153,7 +141,7 @@ def simulated(bench: Bench, label: str, runs: int, progress: bool | None) -> Sim
         known = np.array([bench.labels(i) for i in range(min(runs, TEMPLATES))])
         labels = known[np.arange(runs) % TEMPLATES]
     found = bench.found(label, stops, winners, labels, leaders, leads)
-    return replace(found, outgrown=sum(one.outgrown for one in made))
+    return replace(found, outgrown=sum(int((one.ended == FULL).sum()) for one in made))
 
 
 def _bytes(part: Any) -> int:

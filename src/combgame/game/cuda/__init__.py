@@ -14,6 +14,7 @@ import numpy as np
 from ..engines import ours
 from ..parts import leaves_of
 from ..philox import philox
+from ..records import Found
 from .columns import KINDS, SLOTS, WARP, Plan, arrays_of, fixed_in, plan, stacked
 from .compiling import SIMULATED, compiled, cuda, plain_indices, quiet, view
 from .kernel import source_of
@@ -50,17 +51,6 @@ def memory() -> int:
 def _room() -> int:
     """How many slots keep the card busy."""
     return 4 if SIMULATED else PER_UNIT * int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
-
-
-class Found(NamedTuple):
-    """What some runs left."""
-
-    stops: Any  # int64[runs, deltas]
-    winners: Any  # uint8[runs, deltas, d]
-    leader: Any  # uint8[runs, d]
-    lead: Any  # float64[runs]
-    rounds: Any  # int64[runs]
-    ended: Any  # int64[runs]: how, as `round.play` says it
 
 
 class Template(NamedTuple):
@@ -107,9 +97,9 @@ class Player:
     def play(self, first: int, runs: int, last: int) -> Found:
         """Runs first, first + 1, ... until every delta has stopped or `last` rounds are played."""
         deltas, d = self._shape
-        kinds = Found(np.int64, np.uint8, np.uint8, np.float64, np.int64, np.int64)
-        shapes = Found((deltas,), (deltas, d), (d,), (), (), ())
-        slots = min(self.slots, WARP * -(-runs // WARP), runs if SIMULATED else self.slots)
+        kinds = (np.int64, np.uint8, np.uint8, np.float64, np.int64, np.int64)
+        shapes = ((deltas,), (deltas, d), (d,), (), (), ())
+        slots = min(self.slots, runs if SIMULATED else WARP * -(-runs // WARP))
         arenas = [
             cuda.device_array(max(n, 1) * WARP * -(-slots // WARP), kind)
             for n, kind in zip(self.plan.words, KINDS, strict=False)

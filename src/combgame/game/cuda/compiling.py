@@ -28,7 +28,6 @@ from numba import cuda
 __all__ = ["SIMULATED", "compiled", "cuda", "plain_indices", "quiet", "view"]
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 _KERNELS: dict[Any, Any] = {}
-_TAUGHT: list[bool] = []
 
 
 def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
@@ -41,20 +40,11 @@ def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
         if SIMULATED:
             _KERNELS[key] = _made(text, scope)
         else:
-            _teach()
+            from .methods import teach
+
+            teach()
             _KERNELS[key] = _kept(text, scope) if ours else _made(text, scope)
     return _KERNELS[key]
-
-
-def _teach() -> None:
-    from numba.cuda.extending import register_jitable
-
-    from .methods import teach
-
-    teach()
-    if not _TAUGHT:
-        _TAUGHT.append(True)
-        register_jitable(record)
 
 
 def _kept(text: str, scope: dict[str, Any]) -> Any:
@@ -66,7 +56,10 @@ def _kept(text: str, scope: dict[str, Any]) -> Any:
     try:
         file = Path(root()) / "cuda" / f"kernel_{key}.py"
         file.parent.mkdir(mode=0o700, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        if not file.exists():  # its age is part of what numba-cuda knows a kernel by
+            private = file.with_suffix(f".{os.getpid()}")
+            private.write_text(text, encoding="utf-8")
+            private.replace(file)
         made = importlib.util.spec_from_file_location(file.stem, file)
         assert made is not None and made.loader is not None
         module = importlib.util.module_from_spec(made)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..marks import jitable
 from ..philox import Philox
 from ..round import ON, step
 from .columns import SLOTS, WARP, Place, Plan
@@ -18,7 +19,7 @@ from .columns import SLOTS, WARP, Place, Plan
 SOURCE = """
 def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begin_floats,
            begin_ints, fixed_floats, fixed_ints, rows, start, theirs,
-           stops_out, winners_out, leader_out, lead_out, rounds_out, ended_out):
+           stops_out, winners_out, leaders_out, leads_out, rounds_out, ended_out):
     slot = cuda.grid(1)
     if slot < slots:
         lane, warp = slot % {warp}, slot // {warp} * {warp}
@@ -30,7 +31,7 @@ def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begi
             if ended != {on}:
                 if mine >= 0:
                     record(mine, ended, seen, view, stops, winners, theirs[which], stops_out,
-                           winners_out, leader_out, lead_out, rounds_out, ended_out)
+                           winners_out, leaders_out, leads_out, rounds_out, ended_out)
                 mine = cuda.atomic.add(cursor, 0, 1)
                 if mine >= runs:
                     break
@@ -46,6 +47,7 @@ def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begi
 """
 
 
+@jitable
 def record(  # type: ignore[no-untyped-def]
     mine,
     ended,
@@ -56,12 +58,12 @@ def record(  # type: ignore[no-untyped-def]
     theirs,
     stops_out,
     winners_out,
-    leader_out,
-    lead_out,
+    leaders_out,
+    leads_out,
     rounds_out,
     ended_out,
 ):
-    """What a run leaves (`simulate.run.Outcome`). theirs[a]: what the user calls arm a of the
+    """What a run leaves (`records.Found`). theirs[a]: what the user calls arm a of the
     run.
     """
     rounds_out[mine], ended_out[mine] = seen.clock[0], ended
@@ -71,14 +73,14 @@ def record(  # type: ignore[no-untyped-def]
             winners_out[mine, j, theirs[a]] = 1 if winners[j, a] > 0.5 else 0
     lead, rivals = 0.0, 0
     for a in range(view.best.size):
-        leader_out[mine, theirs[a]] = 1 if view.best[a] > 0.5 else 0
+        leaders_out[mine, theirs[a]] = 1 if view.best[a] > 0.5 else 0
         if view.rival[a] > 0.5:
             rivals += 1
         if view.best[a] != view.rival[a]:
             if seen.counts[a] == 0.0:
                 lead = math.nan
             lead += (view.best[a] - view.rival[a]) * seen.mean[a]
-    lead_out[mine] = lead if rivals > 0 else math.nan
+    leads_out[mine] = lead if rivals > 0 else math.nan
 
 
 def source_of(
