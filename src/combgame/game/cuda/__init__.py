@@ -16,7 +16,7 @@ from ..parts import leaves_of
 from ..philox import philox
 from ..records import Found
 from .columns import KINDS, SLOTS, WARP, Plan, arrays_of, fixed_in, plan, stacked
-from .compiling import SIMULATED, compiled, cuda, plain_indices, quiet, view
+from .compiling import SIMULATED, compiled, cuda, plain_addresses, quiet, view
 from .kernel import source_of
 
 THREADS = 128  # of a block
@@ -111,7 +111,7 @@ class Player:
         fixed = [cuda.to_device(x) for x in (np.zeros(1, np.int64), *self._fixed)]
         threads = min(THREADS, slots)
         numbers = (slots, runs, first, last, self._seed, self._templates)
-        with plain_indices(), quiet():
+        with plain_addresses(), quiet():
             self._kernel[-(-slots // threads), threads](
                 fixed[0], *numbers, *arenas, *fixed[1:], *out
             )

@@ -25,7 +25,7 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 looks for it, NumPy 2.5 has 
 
 from numba import cuda
 
-__all__ = ["SIMULATED", "compiled", "cuda", "plain_indices", "quiet", "view"]
+__all__ = ["SIMULATED", "compiled", "cuda", "plain_addresses", "quiet", "view"]
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 _KERNELS: dict[Any, Any] = {}
 
@@ -76,23 +76,32 @@ def _made(text: str, scope: dict[str, Any]) -> Any:
 
 
 @contextlib.contextmanager
-def plain_indices() -> Iterator[None]:
-    """While kernels are compiled: indices are taken as they are, for none is negative."""
+def plain_addresses() -> Iterator[None]:
+    """While kernels are compiled: indices are taken as they are, for none is negative, and an
+    address is a pointer from first to last. numba-cuda would make it of an integer, and then nobody
+    knows that it is on the card, nor that two of them are apart.
+    """
     if SIMULATED:
         yield
         return
+    from numba.cuda import cgutils
     from numba.cuda.np import arrayobj
 
-    before = arrayobj.fix_integer_index
+    index, address = arrayobj.fix_integer_index, cgutils.pointer_add
 
     def kept(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
         return context.cast(builder, index, kind, arrayobj.types.intp)
 
-    arrayobj.fix_integer_index = kept
+    def moved(builder: Any, pointer: Any, offset: Any, return_type: Any = None) -> Any:
+        offset = cgutils.intp_t(offset) if isinstance(offset, int) else offset
+        byte = builder.gep(builder.bitcast(pointer, cgutils.voidptr_t), [offset])
+        return builder.bitcast(byte, return_type or pointer.type)
+
+    arrayobj.fix_integer_index, cgutils.pointer_add = kept, moved
     try:
         yield
     finally:
-        arrayobj.fix_integer_index = before
+        arrayobj.fix_integer_index, cgutils.pointer_add = index, address
 
 
 @contextlib.contextmanager
