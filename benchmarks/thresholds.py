@@ -1,5 +1,5 @@
 """What a proved threshold costs: python benchmarks/thresholds.py [--runs 100] [--coins]
-[--against ANOTHER_CHECKOUT] [--out FILE]
+[--against ANOTHER_CHECKOUT] [--only FAMILY ...] [--out FILE]
 
 Mean rounds of frank-wolfe with delta = 0.1 on the paper's instances and on best sets, and the share
 of those that Theorem 2 ("gaussian") needs. --coins: values 0 or 1 instead, four arms, beside the
@@ -85,6 +85,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--coins", action="store_true", help="values 0 or 1 instead")
+    parser.add_argument("--only", nargs="*", default=None, help="families of instances")
     parser.add_argument("--against", type=Path, default=None, help="another checkout of combgame")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
@@ -95,6 +96,8 @@ def main() -> None:
         return
     cells, shares = [], []
     for family, instance in instances():
+        if options.only is not None and family not in options.only:
+            continue
         rounds, slack, errors = [], [], 0
         problem, means = instance.problem, instance.means
         one, own = (
@@ -137,11 +140,11 @@ def main() -> None:
         )
         print(*cells[-1], sep=" | ", flush=True)
     paper = [share for family, share in shares if family != "best action"]
-    text = (
-        f"{options.runs} runs each; errors: of the proved thresholds together. On the paper's "
-        "instances mixture / gaussian is "
-        f"{min(paper):.2f} to {max(paper):.2f}.\n\n"
-    )
+    text = f"{options.runs} runs each; errors: of the proved thresholds together."
+    if paper:
+        text += " On the paper's instances mixture / gaussian is "
+        text += f"{min(paper):.2f} to {max(paper):.2f}."
+    text += "\n\n"
     save(options.out, text + markdown(HEAD, cells, left=2))
 
 
