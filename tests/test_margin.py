@@ -404,3 +404,17 @@ def test_evidence_that_is_enough_says_so_and_what_the_study_waits_for():
     assert study.decision.certified and "needed" in str(study.decision)
     assert "must have" not in str(study.status) + str(study.decision)
     assert "more than the" in str(study.status) and "more than the" in str(study.decision)
+
+
+@pytest.mark.parametrize("rewards", [cg.Gaussian(), UNKNOWN, cg.Gaussian(level="per play")])
+def test_few_values_do_not_make_evidence_look_large(rewards):
+    """With sigma not known a ratio at its estimate may be hundreds by chance; what is shown is the
+    likelihood ratio.
+    """
+    study = cg.Study(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards), engine="python")
+    values, rng = np.array([3.0, 0.0, 1.0, 2.0]), np.random.default_rng(1)
+    for _ in range(6):
+        todo = study.ask()
+        study.tell(todo, {a: values[a] + 1e-3 * rng.standard_normal() for a in todo.arms})
+        for one in study.status.rivals:
+            assert one.evidence < 100.0
