@@ -150,3 +150,16 @@ def test_means_of_several_values_count_once():
     assert noise.verdict == "fits" and noise.degrees == 56  # two means of each arm: start, later
     assert noise.observed == pytest.approx(1.0, rel=0.3)
     assert advisor_of(study).ledger.seen.start[0] == 0
+
+
+def test_nothing_is_said_with_confidence_while_the_values_contradict_sigma():
+    """Nor that it is time to stop, nor that the leader is best with a chance of 99 %."""
+    for rounds, most in ((6, None), (9, 9)):
+        study = told(0.05, 1.0, rounds, (0.1, 0.0, 0.0, 0.0), max_rounds=most, engine="python")
+        status = study.status
+        assert status.noise.contradicted and status.lead.doubted and status.enough is None
+        said = [str(status), *([] if study.decision is None else [study.decision.said()])]
+        for line in "\n".join(said).splitlines():
+            assert "confidence 95%" not in line or "sigma" in line
+            assert "the chance that it is best" not in line
+    assert study.decision is not None

@@ -335,7 +335,9 @@ class Advisor:
         if made is None:
             return None
         within = self.setting.epsilon if surely else self.lacks()
-        return replace(made, within=within, delta=self.setting.delta)
+        misfit = self.noise()
+        doubted = misfit is not None and misfit.contradicted
+        return replace(made, within=within, delta=self.setting.delta, doubted=doubted)
 
     def estimates(self) -> list[Estimate]:
         """All arms, with intervals that hold at all times."""

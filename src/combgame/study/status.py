@@ -256,7 +256,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
     close = rivals(advisor) if facts["values"] else ()
     left, enough = None, None
     if state == "running":
-        within = None if lead is None else lead.within
+        within = None if lead is None or lead.doubted else lead.within
         epsilon = advisor.setting.epsilon
         half = epsilon if within is None else float(f"{0.5 * within:.2g}")
         if problem.rewards.levels():
