@@ -159,10 +159,11 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
             known["lead"] = lead.sentence
         remedy = ""
         if wrong:
-            remedy = (
-                "do not rely on it: {again} takes sigma from the data, and may have these values"
-            )
-            known["again"] = "a study with Gaussian()"
+            remedy = "do not rely on it: a study with {unknown} takes sigma from the data"
+            plates = problem.rewards.levels()
+            known["unknown"] = "Gaussian(level='per play')" if plates else "Gaussian()"
+            if not plates:
+                remedy += ", and may have these values"
         return Sentence("certified", text, remedy=remedy, **known)
     text, remedy = "Not certified: ", ""
     if why == "budget":
@@ -251,7 +252,10 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         )
     ]
     misfit = advisor.noise()
-    if misfit is not None and misfit.verdict in ("too small", "too large"):
+    told = ("too small", "too large")
+    if facts["why"] == "certified":
+        told += ("not enough data",)
+    if misfit is not None and misfit.verdict in told:
         made.append(misfit.sentence)
     if setting.problem.rewards.levels():
         made.append(compared(advisor))
