@@ -376,7 +376,7 @@ def test_a_tolerance_is_offered_while_the_end_is_far():
 
 
 def test_rivals_stand_in_the_order_of_what_is_missing():
-    """The nearest first, which is the one of the lead; equal ones by name, whatever their number."""
+    """The nearest first, which is the one of the lead; equal ones by name, not by number."""
     names = ["a", "z", "y", "x", "b", "c"]
     problem = cg.Problem(cg.Subsets(names, 3), cg.Arms(names), cg.Gaussian(1.0))
     study = cg.Study(problem, engine="python", seed=3)
@@ -394,7 +394,7 @@ def test_evidence_that_is_enough_says_so_and_what_the_study_waits_for():
     runs because not every arm has the values that it must have.
     """
     study = cg.Study(cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), engine="python", min_pulls=2)
-    while not study.status.values == 3:
+    while study.status.values != 3:
         study.tell(todo := study.ask(), {arm: 90.0 * (arm == 0) for arm in todo.arms})
     status = study.status
     assert status.state == "running" and status.evidence > status.threshold

@@ -252,9 +252,9 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         )
     ]
     misfit = advisor.noise()
-    told = ("too small", "too large")
+    told = {"too small", "too large"}
     if facts["why"] == "certified":
-        told += ("not enough data",)
+        told.add("not enough data")
     if misfit is not None and misfit.verdict in told:
         made.append(misfit.sentence)
     if setting.problem.rewards.levels():
