@@ -318,6 +318,39 @@ def test_a_plan_knows_levels():
     (row,) = plan.rows()
     assert row["limit"] is None and row["bound"] > 0 and row["mean"] > row["bound"]
     assert "Expect about" in str(plan)
+
+
+def test_a_plan_draws_levels():
+    """The plan's runs are those of `simulate` with the same levels, and not those without."""
+    problem, means = problem_of("arms")
+    options = {"runs": 3, "engine": "python", "level_sd": 4.0, "max_rounds": 3000}
+    plan = cg.plan(problem, means, shrink=1.0, **options)
+    runs = plan.cases[0].simulations[0]
+    twin = cg.simulate(problem, means, **options)
+    assert runs.rounds.tolist() == twin.rounds.tolist()
+    assert np.array_equal(runs.leads, twin.leads)
+    still = cg.plan(problem, means, shrink=1.0, **options | {"level_sd": 0.0})
+    assert not np.array_equal(runs.leads, still.cases[0].simulations[0].leads)
+
+
+def test_a_plan_without_levels_has_no_deviation_of_levels():
+    plain = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0))
+    for runs in (0, 1):
+        with refused("level-sd-without-level", InputError):
+            cg.plan(plain, [1, 0, 0], runs=runs, level_sd=1.0)
+
+
+def test_a_campaign_draws_levels():
+    problem, means = problem_of("arms")
+    still, moved = (cg.Instance("one", problem, means, level_sd=sd) for sd in (0.0, 4.0))
+    one, other = (
+        cg.Campaign.cross("c", [instance], ["frank-wolfe"]).configurations[0]
+        for instance in (still, moved)
+    )
+    assert one.key != other.key and "level_sd" not in one.description
+    assert other.bench("python").level_sd == 4.0
+    with refused("must-be", InputError, name="level_sd"):
+        cg.Instance("one", problem, means, level_sd=-1.0)
     sim = cg.simulate(problem, means, runs=2, engine="python")
     assert "without levels" in str(sim)
 

@@ -373,3 +373,48 @@ def test_a_tolerance_is_offered_while_the_end_is_far():
     said = study.status.enough
     assert said.code == "good-enough" and said.arguments["within"] == study.status.lead.within
     assert "good enough" in str(study.status)
+
+
+def test_rivals_stand_in_the_order_of_what_is_missing():
+    """The nearest first, which is the one of the lead; equal ones by name, not by number."""
+    names = ["a", "z", "y", "x", "b", "c"]
+    problem = cg.Problem(cg.Subsets(names, 3), cg.Arms(names), cg.Gaussian(1.0))
+    study = cg.Study(problem, engine="python", seed=3)
+    study.observe({"a": [5.0, 5.0], "b": [1.0, 1.0], "c": [4.0, 4.0]})
+    study.observe({name: [2.0, 2.0] for name in "xyz"})
+    status = study.status
+    assert [one.name for one in status.rivals] == ["c", "x", "y", "z", "b"]
+    assert status.rivals[0].name == status.lead.rival_name
+    missing = [one.threshold - one.evidence for one in status.rivals]
+    assert missing == sorted(missing, reverse=True)
+
+
+def test_evidence_that_is_enough_says_so_and_what_the_study_waits_for():
+    """No "245.94 of 241.83": what is enough is more than what is needed, also in a study that still
+    runs because not every arm has the values that it must have.
+    """
+    study = cg.Study(cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0)), engine="python", min_pulls=2)
+    while study.status.values != 3:
+        study.tell(todo := study.ask(), {arm: 90.0 * (arm == 0) for arm in todo.arms})
+    status = study.status
+    assert status.state == "running" and status.evidence > status.threshold
+    line = next(line for line in str(status).splitlines() if "leading" in line)
+    assert "more than the" in line and "every arm must have 2 values first" in line
+    study.tell(todo := study.ask(), {arm: 90.0 * (arm == 0) for arm in todo.arms})
+    assert study.decision.certified and "needed" in str(study.decision)
+    assert "must have" not in str(study.status) + str(study.decision)
+    assert "more than the" in str(study.status) and "more than the" in str(study.decision)
+
+
+@pytest.mark.parametrize("rewards", [cg.Gaussian(), UNKNOWN, cg.Gaussian(level="per play")])
+def test_few_values_do_not_make_evidence_look_large(rewards):
+    """With sigma not known a ratio at its estimate may be hundreds by chance; what is shown is the
+    likelihood ratio.
+    """
+    study = cg.Study(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards), engine="python")
+    values, rng = np.array([3.0, 0.0, 1.0, 2.0]), np.random.default_rng(1)
+    for _ in range(6):
+        todo = study.ask()
+        study.tell(todo, {a: values[a] + 1e-3 * rng.standard_normal() for a in todo.arms})
+        for one in study.status.rivals:
+            assert one.evidence < 100.0

@@ -11,7 +11,7 @@ from scipy import stats
 import combgame as cg
 from combgame.game.records import blank
 from combgame.game.round import note
-from combgame.study.doubts import ALARM, doubts, nothing_far, reach
+from combgame.study.doubts import ALARM, Doubt, doubts, nothing_far, reach
 
 from .said import says
 from .studies import COINS, NAMES, PROBLEM, measure
@@ -211,3 +211,11 @@ def test_coins_are_not_doubted():
     study.observe({0: [0] * 50 + [1]})
     assert study.status.doubts == ()
     assert isinstance(PROBLEM.rewards, cg.Gaussian)
+
+
+def test_a_doubt_is_said_in_numbers_that_people_read():
+    """However far, and also from a single other value where nothing varies."""
+    for errors in (2e6, math.inf):
+        said = Doubt(3, 0, "wt", 1234.5, 1, errors).said()
+        assert "is more than 1,000 standard errors from" in said and "e+" not in said
+    assert "is 12.3 standard errors" in Doubt(3, 0, "wt", 1234.5, 4, 12.34).said()

@@ -150,3 +150,38 @@ def test_means_of_several_values_count_once():
     assert noise.verdict == "fits" and noise.degrees == 56  # two means of each arm: start, later
     assert noise.observed == pytest.approx(1.0, rel=0.3)
     assert advisor_of(study).ledger.seen.start[0] == 0
+
+
+def test_nothing_is_said_with_confidence_while_the_values_contradict_sigma():
+    """Nor that it is time to stop, nor that the leader is best with a chance of 99 %."""
+    for rounds, most in ((6, None), (9, 9)):
+        study = told(0.05, 1.0, rounds, (0.1, 0.0, 0.0, 0.0), max_rounds=most, engine="python")
+        status = study.status
+        assert status.noise.contradicted and status.lead.doubted and status.enough is None
+        said = [str(status), *([] if study.decision is None else [study.decision.said()])]
+        for line in "\n".join(said).splitlines():
+            assert "confidence 95%" not in line or "sigma" in line
+            assert "the chance that it is best" not in line
+    assert study.decision is not None
+
+
+def test_a_contradicted_certificate_advises_what_plates_need():
+    """Sigma from the data, and levels as before; its values cannot be observed elsewhere."""
+    rewards = cg.Gaussian(0.02, level="per play")
+    study = cg.Study(cg.Problem(cg.Subsets(12, 6), cg.Arms(12), rewards), engine="python")
+    rng = np.random.default_rng(5)
+    while not study.done:
+        todo, level = study.ask(), rng.normal(0.0, 1.0)
+        study.tell(todo, {a: level + rng.normal(3.0 * (a == 0), 0.5) for a in todo.arms})
+    said = str(study.decision.sentence)
+    assert study.decision.certified and study.decision.noise.contradicted
+    assert "a study with Gaussian(level='per play') takes sigma from the data." in said
+
+
+def test_a_certificate_says_if_its_sigma_could_not_be_checked():
+    """Values that are far apart certify before there are enough of them to know their noise."""
+    few, many = told(0.05, 0.05, 60), told(0.5, 0.5, 200, (1.0, 0.5, 0.4, 0.4))
+    assert few.decision.certified and many.decision.certified
+    codes = [[one.code for one in study.decision.assumptions] for study in (few, many)]
+    assert few.decision.noise.verdict == "not enough data" and "sigma-unchecked" in codes[0]
+    assert many.decision.noise.verdict == "fits" and "sigma-unchecked" not in codes[1]

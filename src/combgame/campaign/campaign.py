@@ -164,6 +164,7 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
     for number, table in enumerate(given):
         table, at = dict(table), root.at(number)
         name, x, file = table.pop("name", None), table.pop("x", None), table.pop("file", None)
+        level_sd = table.pop("level_sd", 0.0)
         if x is not None and not (real(x) and math.isfinite(x)):
             raise at.at("x").must_be(x, "a number: where the problem stands in a plot")
         if file is not None:
@@ -185,7 +186,7 @@ def _instances(given: Any, path: Path) -> Iterable[Instance]:
         if name in names:
             raise root.within(twin(name, "name"))
         names.add(name)
-        yield Instance(name, problem, tuple(means), x)
+        yield Instance(name, problem, tuple(means), x, level_sd=level_sd)
 
 
 def _rules(given: Any, path: Path) -> Iterable[tuple[str, RuleBase]]:

@@ -3,7 +3,7 @@ hash of what determines it.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..limits import items_of
 from ..problem import Problem
 from ..rules import RuleBase
 from ..rules.base import describe
-from ..simulate.bench import Bench, make_bench
+from ..simulate.bench import Bench, check_level_sd, make_bench
 from ..stopping.own import StoppingBase
 from ..version import __version__
 
@@ -21,13 +21,14 @@ from ..version import __version__
 @dataclass(frozen=True)
 class Instance:
     """A problem with means: what a run is played on. x: where it stands in a plot, such as its
-    number of arms.
+    number of arms. level_sd: as in `simulate`, where every play has a level of its own.
     """
 
     name: str
     problem: Problem
     means: tuple[float, ...]
     x: float | None = None
+    level_sd: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         plain_text("name", self.name, "a text: what the instance is called", of="Instance")
@@ -39,6 +40,11 @@ class Instance:
             wrong = must_be("problem", self.problem, "a Problem")
             raise said_by(InputError, wrong.sentence.within(instance=self.name))
         object.__setattr__(self, "means", tuple(float(m) for m in self.problem.means(self.means)))
+        try:
+            levels = check_level_sd(self.problem.maximised, self.level_sd)
+        except InputError as error:
+            raise said_by(InputError, error.sentence.within(instance=self.name)) from None
+        object.__setattr__(self, "level_sd", levels)
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,8 @@ class Configuration:
             "relabel": self.relabel,
             "version": __version__,
         }
+        if self.instance.level_sd:
+            determines["level_sd"] = self.instance.level_sd
         if isinstance(self.threshold, StoppingBase):  # whose name may be cut
             determines["stopping"] = self.threshold
         data: dict[str, Any] = alike(to_data(determines))
@@ -98,6 +106,7 @@ class Configuration:
                 self.max_rounds,
                 engine,
                 relabel=self.relabel,
+                level_sd=i.level_sd,
             )
         except TieError as error:
             raise said_by(TieError, error.sentence.within(instance=i.name)) from None

@@ -22,6 +22,10 @@ Deltas = Annotated[
 ]
 Epsilon = Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")]
+LevelSd = Annotated[
+    float,
+    typer.Option(min=0.0, help="Standard deviation of the levels of plays, where these have any."),
+]
 MaxRounds = Annotated[int, typer.Option(min=1, help="Where a run is given up.")]
 Mode = Annotated[
     str, typer.Option(help="Who may read a new file: you (600), or your group too (640, 660).")

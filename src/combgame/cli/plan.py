@@ -8,6 +8,7 @@ from .options import (
     AsJson,
     Deltas,
     Epsilon,
+    LevelSd,
     MaxRounds,
     Picture,
     ProblemFile,
@@ -36,6 +37,7 @@ def plan(
         typer.Option(help="What if the gaps are so many times as large? [1, 0.75, 0.5]"),
     ] = None,
     epsilon: Epsilon = 0.0,
+    level_sd: LevelSd = 0.0,
     seed: Seed = 0,
     max_rounds: MaxRounds = 10**6,
     jobs: Threads = 1,
@@ -60,6 +62,7 @@ def plan(
         jobs=jobs,
         shrink=shrink or (1.0, 0.75, 0.5),
         epsilon=epsilon,
+        level_sd=level_sd,
     )
     put(expected.to_dict(), str(expected), as_json)
     if picture is not None:

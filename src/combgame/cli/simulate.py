@@ -5,14 +5,21 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, Deltas, Epsilon, MaxRounds, ProblemFile, Seed, Threads, put, supposed
+from .options import (
+    AsJson,
+    Deltas,
+    Epsilon,
+    LevelSd,
+    MaxRounds,
+    ProblemFile,
+    Seed,
+    Threads,
+    put,
+    supposed,
+)
 
 RULES = ["frank-wolfe", "lloo", "adahedge", "uniform"]
 Runs = Annotated[int, typer.Option(min=1, help="Runs per rule.")]
-LevelSd = Annotated[
-    float,
-    typer.Option(min=0.0, help="Standard deviation of the levels of plays, where these have any."),
-]
 Relabel = Annotated[bool, typer.Option(help="List the arms in a new random order in every run.")]
 Threshold = Annotated[
     str,

@@ -106,14 +106,14 @@ def pulls(axis: Any, arms: Shown) -> None:
 
 
 def evidence(axis: Any, points: Rows) -> None:
-    """Evidence, and how much is needed, over the rounds. What is off the scale (a mistake that was
-    taken back) stands at the edge, marked.
+    """Evidence, and how much is needed, over the rounds. Evidence that is off the scale (a mistake
+    that was taken back) stands at the edge, marked; where more is needed, there is no line.
     """
     low, high = scale(points)
     kept = [*points[:: max(len(points) // POINTS, 1)], points[-1]]
     rounds = [one["rounds"] for one in kept]
     have = [min(max(one["evidence"], low), high) for one in kept]
-    needed = [min(max(one["threshold"], low), high) for one in kept]
+    needed = [one["threshold"] if one["threshold"] <= high else math.nan for one in kept]
     axis.plot(rounds, have, color=BEST, linewidth=1.8, label="evidence")
     axis.plot(rounds, needed, color=NEEDED, linestyle="--", linewidth=1.4, label="needed")
     axis.plot(rounds[-1:], have[-1:], "o", color=BEST, markersize=5)
@@ -144,7 +144,7 @@ def scale(points: Rows) -> tuple[float, float]:
     have = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
     needed = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
     high = max([1.0, *needed[-1:], *sorted(needed)[len(needed) // 2 :][:1], *have[-1:]])
-    high = max([high, *(x for x in have if x <= WIDER * high)])
+    high = max([high, *(x for x in [*have, *needed] if x <= WIDER * high)])
     low = min([0.0, *(x for x in have if x >= -high), *have[-1:]])
     return low, high
 

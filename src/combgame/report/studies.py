@@ -111,7 +111,7 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
     else:
         yield "Confidence", f"not certified; {100 * (1 - status['settings']['delta']):g}% is asked"
     yield from _margin(data, unit)
-    yield "Evidence", f"{figure(status['evidence'])} of {figure(status['threshold'])} needed"
+    yield "Evidence", data["weighed"]
     if status["settings"].get("epsilon"):
         yield "Accepted", f"any answer within {status['settings']['epsilon']:g} of the best"
     yield "Spent", f"{count(status['rounds'], 'round')}, {count(status['values'], 'value')}"

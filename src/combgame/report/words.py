@@ -2,6 +2,8 @@
 
 import math
 
+from ..sentences import Sentence
+
 
 def count(n: int, what: str) -> str:
     """
@@ -22,3 +24,26 @@ def figure(x: float | None) -> str:
     if math.isinf(x) or 0.0 < abs(x) < 1e-4 or abs(x) >= 1e15:
         return f"{x:.4g}"
     return f"{x:,.0f}" if abs(x) >= 1e4 else f"{x:.4g}"
+
+
+def weighed(have: float, needed: float, least: int = 0) -> Sentence:
+    """How much evidence there is, and how much is needed, with as many digits as tell the two
+    apart. least: the values that every arm must have first, where a study waits for that alone.
+
+    >>> print(weighed(1.418, 6.349))
+    1.42 of 6.35 needed.
+    >>> print(weighed(245.941, 241.832))
+    245.9, more than the 241.8 needed.
+    >>> print(weighed(8.1842, 8.1839, least=2))
+    8.1842, more than the 8.1839 needed, but every arm must have 2 values first.
+    """
+    digits = 2 if needed < 100.0 else 1
+    while digits < 6 and f"{have:.{digits}f}" == f"{needed:.{digits}f}":
+        digits += 1
+    text = "{have} of {needed} needed"
+    if have > needed:
+        text = "{have}, more than the {needed} needed"
+        if least:
+            text += ", but every arm must have {least:count value} first"
+    shown = {"have": f"{have:,.{digits}f}", "needed": f"{needed:,.{digits}f}"}
+    return Sentence("evidence", text, least=least, **shown)

@@ -202,13 +202,13 @@ def make_bench(
         eliminate,
         relabel,
         None if asked is problem else (asked, asked.means(means)),
-        _level_sd(problem, level_sd),
+        check_level_sd(problem, level_sd),
     )
     bench.numbers(0)  # or a sentence
     return bench
 
 
-def _level_sd(problem: Problem, level_sd: Any) -> float:
+def check_level_sd(problem: Problem, level_sd: Any) -> float:
     """The standard deviation of levels, or a sentence."""
     number = unboxed(level_sd)
     plain = isinstance(number, int | float) and not isinstance(number, bool)

@@ -20,7 +20,7 @@ from ..stopping.names import make_stopping
 from ..stopping.own import StoppingBase
 from ..theory.complexity import Complexity, complexity, least_time
 from ..theory.evidence import best_answer
-from .bench import CARD, Bench, in_order, make_bench
+from .bench import CARD, Bench, check_level_sd, in_order, make_bench
 from .card import simulated as on_card
 from .planned import Case, Plan
 
@@ -44,6 +44,7 @@ def plan(
     shrink: float | Sequence[float] = (1.0, 0.75, 0.5),
     progress: bool | None = None,
     epsilon: float = 0.0,
+    level_sd: float = 0.0,
 ) -> Plan:
     """The power analysis before an experiment: rounds to expect if `means` were the true ones.
 
@@ -52,7 +53,8 @@ def plan(
     runs of every rule (rules=None or runs=0: none, which takes no time). shrink: all of it again
     with the gaps multiplied by these, towards the mean of the means; with Gaussian rewards rounds
     grow like 1/shrink^2. epsilon: any answer within epsilon of the best will do (it is not shrunk);
-    no bound is known then.
+    no bound is known then. level_sd: the standard deviation of the levels of plays, where every
+    play has its own, as in `simulate`.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
@@ -71,6 +73,7 @@ def plan(
     )
     asked = _several(thresholds, "thresholds", "'proved'")
     inner = problem.maximised
+    check_level_sd(inner, level_sd)
     stoppings = _stoppings(asked, inner, deltas, epsilon)
     chosen = _rules(rules) if runs else {}
     if problem.rewards.levels() and not chosen:
@@ -103,6 +106,7 @@ def plan(
                     max_rounds,
                     engine,
                     epsilon=epsilon,
+                    level_sd=level_sd,
                 )
                 benches[name, bench.stopping.name] = bench
         prepared.append((share, scaled, solved, benches))

@@ -23,7 +23,7 @@ from ..rules import Stopping
 from ..sentences import Sentence
 from ..simulate.numbering import own_numbers
 from ..storage.events import Event
-from ..theory.shown import Shown, shown
+from ..theory.shown import Shown, restricted, shown
 from .blocks import awaited, unfinished
 from .doubts import Doubt, doubts
 from .ledger import Effect, Ledger, Past, new_round
@@ -335,7 +335,9 @@ class Advisor:
         if made is None:
             return None
         within = self.setting.epsilon if surely else self.lacks()
-        return replace(made, within=within, delta=self.setting.delta)
+        misfit = self.noise()
+        doubted = misfit is not None and misfit.contradicted
+        return replace(made, within=within, delta=self.setting.delta, doubted=doubted)
 
     def estimates(self) -> list[Estimate]:
         """All arms, with intervals that hold at all times."""
@@ -412,8 +414,12 @@ class Advisor:
         if not (i and j and blocks.sure[i[0], j[0]] > 0.0):
             return 0.0
         lead = float(max(blocks.lead[i[0], j[0]], 0.0))
-        unit = 1.0 if self.problem.rewards.known else blocks.variance()
-        return 0.5 * lead * lead / (unit * float(blocks.sure[i[0], j[0]]))
+        ratio = 0.5 * lead * lead / float(blocks.sure[i[0], j[0]])
+        if self.problem.rewards.known:
+            return ratio
+        ahead, after = blocks.noise[:, 0]  # of which `variance` takes one
+        degrees = after if after > 0.5 * ahead else ahead
+        return restricted(ratio / blocks.variance(), float(degrees))
 
     def single(self, arms: set[int]) -> list[list[Any]]:
         """Of some arms, those that have one value: the arm, the value, its round, and whether it is

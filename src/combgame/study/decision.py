@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..problem import Problem
+from ..report.words import weighed
 from ..sentences import PYTHON, Call, Option, Sentence, Surface
 from . import carrying
 from .advisor import Advisor
@@ -111,7 +112,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
 
 
 SPENT = "after {rounds:count round} and {values:count value}"
-NUMBERS = "evidence {evidence:.2f} of {threshold:.2f} against {rival}"
+NUMBERS = "evidence against {rival}: {weighed}"
 
 
 def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
@@ -123,6 +124,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "answer": problem.label(facts["answer"]) if facts["values"] else "nobody",
         "rival": (problem.label(facts["rival"]) if facts["values"] else "") or "none",
         **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
+        "weighed": weighed(facts["evidence"], facts["threshold"]),
         "percent": 100 * sure,
         "whose": "user's" if validity.stated else "heuristic",
         "name": setting.stopping.name,
@@ -157,10 +159,11 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
             known["lead"] = lead.sentence
         remedy = ""
         if wrong:
-            remedy = (
-                "do not rely on it: {again} takes sigma from the data, and may have these values"
-            )
-            known["again"] = "a study with Gaussian()"
+            remedy = "do not rely on it: a study with {unknown} takes sigma from the data"
+            plates = problem.rewards.levels()
+            known["unknown"] = "Gaussian(level='per play')" if plates else "Gaussian()"
+            if not plates:
+                remedy += ", and may have these values"
         return Sentence("certified", text, remedy=remedy, **known)
     text, remedy = "Not certified: ", ""
     if why == "budget":
@@ -177,13 +180,13 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         known["standing"] = lead.standing()
     if sure > 0.0:
         text += ". The confidence "
-        if wrong:
-            text += "would be {percent:.3g}% if sigma were as stated, but {misfit}; "
-        else:
-            text += "reached is {percent:.3g}%"
+        text += "would be {percent:.3g}%" if wrong else "reached is {percent:.3g}%"
         if not proved:
             text += " by the {whose} threshold {name}, which is not proved,"
-        text += "{asked:g}% was asked for" if wrong and proved else " and {asked:g}% was asked for"
+        if wrong:
+            text += " if sigma were as stated, but {misfit}; {asked:g}% was asked for"
+        else:
+            text += " and {asked:g}% was asked for"
     else:
         text += ". {asked:g}% was asked for"
     text += numbers
@@ -249,7 +252,10 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         )
     ]
     misfit = advisor.noise()
-    if misfit is not None and misfit.verdict in ("too small", "too large"):
+    told = {"too small", "too large"}
+    if facts["why"] == "certified":
+        told.add("not enough data")
+    if misfit is not None and misfit.verdict in told:
         made.append(misfit.sentence)
     if setting.problem.rewards.levels():
         made.append(compared(advisor))

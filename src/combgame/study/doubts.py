@@ -48,9 +48,9 @@ class Doubt(NamedTuple):
     @property
     def sentence(self) -> Sentence:
         text = "Data from outside, number {round}" if self.outside else "Round {round}"
-        text += (
-            ", arm {name}: {value:g} is {errors:,.3g} standard errors from the mean of the arm's "
-        )
+        text += ", arm {name}: {value:g} is "
+        text += "{errors:,.3g}" if self.errors < 1000.0 else "more than 1,000"
+        text += " standard errors from the mean of the arm's "
         text += "{others:,} other values" if self.others > 1 else "only other value"
         text += " (a heuristic; it counts as it was told)"
         remedy = "if it is a mistake, {retract}, and "

@@ -49,6 +49,7 @@ class Margin:
     # no answer is better than the leader by more than this; None: not known, or nothing is proved
     within: float | None = None
     chance: float | None = None  # heuristic: that the leader is best, from a flat prior
+    doubted: bool = False  # the values contradict the sigma on which all of it rests
 
     @property
     def exchange(self) -> Sentence:
@@ -78,7 +79,8 @@ class Margin:
         text = "{exchange} would be worse by {value:.3g}"
         if self.low is not None and self.high is not None:
             text += " ({low:.3g} to {high:.3g}"
-            text += ", with confidence {percent:g}% at any time)" if self.proved else ", heuristic)"
+            text += ", with confidence {percent:g}% at any time" if self.proved else ", heuristic"
+            text += ", if sigma were as stated)" if self.doubted else ")"
         return Sentence(
             "lead",
             text,
@@ -101,8 +103,10 @@ class Margin:
             text = (
                 "no answer is better than it by more than {within:g}, with confidence {percent:g}%"
             )
+            if self.doubted:
+                text += " if sigma were as stated"
             made.append(Sentence("lacks", text, within=self.within, percent=self.percent))
-        if self.chance is not None:
+        if self.chance is not None and not self.doubted:
             text = "the chance that it is best is "
             if self.chance > 0.99:
                 text += "above 99%"

@@ -79,7 +79,10 @@ class Noise(NamedTuple):
                 text += ", which vary by {observed:.3g} ({degrees:count degree} of freedom)"
             return Sentence("sigma-estimated", text, **about)
         if self.verdict == "not enough data":
-            text = "Too few values to compare how they vary with what was stated"
+            text = (
+                "There are too few values to compare how they vary with the stated sigma, which is "
+                "taken on trust"
+            )
             return Sentence("sigma-unchecked", text, **about)
         if self.verdict == "fits":
             text = "The values vary {ratio:.3g} times as much as stated, which fits"
@@ -106,7 +109,9 @@ class Noise(NamedTuple):
             "The stated sigma is larger than it need be: the values vary {ratio:.2g} times as much "
             "as stated"
             + (
-                ", so this takes about {times:.2g} times the plays that would do"
+                ", so this takes about {times:,.0f} times the plays that would do"
+                if self.ratio and self.ratio < 0.5
+                else ", so this takes {times:.2g} times the plays that would do"
                 if self.ratio
                 else ""
             ),

@@ -13,7 +13,7 @@ from ..theory.complexity import Complexity, complexity
 POINTS = 150  # of the evidence: each is judged anew
 FINE = (None, "fits", "not enough data", "not stated")  # what the check of the noise may say
 ALONE = "95% interval of the arm alone"
-ALWAYS = "interval that holds at all times"
+ALWAYS = "{:g}% interval that holds at all times"
 NONE = "no intervals: rounds have levels of their own, so that only differences are known"
 
 
@@ -52,7 +52,7 @@ def described(problem: Problem, status: dict[str, Any]) -> str:
     """What the intervals of the arms are."""
     if problem.rewards.levels():
         return NONE
-    return ALWAYS if status.get("estimates") else ALONE
+    return ALWAYS.format(100.0 * (1.0 - status["delta"])) if status.get("estimates") else ALONE
 
 
 def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:

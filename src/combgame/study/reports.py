@@ -60,6 +60,7 @@ def brief(
         "name": moment.name,
         "unit": unit or unit_of(moment.problem),
         "status": plain,
+        "weighed": status.weighed.spelt(surface),
         "contradicted": contradicted(plain),
         "decision": None if decision is None else decision.to_dict(surface),
         "drawn": drawn(moment, kind, unit) if status.values else None,

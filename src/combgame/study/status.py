@@ -8,7 +8,7 @@ import numpy as np
 
 from ..game.callback import own_errors
 from ..game.records import arms_of
-from ..report.words import count
+from ..report.words import count, weighed
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from .advisor import Advisor
 from .doubts import Doubt
@@ -43,7 +43,7 @@ class Status:
     leader_name: str
     evidence: float
     threshold: float
-    rivals: tuple[Rival, ...]  # the closest first
+    rivals: tuple[Rival, ...]  # the closest first: against which most evidence is missing
     rounds: int  # of which something was told, even if it was retracted
     values: int
     pending: tuple[int, ...]  # rounds that are out
@@ -100,15 +100,14 @@ class Status:
                 f"  level        judged at delta = {self.delta:.2g}: data were carried over"
             )
         lines += [
-            f"  leading      {self.leader_name} (evidence {self.evidence:.2f} of "
-            f"{self.threshold:.2f})",
+            f"  leading      {self.leader_name} (evidence {self.weighed.spelt(surface)})",
             *(
                 f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
                 for k, one in enumerate(self.lead.standing() if self.lead else ())
             ),
             *(
-                f"  {'rivals' if k == 0 else '':<11}  {one.name} (evidence {one.evidence:.2f} of "
-                f"{one.threshold:.2f}; {self._behind(one)})"
+                f"  {'rivals' if k == 0 else '':<11}  {one.name} ({self._behind(one)}; evidence "
+                f"{weighed(one.evidence, one.threshold).spelt(surface)})"
                 for k, one in enumerate(self.rivals)
             ),
             f"  spent        {count(self.rounds, 'round')}, {count(self.values, 'value')}",
@@ -138,6 +137,12 @@ class Status:
         if self.levels is not None:
             lines.append(f"  levels       {self.levels.said(surface)}")
         return "\n".join([*lines, self.next.said(surface)])
+
+    @property
+    def weighed(self) -> Sentence:
+        """The evidence against what is needed; while it runs, with what it waits for."""
+        least = self.settings.get("min_pulls", 0) if self.state == "running" else 0
+        return weighed(self.evidence, self.threshold, least)
 
     def _behind(self, rival: Rival) -> str:
         """By how much, unless some of its arms have no value yet."""
@@ -203,7 +208,8 @@ def listed(settings: dict[str, Any]) -> str:
 
 
 def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
-    """The closest rivals; of more than `MANY` arms, only one. Another answer lacks an arm of the
+    """The closest rivals first, that is those against which most evidence is missing, ties by name;
+    of more than `MANY` arms, only one. Another answer lacks an arm of the
     leader or has one more, so forcing each arm in turn meets them.
     """
     problem, side = advisor.setting.problem, advisor.told
@@ -219,16 +225,17 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
                 game.answers.argmax(score, trial)
                 if (trial != best).any() and arms_of(trial) not in evidence:
                     evidence[arms_of(trial)] = float(game.judge.versus(game, seen, best, trial))
-    order = sorted(evidence.items(), key=lambda pair: pair[1])[:most]
+    named = {answer: problem.label(answer) for answer in evidence}
+    order = sorted(evidence.items(), key=lambda one: (one[0] != nearest, one[1], named[one[0]]))
     mean, leader = seen.mean, arms_of(best)
     return tuple(
         Rival(
             answer,
-            problem.label(answer),
+            named[answer],
             *advisor.shown(value, answer),
             float(mean[list(leader)].sum() - mean[list(answer)].sum()),
         )
-        for answer, value in order
+        for answer, value in order[:most]
     )
 
 
@@ -249,7 +256,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
     close = rivals(advisor) if facts["values"] else ()
     left, enough = None, None
     if state == "running":
-        within = None if lead is None else lead.within
+        within = None if lead is None or lead.doubted else lead.within
         epsilon = advisor.setting.epsilon
         half = epsilon if within is None else float(f"{0.5 * within:.2g}")
         if problem.rewards.levels():

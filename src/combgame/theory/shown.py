@@ -14,6 +14,7 @@ from ..game.callback import own_errors
 from ..game.protocols import Game
 from ..game.records import Floats, Seen
 from ..game.rivals import against
+from ..rewards.gaussian import GaussianPart
 
 
 class Shown(NamedTuple):
@@ -28,12 +29,12 @@ def shown(
 ) -> Shown:
     """What a judge's evidence against a rival and its level are on this scale.
 
-    Where the ratio is less than the evidence (it is taken at the spreads that were seen, where they
-    are not stated), the evidence stands for it; so `needed` is never below the level.
+    Where the ratio is less than the evidence (spreads that are not stated are estimated), the
+    evidence stands for it; so `needed` is never below the level.
     """
     if evidence == math.inf or level == math.inf:  # no rival, or a rule that never stops
         return Shown(float(max(evidence, 0.0)), float(level))
-    d = best.size
+    d, nearest = best.size, np.zeros(best.size)
     with own_errors():
         ratio = against(
             game.rewards,
@@ -43,9 +44,33 @@ def shown(
             np.zeros(d, np.int64),
             np.zeros(d),
             rival,
-            np.zeros(d),
+            nearest,
         )
+    if isinstance(game.rewards, GaussianPart) and not game.rewards.known:
+        ratio = _estimated(game.rewards, seen, nearest)
     if evidence == -math.inf:  # an arm has no value, or the rival leads
         return Shown(float(max(ratio, 0.0)), float(max(ratio, 0.0) + level))
     have = float(max(ratio if ratio < math.inf else 0.0, evidence, 0.0))
     return Shown(have, float(have - (evidence - level)))
+
+
+def restricted(ratio: float, degrees: float) -> float:
+    """The likelihood ratio where sigma is estimated, with so many degrees of freedom: few of them
+    make any ratio at the estimate look large.
+
+    >>> round(restricted(245.9, 2), 2), round(restricted(245.9, 10**6), 1), restricted(3.0, 0)
+    (5.51, 245.8, 0.0)
+    """
+    return 0.5 * degrees * math.log1p(2.0 * ratio / degrees) if degrees > 0.0 else 0.0
+
+
+def _estimated(rewards: GaussianPart, seen: Seen, nearest: Floats) -> float:
+    """The same against the means at which a rival is as good, for every sigma that is estimated."""
+    alone = rewards.lean < math.inf
+    ratio, degrees = np.zeros((2, nearest.size))
+    for a, n in enumerate(seen.counts):
+        group = a if alone else rewards.group[a]
+        degrees[group] += max(n - 1.0, 0.0)
+        if n > 0.0:
+            ratio[group] += n * rewards.divergence(float(seen.mean[a]), float(nearest[a]), a)
+    return sum(restricted(float(x), float(f)) for x, f in zip(ratio, degrees, strict=True))
