@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[Maker, int]] = {  # and how many of a hundred cases are o
     "cells of studies": (study_cells, 1),
     "bytes of campaigns": (campaign_bytes, 1),
 }
-PATIENCE = 20.0  # seconds for one case; nobody waits for ever
+PATIENCE = 120.0  # seconds for one case, on a busy machine too; nobody waits for ever
 
 
 class EndlessError(Exception):
