@@ -83,7 +83,7 @@ class CorrelatedProblem:
             )
 
     @cached_property
-    def independent(self) -> Problem:
+    def _independent(self) -> Problem:
         """The same question on values of the same variances, without correlation."""
         sigma = np.sqrt(np.diag(self.covariance)).tolist()
         return Problem(self.actions, self.answers, Gaussian(sigma))
@@ -114,7 +114,7 @@ class CorrelatedProblem:
     def nearest(self, information: Any, estimates: Any) -> Nearest:
         """At V = `information`, such as counts times `self.information`: exact."""
         total = _definite("information", information, self.actions.d, of="nearest")
-        return self._nearest(total, self.independent.vector(estimates, "estimates"))
+        return self._nearest(total, self._independent.vector(estimates, "estimates"))
 
     def _nearest(self, information: Floats, mean: Floats) -> Nearest:
         inverse = np.linalg.inv(information)
@@ -141,7 +141,7 @@ class CorrelatedProblem:
         from below, the mean gains from above.
         """
         tolerance = positive("tolerance", tolerance, of="characteristic_time")
-        mean, n = self.independent.means(means), len(self.plays)
+        mean, n = self._independent.means(means), len(self.plays)
         gain, delta, past, best = np.zeros(n), 0.0, np.zeros(n), (0.0, np.full(n, 1.0 / n))
         for step in range(1, whole("steps", steps, 1, of="characteristic_time") + 1):
             w = _weights(gain, delta)
@@ -174,7 +174,7 @@ class CorrelatedProblem:
         runs, cap = whole("runs", runs, 1, of="simulate"), whole("cap", cap, 1, of="simulate")
         seed, truth = (
             whole("seed", seed, 0, of="simulate", most=SEED),
-            self.independent.means(means),
+            self._independent.means(means),
         )
         made = [self._run(truth, delta, seed, i, cap) for i in range(runs)]
         return CorrelatedRuns(np.array([t for t, _ in made]), [answer for _, answer in made])
