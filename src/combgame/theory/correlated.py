@@ -172,10 +172,8 @@ class CorrelatedProblem:
         if not real(delta) or not 0.0 < delta < 1.0:
             raise must_be("delta", delta, "between 0 and 1", of="simulate")
         runs, cap = whole("runs", runs, 1, of="simulate"), whole("cap", cap, 1, of="simulate")
-        seed, truth = (
-            whole("seed", seed, 0, of="simulate", most=SEED),
-            self._independent.means(means),
-        )
+        seed = whole("seed", seed, 0, of="simulate", most=SEED)
+        truth = self._independent.means(means)
         made = [self._run(truth, delta, seed, i, cap) for i in range(runs)]
         return CorrelatedRuns(np.array([t for t, _ in made]), [answer for _, answer in made])
 
