@@ -351,3 +351,9 @@ def test_a_check_says_what_it_cannot_check():
         testing.check_rule("lloo", problem=3, means=[0.1])
     with refused("must-be", cg.InputError):
         testing.check_rewards(cg.Bernoulli(), low=0.8, high=0.2)
+
+
+def test_an_instance_whose_x_came_from_an_array_is_a_value():
+    problem, means = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), (0.5, 0.25)
+    boxed, plain = (cg.Instance("one", problem, means, x) for x in (np.array(3), 3))
+    assert boxed == plain and hash(boxed) == hash(plain)
