@@ -96,7 +96,36 @@ def test_it_says_what_it_needs():
         with refused("must-be", of="CorrelatedProblem", name="covariance"):
             cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), wrong)
     with refused("arms-unseen", cg.InputError):
-        cg.CorrelatedProblem(cg.Listed([(0, 1)], 3), cg.Arms(3), np.eye(3))
+        cg.CorrelatedProblem(cg.Listed([(0, 1)], 3), cg.Listed([(0,), (1,)], 3), np.eye(3))
+    with refused("must-be", of="Problem", name="actions"):
+        cg.CorrelatedProblem(3, cg.Arms(3), np.eye(3))
+    with refused("must-be", of="Problem", name="answers"):
+        cg.CorrelatedProblem(cg.Arms(3), "x", np.eye(3))
     tied = cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), np.eye(3))
     with refused("tied-means", cg.InputError):
         tied.characteristic_time([0.5, 0.5, 0.1], steps=100)
+
+
+def test_estimates_and_information_are_numbers_of_the_right_shape():
+    problem = cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), np.eye(3))
+    good = problem.information.sum(axis=0)
+    assert problem.nearest(good, [0.5, 0.2, 0.1]).best == (0,)
+    for wrong in (np.eye(2), np.zeros((3, 3)), np.full((3, 3), math.nan), "x", None, [[1], [1, 2]]):
+        with refused("must-be", of="nearest", name="information"):
+            problem.nearest(wrong, [0.5, 0.2, 0.1])
+    calls = (
+        lambda means: problem.nearest(good, means),
+        lambda means: problem.characteristic_time(means, steps=50),
+        lambda means: problem.simulate(means, runs=1, cap=5),
+    )
+    for call in calls:
+        with refused("not-finite", cg.InputError):
+            call([0.5, math.nan, 0.1])
+        for wrong in ([0.5, 0.2], "abc", None, [[0.5], [0.2, 0.1]]):
+            with refused("must-be", cg.InputError):
+                call(wrong)
+    for wrong in ({"delta": 1.0}, {"runs": 0}, {"cap": 0.5}, {"seed": -1}):
+        with refused("must-be", of="simulate", name=next(iter(wrong))):
+            problem.simulate([0.5, 0.2, 0.1], **wrong)
+    with refused("must-be", of="characteristic_time", name="tolerance"):
+        problem.characteristic_time([0.5, 0.2, 0.1], tolerance=math.nan)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame import testing
 from combgame.campaign import Campaign
 from combgame.data import from_data, problem_from
 from combgame.errors import CombGameError, InputError, StoreError, UnknownNameError
@@ -328,3 +329,31 @@ def test_without_a_home_what_is_compiled_goes_to_a_private_folder_which_is_said_
     where, mode, times, other = done.stdout.split()
     assert Path(where).parent == tmp_path
     assert (mode, times, other) == ("0o700", "1", "True")
+
+
+def test_a_check_says_what_it_cannot_check():
+    checks = [
+        (testing.check_structure, "structure"),
+        (testing.check_rewards, "rewards"),
+        (testing.check_learner, "learner"),
+    ]
+    for check, name in checks:
+        for wrong in ("x", None, 3, cg.Arms):
+            with refused("must-be", of=check.__name__, name=name):
+                check(wrong)
+    with refused("must-be", of="check_structure", name="trials"):
+        testing.check_structure(cg.Arms(3), trials=0)
+    with refused("must-be", of="check_rewards", name="seed"):
+        testing.check_rewards(cg.Bernoulli(), seed="x")
+    with refused("must-be", of="check_stopping", name="problem"):
+        testing.check_stopping("mixture", problem=3)
+    with refused("must-be", of="check_rule", name="problem"):
+        testing.check_rule("lloo", problem=3, means=[0.1])
+    with refused("must-be", cg.InputError):
+        testing.check_rewards(cg.Bernoulli(), low=0.8, high=0.2)
+
+
+def test_an_instance_whose_x_came_from_an_array_is_a_value():
+    problem, means = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), (0.5, 0.25)
+    boxed, plain = (cg.Instance("one", problem, means, x) for x in (np.array(3), 3))
+    assert boxed == plain and hash(boxed) == hash(plain)

@@ -2,13 +2,17 @@
 
 import json
 import socket
+import sqlite3
 import threading
+import time
+from contextlib import closing
 from urllib.parse import quote
 
 import pytest
 
 import combgame as cg
-from combgame.server.tokens import make_token
+from combgame.server import api, people
+from combgame.server.tokens import hashed, make_token
 from combgame.storage.shelf import Shelf
 from combgame.study.study import Study
 
@@ -247,12 +251,12 @@ def test_two_servers_on_one_database_give_out_every_round_once(url):
 # ---- live
 
 
-def changes(service, path, stop_after):
+def changes(service, path, stop_after, **headers):
     """The first changes of a stream."""
     import http.client
 
     connection = http.client.HTTPConnection(service.host, int(service.port), timeout=60)
-    connection.request("GET", f"/api/v1/{path}")
+    connection.request("GET", f"/api/v1/{path}", headers=headers)
     answer, seen = connection.getresponse(), []
     assert answer.headers["content-type"].startswith("text/event-stream")
     while len(seen) < stop_after:
@@ -278,6 +282,39 @@ def test_whoever_watches_sees_what_is_written_here_and_elsewhere(storage):
         threading.Timer(0.3, lambda: service.post(f"{at}/ask", {"client": "third"})).start()
         assert next(all_)["name"] == "x"
         assert service.get("studies/none/changes").status == 404
+
+
+@pytest.fixture
+def watchful(monkeypatch):
+    """Who watches is looked up at every change, and not every two seconds."""
+    for module in (api, people):
+        monkeypatch.setattr(module, "FRESH", -1.0)
+
+
+def test_a_stream_tells_nothing_more_once_its_token_is_revoked(storage, tokens, watchful):
+    with serving(storage, poll=0.05) as service:
+        at = service.create(token=tokens["admin"])
+        watching = changes(service, f"{at}/changes", 9, Authorization=f"Bearer {tokens['read']}")
+        assert next(watching)["seq"] == 1
+        shelf = Shelf(storage)
+        shelf.remove_token("the read")
+        shelf.close()
+        service.post(f"{at}/ask", token=tokens["admin"])
+        assert list(watching) == []
+
+
+def test_a_stream_ends_with_its_log_in(storage, tokens, watchful):
+    with serving(storage, poll=0.05) as service:
+        at = service.create(token=tokens["admin"])
+        shelf = Shelf(storage)
+        number = next(one.id for one in shelf.tokens() if one.role == "read")
+        shelf.add_login(hashed("mine"), number, time.time() + 60.0, time.time())
+        watching = changes(service, f"{at}/changes", 9, Cookie="combgame=mine")
+        assert next(watching)["seq"] == 1
+        shelf.remove_login(hashed("mine"))
+        shelf.close()
+        service.post(f"{at}/ask", token=tokens["admin"])
+        assert list(watching) == []
 
 
 def test_streams_end_when_the_server_stops_and_are_limited(storage):
@@ -402,3 +439,24 @@ def test_names_are_quoted_in_paths():
     from combgame.server.guard import in_path
 
     assert in_path("a/b c%") == quote("a/b c%", safe="") == "a%2Fb%20c%25"
+
+
+def test_only_what_may_go_on_later_is_answered_with_503(service, storage, tmp_path):
+    at = service.create()
+    head = service.get(f"{at}/replay?head=99:0123456789abcdef")
+    assert (head.status, head.code) == (409, "events-missing")
+    head = service.get(f"{at}/replay?head=1:0123456789abcdef")
+    assert (head.status, head.code) == (409, "other-history")
+    service.post(f"{at}/ask")
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as db:
+        db.execute("UPDATE combgame_events SET data = '{}' WHERE seq = 2")
+        db.commit()
+    said = service.get(f"{at}/events")
+    assert (said.status, said.code) == (500, "event-changed")
+    assert "retry-after" not in said.headers
+
+
+def test_a_key_is_as_long_as_the_description_says(service):
+    at = service.create()
+    assert service.post(f"{at}/ask", key="k" * 150).status == 200
+    assert service.post(f"{at}/ask", key="k" * 151).code == "must-be"

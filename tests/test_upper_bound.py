@@ -123,3 +123,20 @@ def test_rows_of_the_trees_of_a_small_graph():
     assert len(rows) == 6 + 4 and sorted(rows.sum(axis=1).tolist()) == [1.0] * 6 + [3.0] * 4
     # a square with no chord: no three nodes are connected without a cut
     assert len(tree_rows(4, [(0, 1), (1, 2), (2, 3), (0, 3)])) == 4
+
+
+def test_it_says_what_it_cannot_bound():
+    with refused("must-be", of="upper_bound", name="problem"):
+        cg.upper_bound(3, MEANS)
+    for wrong in (0, 1, math.nan, "x", None, [0.1, 0.2]):
+        with refused("must-be", cg.InputError):
+            cg.upper_bound(PROBLEM, MEANS, delta=wrong)
+    for wrong in (3, (1.0, 0.0), (0.0, math.inf), (0.0, math.nan), "ab"):
+        with refused("must-be", of="upper_bound", name="bounds"):
+            cg.upper_bound(PROBLEM, MEANS, bounds=wrong)
+    with refused("not-finite", cg.InputError):
+        cg.upper_bound(PROBLEM, [math.nan] * 5)
+    with refused("tie", cg.TieError):
+        cg.upper_bound(PROBLEM, [0.3, 0.3, 0.1, 0.1, 0.1])
+    with refused("must-be", of="upper_bound", name="means"):
+        cg.upper_bound(PROBLEM, MEANS, bounds=(0.25, 1.0))  # the theorem is on means in the box

@@ -265,7 +265,7 @@ def test_conformance_checks_speak():
         def part(self, seating):
             return WrongName(1, np.zeros(1))
 
-    with pytest.raises(AssertionError, match="not a class"):
+    with pytest.raises(cg.InputError, match="not a class"):
         check_learner(Greedy)
     with pytest.raises(AssertionError, match="no method part"):
         check_learner(NoPart())

@@ -32,7 +32,8 @@ class Instance:
 
     def __post_init__(self) -> None:
         plain_text("name", self.name, "a text: what the instance is called", of="Instance")
-        if self.x is not None and not (real(unboxed(self.x)) and math.isfinite(self.x)):
+        object.__setattr__(self, "x", unboxed(self.x))
+        if self.x is not None and not (real(self.x) and math.isfinite(self.x)):
             raise must_be(
                 "x", self.x, "a number: where the problem stands in a plot", of="Instance"
             )

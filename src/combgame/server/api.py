@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
@@ -30,7 +31,7 @@ from ..wire import (
 from . import bodies
 from .desk import Desk
 from .paths import InPath, Name, named
-from .people import Person, allowed
+from .people import FRESH, Person, allowed, people_of
 from .problems import described, problem_of, tables, within
 
 Reader = Annotated[Person, Depends(allowed("read"))]
@@ -47,6 +48,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         409: "What the study cannot do now.",
         413: "The body is too large.",
         422: "A value that cannot be used.",
+        500: "What is stored is damaged, or of another version: ask whoever runs the service.",
         429: "Too many log-ins have failed, or too many watch.",
         503: "The database is busy or away: try again; nothing is lost.",
     }.items()
@@ -63,10 +65,11 @@ async def desk_of(asked: Asked) -> Desk:
 At = Annotated[Desk, Depends(desk_of)]
 
 
+LONGEST = 150  # of an Idempotency-Key
 KEY = Header(
     description="A text of your own for this request: the same request again, with the same key, "
     "does nothing twice and is answered alike.",
-    max_length=150,
+    max_length=LONGEST,
 )
 
 
@@ -129,7 +132,7 @@ async def keyed(asked: Asked, person: Person, given: str | None) -> Request | No
     """The request as the storage remembers it: whose it is, and what it asks for."""
     if given is None:
         return None
-    key = plain_text("Idempotency-Key", given, "a text")
+    key = plain_text("Idempotency-Key", given, "a text", most=LONGEST)
     said = f"{asked.url.path}\n".encode() + await asked.body()
     digest = hashlib.sha256(said).hexdigest()
     mine = hashlib.sha256(f"{person.name}\n{key}".encode()).hexdigest()
@@ -406,29 +409,31 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/changes", summary="Live changes of all studies.", responses=EVENTS)
-async def all_changes(desk: At, person: Reader, asked: Asked) -> Response:
-    return await streamed(desk, None, None)
+async def all_changes(asked: Asked, person: Reader) -> Response:
+    return await streamed(asked, person, None, None)
 
 
 @router.get("/studies/{name}/changes", summary="Live changes of a study.", responses=EVENTS)
 async def changes(
-    desk: At,
+    asked: Asked,
     person: Reader,
     name: Name,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    return await streamed(desk, name, last_event_id)
+    return await streamed(asked, person, name, last_event_id)
 
 
-async def streamed(desk: Desk, name: str | None, last: str | None) -> Response:
+async def streamed(asked: Asked, person: Person, name: str | None, last: str | None) -> Response:
     """`change` events whose data are {"name": ..., "seq": ...}: first where it stands, unless that
-    is known already.
+    is known already. It ends when the token is revoked, or the log-in is over.
     """
+    desk, people = await desk_of(asked), people_of(asked)
     desk.changes.check_room()
     if name is not None:
         await desk.look(name, lambda study: study.state)  # or it says that there is none
 
     async def lines() -> AsyncIterator[str]:
+        looked = time.monotonic()
         with desk.changes.watch(name) as queue:
             yield "retry: 2000\n\n"
             begins = {} if name is None else await desk.work(desk.shelf.last, [name])
@@ -436,6 +441,10 @@ async def streamed(desk: Desk, name: str | None, last: str | None) -> Response:
                 if str(seq) != last:
                     yield line(one, seq)
             async for change in desk.changes.stream(queue):
+                if time.monotonic() - looked > FRESH:
+                    if not await people.knows(person):
+                        return
+                    looked = time.monotonic()
                 yield ": still here\n\n" if change is None else line(*change)
 
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}

@@ -22,11 +22,14 @@ FRESH, STALE = 2.0, 60.0  # seconds that tokens are known for, and while the dat
 
 
 class Person(NamedTuple):
-    """Somebody, by the name of a token. session: what the browser's cookie says, if one came."""
+    """Somebody, by the name of a token. session: what the browser's cookie says, if one came.
+    token: its number.
+    """
 
     name: str
     role: str
     session: str = ""
+    token: int | None = None
 
     def may(self, role: str) -> bool:
         return ROLES.index(self.role) >= ROLES.index(role)
@@ -74,14 +77,30 @@ class People:
             token = await self.by_token(secret.strip()) if scheme.lower() == "bearer" else None
             if token is None:
                 raise self.failed(request)
-            return Person(token.name, token.role)
+            return Person(token.name, token.role, token=token.id)
         if session:
-            shelf, now = self.desk.shelf, time.time()
-            number = await self.desk.work(shelf.login, hashed(session), now)
+            number = await self._logged_in(session)
             for token in await self.tokens():
                 if token.id == number:
-                    return Person(token.name, token.role, session)
+                    return Person(token.name, token.role, session, number)
         return None
+
+    async def knows(self, person: Person) -> bool:
+        """Whether somebody who came in may stay: the token is there, and so is the log-in. While
+        the database is away, nobody may.
+        """
+        if not self.needed:
+            return True
+        try:
+            if person.session and await self._logged_in(person.session) != person.token:
+                return False
+            return any(token.id == person.token for token in await self.tokens())
+        except StoreError:
+            return False
+
+    async def _logged_in(self, session: str) -> int | None:
+        """The number of the token of a log-in."""
+        return await self.desk.work(self.desk.shelf.login, hashed(session), time.time())
 
     async def log_in(self, request: Request, secret: str) -> str:
         """What the cookie of a new log-in says, or a refusal."""

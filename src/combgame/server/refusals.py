@@ -3,6 +3,16 @@
 from ..errors import AccessError, CombGameError, StoreError, StudyError
 
 MISSING = ("no-study", "no-study-file", "no-page", "no-token-named")
+DAMAGED = (  # and asking again does not help
+    "damaged",
+    "event-changed",
+    "event-unusable",
+    "foreign-file",
+    "other-version",
+    "settings-unreadable",
+    "unknown-event",
+    "unreadable-event",
+)
 CODES = {  # where the class of an error does not say enough
     "no-token": 401,
     "bad-token": 401,
@@ -12,7 +22,10 @@ CODES = {  # where the class of an error does not say enough
     "body-too-slow": 408,
     "no-method": 405,
     "not-json": 400,
+    "events-missing": 409,
+    "other-history": 409,
     **dict.fromkeys(MISSING, 404),
+    **dict.fromkeys(DAMAGED, 500),
 }
 
 

@@ -8,7 +8,7 @@ from ..learners.base import LearnerBase, Seating
 from ..rules import CombGame
 from ..structures import Subsets
 from .rules import check_plays
-from .tally import Tally, named
+from .tally import Tally, check_numbers, check_part, named
 
 
 def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> None:
@@ -22,9 +22,8 @@ def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> Non
        30 x  the action is one of all 15, and was observed
         1 x  the same run of 30 rounds interpreted and compiled, bit for bit
     """
-    assert isinstance(learner, LearnerBase), (
-        f"{learner!r} must be an object (not a class) that derives from LearnerBase."
-    )
+    check_part("learner", learner, LearnerBase, of="check_learner")
+    check_numbers("check_learner", seed, rounds=rounds)
     assert type(learner).part is not LearnerBase.part, (
         f"{type(learner).__name__} has no method part(seating), which makes what learns."
     )

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import must_be, real
 from ..game.records import Floats
 from ..presets import make_rule
 from ..problem import Problem
 from ..rewards.base import License, RewardsBase, licensed, spread_of
 from ..stopping.base import NEVER
 from ..structures import Arms, Subsets
-from .tally import Tally, named
+from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
 
 D = 4
@@ -38,6 +39,10 @@ def check_rewards(
     ...
         1 x  the same run of 100 rounds interpreted and compiled, bit for bit
     """
+    check_part("rewards", rewards, RewardsBase, of="check_rewards")
+    check_numbers("check_rewards", seed, trials=trials)
+    if not (real(low) and real(high) and -math.inf < low < high < math.inf):
+        raise must_be("low, high", (low, high), "two numbers, the lower one first")
     tally, rng = Tally(named(rewards)), np.random.default_rng(seed)
     rewards.check(D)
     least, most = rewards.range(D)

@@ -16,7 +16,7 @@ from ..stopping.base import LISTED
 from ..stopping.names import make_stopping
 from ..stopping.own import StoppingBase
 from ..structures import Arms, Subsets
-from .tally import Tally, named
+from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
 
 PROBLEM = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
@@ -48,6 +48,10 @@ def check_rule(
     if (problem is None) != (means is None):
         text = "check_rule: a problem without means, or means without a problem"
         raise InputError("half-an-instance", text, remedy="give both, or neither")
+    make_rule(rule)  # or a sentence
+    check_numbers("check_rule", seed, rounds=rounds)
+    if problem is not None:
+        check_part("problem", problem, Problem, of="check_rule")
     tally = Tally(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
     check_plays(rule, rounds, seed, tally, where, truth, threshold)

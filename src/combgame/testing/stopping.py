@@ -16,7 +16,7 @@ from ..stopping.base import LISTED, Stopping
 from ..stopping.names import make_stopping
 from ..stopping.own import StoppingBase
 from ..structures import Arms, Subsets
-from .tally import Tally, named
+from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
 
 PROBLEM = Problem(Subsets(5, 2), Arms(5), Gaussian(0.5))
@@ -43,7 +43,9 @@ def check_stopping(
     two answers almost tied (those of `means`, if they are given), of at most `rounds` rounds, at
     delta = 0.2. That many runs refute a bad threshold; they prove nothing of a good one.
     """
+    check_numbers("check_stopping", seed, runs=runs, rounds=rounds)
     where = PROBLEM if problem is None else problem
+    check_part("problem", where, Problem, of="check_stopping")
     truth = where.inside(where.means(MEANS if means is None else means))
     tally = Tally(named(threshold))
     stopping = make_stopping(threshold, where, DELTAS)

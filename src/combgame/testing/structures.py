@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CombGameError
+from ..errors import CombGameError, either
 from ..game.callback import SIGNATURE
 from ..game.parts import leaves_of
 from ..game.records import arms_of, vector
@@ -14,7 +14,7 @@ from ..problem import Problem
 from ..rewards import Bernoulli, Gaussian
 from ..stopping.base import LISTED, NEVER
 from ..structures import StructureBase
-from .tally import Tally, named
+from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
 
 MANY = 200  # sets that a nearest alternative is compared with
@@ -40,6 +40,9 @@ def check_structure(
        10 x  exchange, for every set that is not the best
         1 x  the same run of 30 rounds interpreted and compiled, bit for bit
     """
+    check_part("structure", structure, StructureBase, of="check_structure")
+    check_numbers("check_structure", seed, trials=trials)
+    either("compiled", compiled, of="check_structure")
     tally = Tally(named(structure))
     rng, part, out = np.random.default_rng(seed), structure.part(), np.zeros(structure.d)
     try:

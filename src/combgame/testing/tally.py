@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..errors import SEED, must_be, whole
 from ..game.descriptions import is_value, short
 
 
@@ -30,6 +31,20 @@ class Tally:
         width = max(len(f"{times:,}") for times in self.often.values())
         for check, times in self.often.items():
             print(f"  {times:{max(width, 3)},} x  {check}")
+
+
+def check_part(name: str, part: Any, base: type, of: str) -> None:
+    """A sentence, unless it is a description of its kind."""
+    if not isinstance(part, base):
+        what = "an object (not a class) that derives from {base}"
+        raise must_be(name, part, what, of=of, base=base.__name__)
+
+
+def check_numbers(of: str, seed: Any, **least: Any) -> None:
+    """A sentence, unless these are whole numbers: a seed, and how often something is tried."""
+    whole("seed", seed, 0, of=of, most=SEED)
+    for name, number in least.items():
+        whole(name, number, 1, of=of)
 
 
 def named(part: Any) -> str:

@@ -17,11 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, must_be, real, whole
+from ..errors import SEED, InputError, must_be, positive, real, whole
 from ..game.records import Floats, arms_of
+from ..problem import Problem
+from ..rewards import Gaussian
 from ..structures import StructureBase
 
 MOST = 2_000  # actions, and answers
+LARGEST = 1e200  # of a number in a matrix; its largest is at least 1 / LARGEST
+ROUNDING = 1e-9  # by so much of its largest number a matrix may miss being symmetric
 STEPS = 20_000  # of the game that gives the characteristic time
 
 
@@ -68,26 +72,8 @@ class CorrelatedProblem:
     covariance: Any = field(repr=False)
 
     def __post_init__(self) -> None:
-        try:
-            sigma = np.array(self.covariance, dtype=float)
-        except (TypeError, ValueError):
-            sigma = np.zeros(0)
-        d = self.actions.d
-        right = sigma.shape == (d, d) and bool(np.isfinite(sigma).all())
-        if not right or not np.allclose(sigma, sigma.T) or np.linalg.eigvalsh(sigma)[0] <= 0.0:
-            raise must_be(
-                "covariance",
-                self.covariance,
-                "a symmetric, positive definite matrix of as many rows and columns as arms",
-                of="CorrelatedProblem",
-            )
-        if self.answers.d != d:
-            raise must_be(
-                "answers",
-                self.answers,
-                "sets of the same arms as the actions",
-                of="CorrelatedProblem",
-            )
+        d = Problem(self.actions, self.answers, Gaussian(1.0)).d  # or a sentence
+        sigma = _definite("covariance", self.covariance, d, of="CorrelatedProblem")
         object.__setattr__(self, "covariance", sigma)
         if self.actions.observable() != set(range(d)):
             raise InputError(
@@ -95,6 +81,12 @@ class CorrelatedProblem:
                 "some arms are in no action, so nothing is ever learned of their means",
                 remedy="add an action that has them, or leave them out",
             )
+
+    @cached_property
+    def _independent(self) -> Problem:
+        """The same question on values of the same variances, without correlation."""
+        sigma = np.sqrt(np.diag(self.covariance)).tolist()
+        return Problem(self.actions, self.answers, Gaussian(sigma))
 
     @cached_property
     def plays(self) -> list[tuple[int, ...]]:
@@ -121,11 +113,13 @@ class CorrelatedProblem:
 
     def nearest(self, information: Any, estimates: Any) -> Nearest:
         """At V = `information`, such as counts times `self.information`: exact."""
-        inverse, mean = np.linalg.inv(np.asarray(information)), np.asarray(estimates, dtype=float)
+        total = _definite("information", information, self.actions.d, of="nearest")
+        return self._nearest(total, self._independent.vector(estimates, "estimates"))
+
+    def _nearest(self, information: Floats, mean: Floats) -> Nearest:
+        inverse = np.linalg.inv(information)
         best = int(np.argmax(self.asked @ mean))
         z = self.asked[best] - np.delete(self.asked, best, axis=0)
-        if not len(z):
-            raise must_be("answers", self.answers, "at least two", of="CorrelatedProblem")
         gaps, turned = z @ mean, z @ inverse
         spread = np.einsum("ij,ij->i", turned, z)
         values = gaps**2 / (2.0 * spread)
@@ -146,18 +140,19 @@ class CorrelatedProblem:
         game between AdaHedge and the nearest alternative. The weights of the best round bound D_nu
         from below, the mean gains from above.
         """
-        mean, n = np.asarray(means, dtype=float), len(self.plays)
+        tolerance = positive("tolerance", tolerance, of="characteristic_time")
+        mean, n = self._independent.means(means), len(self.plays)
         gain, delta, past, best = np.zeros(n), 0.0, np.zeros(n), (0.0, np.full(n, 1.0 / n))
         for step in range(1, whole("steps", steps, 1, of="characteristic_time") + 1):
             w = _weights(gain, delta)
             past += w
-            found = self.nearest(np.tensordot(w, self.information, 1), mean)
+            found = self._nearest(np.tensordot(w, self.information, 1), mean)
             got = self.gains(found.alternative - mean)
             delta += _mixability(w, got, delta)
             gain += got
             if step % 50 == 0:
                 shares = past / step
-                low = self.nearest(np.tensordot(shares, self.information, 1), mean).value
+                low = self._nearest(np.tensordot(shares, self.information, 1), mean).value
                 best = max(best, (low, shares), key=lambda one: one[0])
                 if best[0] > 0.0 and gain.max() / step <= best[0] * (1.0 + tolerance):
                     break
@@ -176,7 +171,10 @@ class CorrelatedProblem:
         """
         if not real(delta) or not 0.0 < delta < 1.0:
             raise must_be("delta", delta, "between 0 and 1", of="simulate")
-        made = [self._run(np.asarray(means, dtype=float), delta, seed, i, cap) for i in range(runs)]
+        runs, cap = whole("runs", runs, 1, of="simulate"), whole("cap", cap, 1, of="simulate")
+        seed = whole("seed", seed, 0, of="simulate", most=SEED)
+        truth = self._independent.means(means)
+        made = [self._run(truth, delta, seed, i, cap) for i in range(runs)]
         return CorrelatedRuns(np.array([t for t, _ in made]), [answer for _, answer in made])
 
     def _run(
@@ -196,7 +194,7 @@ class CorrelatedProblem:
             else:
                 inverse = np.linalg.inv(total)
                 mean = inverse @ right
-                found = self.nearest(total, mean)
+                found = self._nearest(total, mean)
                 if found.value > math.log((1.0 + math.log(t)) / delta):
                     return float(t), found.best
                 w = _weights(gain, gap)
@@ -204,7 +202,7 @@ class CorrelatedProblem:
                 action = int(
                     np.argmin(np.where(owed > 0.0, counts / np.maximum(owed, 1e-300), 9e9))
                 )
-                answer = self.nearest(np.tensordot(w, self.information, 1), mean)
+                answer = self._nearest(np.tensordot(w, self.information, 1), mean)
                 known = np.sqrt(2.0 * self.gains(answer.alternative - mean))
                 trace = np.einsum("aij,ji->a", self.information, inverse)
                 got = 0.5 * (known + np.sqrt(2.0 * math.log(max(t, 1)) * trace)) ** 2
@@ -215,6 +213,27 @@ class CorrelatedProblem:
             total = total + self.information[action]
             right = right + self.information[action] @ values
         return math.inf, found.best if found else ()
+
+
+def _definite(name: str, given: Any, d: int, *, of: str) -> Floats:
+    """float64[d, d]: a matrix that can be inverted, or a sentence."""
+    try:
+        matrix = np.array(given, dtype=float)
+    except Exception:  # ragged, or whatever was given
+        matrix = np.zeros(0)
+    right = matrix.shape == (d, d) and bool((np.abs(matrix) <= LARGEST).all())
+    if not right or not _invertible(matrix):
+        what = "a symmetric, positive definite matrix of as many rows and columns as arms"
+        raise must_be(name, given, what, of=of)
+    return matrix
+
+
+def _invertible(matrix: Floats) -> bool:
+    size = np.abs(matrix).max()
+    if size < 1.0 / LARGEST or (np.abs(matrix - matrix.T) > ROUNDING * size).any():
+        return False
+    values = np.linalg.eigvalsh(matrix / size)
+    return bool(values[0] > np.finfo(float).eps * values[-1])
 
 
 def _weights(gain: Floats, gap: float) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError, must_be, positive, real
 from ..learners.base import LearnerBase, Record
 from ..presets import make_rule
-from ..problem import Problem
+from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
 from ..rules import CombGame, RuleBase
 from ..rules.bonuses import theory_bonus
@@ -147,6 +147,8 @@ def upper_bound(
     >>> bound.rounds > 1e9
     True
     """
+    if not isinstance(problem, Problem):
+        raise must_be("problem", problem, "a Problem", remedy="it comes first", of="upper_bound")
     chosen = make_rule(rule)
     if not isinstance(chosen, CombGame):
         raise InputError(
@@ -157,16 +159,23 @@ def upper_bound(
         )
     if not isinstance(problem.rewards, Gaussian) or not problem.rewards.known:
         raise must_be("rewards", problem.rewards, "Gaussian with a known sigma", of="upper_bound")
-    if not (len(bounds) == 2 and all(map(real, bounds)) and bounds[0] < bounds[1]):
+    if not _is_box(bounds):
         raise must_be("bounds", bounds, "a pair of numbers, the lower one first", of="upper_bound")
+    if not real(delta):
+        raise must_be("delta", delta, "a number between 0 and 1", of="upper_bound")
+    deltas, c = check_deltas(delta), float(positive("c", c, of="upper_bound"))
     truth = problem.means(means)
     low, high = np.array(problem.low), np.array(problem.high)
     low = np.where(np.isfinite(low), low, bounds[0])
     high = np.where(np.isfinite(high), high, bounds[1])
+    if ((truth < low) | (truth > high)).any():
+        what = "inside bounds = {bounds}, where Theorem 3 holds"
+        given, box = truth.tolist(), list(bounds)
+        raise must_be("means", given, what, "give wider bounds", of="upper_bound", bounds=box)
     sigma = problem.rewards.spread(problem.d)
     best = set(best_answer(problem, truth))
     size, answers = problem.actions.size(), problem.answers.sets(250_000)
-    stopping = make_stopping(threshold, problem, [delta])
+    stopping = make_stopping(threshold, problem, deltas)
     return UpperBound(
         chosen.learner,
         problem.actions.geometry(),
@@ -179,9 +188,14 @@ def upper_bound(
         min(_chernoff(truth, sigma, best, set(rival)) for rival in answers if set(rival) != best),
         float(((high - low) / sigma**2).max()),
         float(((high - low) ** 2 / (2.0 * sigma**2)).sum()),
-        float(positive("c", c, of="upper_bound")),
+        c,
         stopping.threshold,
     )
+
+
+def _is_box(bounds: Any) -> bool:
+    pair = isinstance(bounds, list | tuple) and len(bounds) == 2 and all(map(real, bounds))
+    return pair and -math.inf < bounds[0] < bounds[1] < math.inf
 
 
 def _chernoff(truth: Any, sigma: Any, best: set[int], rival: set[int]) -> float:

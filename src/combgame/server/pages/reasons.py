@@ -101,7 +101,7 @@ async def _done(
             once_of(request, form, person, json.dumps(sorted(fields.items()))),
         )
     except CombGameError as error:
-        if code_of(error) == 503:
+        if code_of(error) >= 500:
             raise
         return await _reason(request, desk, person, name, what, error.said(PAGE), fields)
     return back(name, done, whole_of(fields.get("round", "")) or 0)

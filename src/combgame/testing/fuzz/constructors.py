@@ -1,6 +1,9 @@
 """Whatever is given to a constructor or a function, it is made or refused."""
 
+import io
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -8,10 +11,16 @@ from typing import Any
 import combgame as cg
 from combgame.campaign import Campaign
 
+from ..learners import check_learner
+from ..rewards import check_rewards
+from ..rules import check_rule
+from ..stopping import check_stopping
+from ..structures import check_structure
 from .case import Case
 from .odd import mostly, odd, shown
 
 EDGES = [("s", "a"), ("a", "t"), ("s", "t"), ("s", "b"), ("b", "t")]
+COVARIANCE = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]
 SQUARE = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
 
 
@@ -25,6 +34,20 @@ def problem() -> cg.Problem:
 
 def _instance() -> cg.Instance:
     return cg.Instance("one", problem(), (0.5, 0.25, 0.125))
+
+
+def _correlated() -> cg.CorrelatedProblem:
+    return cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), COVARIANCE)
+
+
+def _bound(**given: Any) -> float:
+    return cg.upper_bound(**given).rounds
+
+
+def _quiet(**given: Any) -> None:
+    """Whether a structure is what it says, without the table of what was checked."""
+    with redirect_stdout(io.StringIO()):
+        check_structure(**given, compiled=False)
 
 
 # what is called, and values that it is meant for
@@ -85,6 +108,34 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Instance": (
         cg.Instance,
         {"name": "one", "problem": problem(), "means": (0.5, 0.25, 0.125), "x": 1.0},
+    ),
+    "CorrelatedProblem": (
+        cg.CorrelatedProblem,
+        {"actions": cg.Subsets(3, 2), "answers": cg.Arms(3), "covariance": COVARIANCE},
+    ),
+    "CorrelatedProblem.nearest": (
+        _correlated().nearest,
+        {"information": COVARIANCE, "estimates": [0.5, 0.25, 0.125]},
+    ),
+    "CorrelatedProblem.characteristic_time": (
+        _correlated().characteristic_time,
+        {"means": [0.5, 0.25, 0.125], "tolerance": 0.1, "steps": 50},
+    ),
+    "CorrelatedProblem.simulate": (
+        _correlated().simulate,
+        {"means": [0.5, 0.25, 0.125], "delta": 0.1, "runs": 1, "seed": 0, "cap": 5},
+    ),
+    "check_structure": (_quiet, {"structure": cg.Listed([[0, 1], [2]], 3), "trials": 2, "seed": 0}),
+    # the others compile: with a seed that is none, they come to their arguments alone
+    "check_rewards": (partial(check_rewards, seed=-1), {"rewards": cg.Bernoulli(), "trials": 2}),
+    "check_learner": (partial(check_learner, seed=-1), {"learner": cg.LLOO(), "rounds": 2}),
+    "check_rule": (
+        partial(check_rule, seed=-1),
+        {"rule": "lloo", "rounds": 2, "problem": problem(), "means": [0.5, 0.25, 0.125]},
+    ),
+    "check_stopping": (
+        partial(check_stopping, seed=-1),
+        {"threshold": "mixture", "problem": problem(), "means": None, "runs": 2, "rounds": 2},
     ),
     "Campaign": (Campaign, {"name": "c", "configurations": ()}),
     "Campaign.cross": (
@@ -157,6 +208,18 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cg.complexity,
         {"problem": problem(), "means": [0.5, 0.25, 0.125], "tolerance": 0.1, "steps": 5},
     ),
+    "upper_bound": (
+        _bound,
+        {
+            "problem": problem(),
+            "means": [0.5, 0.25, 0.125],
+            "rule": "lloo",
+            "delta": 0.1,
+            "threshold": "proved",
+            "bounds": (0.0, 1.0),
+            "c": 1.0,
+        },
+    ),
     "evidence": (
         cg.evidence,
         {
@@ -202,9 +265,33 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
 }
 # calls without odd values that run, which costs more than a constructor
-SLOW = ("simulate", "compare", "complexity", "regret", "plan", "evidence", "Campaign.cross")
+SLOW = (
+    "simulate",
+    "compare",
+    "complexity",
+    "regret",
+    "plan",
+    "upper_bound",
+    "evidence",
+    "Campaign.cross",
+    "check_structure",
+    "CorrelatedProblem.nearest",
+    "CorrelatedProblem.characteristic_time",
+    "CorrelatedProblem.simulate",
+)
 # what a good call takes long with, as it was asked to
-LONG = {"runs", "max_rounds", "rounds", "jobs", "steps", "engine", "progress", "points"}
+LONG = {
+    "runs",
+    "max_rounds",
+    "rounds",
+    "jobs",
+    "steps",
+    "engine",
+    "progress",
+    "points",
+    "trials",
+    "cap",
+}
 
 
 def constructor(rng: Random, folder: Path) -> Case:

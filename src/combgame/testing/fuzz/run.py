@@ -1,5 +1,6 @@
 """Many cases of every kind, and a table of what became of them."""
 
+import platform
 import signal
 import tempfile
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...report.tables import aligned
+from ...report.tables import aligned, markdown
 from .case import Foreign, Maker, tried
 from .constructors import constructor, problem_verb, structure_verb
 from .files import campaign_file, plain_data, problem_file, table
@@ -35,7 +36,7 @@ KINDS: dict[str, tuple[Maker, int]] = {  # and how many of a hundred cases are o
     "cells of studies": (study_cells, 1),
     "bytes of campaigns": (campaign_bytes, 1),
 }
-PATIENCE = 20.0  # seconds for one case; nobody waits for ever
+PATIENCE = 120.0  # seconds for one case, on a busy machine too; nobody waits for ever
 
 
 class EndlessError(Exception):
@@ -133,9 +134,12 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def summary(tallies: dict[str, Tally]) -> str:
+HEAD = ["kind", "cases", "done", "refused", "codes", "foreign", "seconds", "slowest"]
+Table = Callable[[list[str], list[list[str]]], str]
+
+
+def summary(tallies: dict[str, Tally], table: Table = aligned) -> str:
     """A table: what was tried, what was made, what was refused and how, what was foreign."""
-    head = ["kind", "cases", "done", "refused", "codes", "foreign", "seconds", "slowest"]
     cells = [
         [
             name,
@@ -149,4 +153,17 @@ def summary(tallies: dict[str, Tally]) -> str:
         ]
         for name, one in tallies.items()
     ]
-    return aligned(head, cells)
+    return table(HEAD, cells)
+
+
+def page(tallies: dict[str, Tally], command: str) -> str:
+    """The table in Markdown, with the command that made it and what there was in all."""
+    every = tallies.values()
+    cases, foreign = sum(one.cases for one in every), sum(len(one.foreign) for one in every)
+    codes = set[str]().union(*(one.codes for one in every))
+    return (
+        f"Made by `{command}`, Python {platform.python_version()}.\n\n"
+        f"{cases:,} cases in {sum(one.seconds for one in every) / 60.0:.0f} minutes: {foreign:,} "
+        f"exceptions that are not of this package, refusals with {len(codes):,} codes.\n\n"
+        f"{summary(tallies, markdown)}\n"
+    )
