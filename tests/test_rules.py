@@ -8,9 +8,10 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import combgame as cg
-from combgame.game.records import arms_of
+from combgame.game.records import arms_of, vector
 from combgame.rules.allocation import make_allocation
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
@@ -363,6 +364,124 @@ def test_p_fws_is_its_twin(case):
     assert played(problem, cg.PFWS(), 200) == PFWSTwin(problem, cg.PFWS()).plays(200)
 
 
+# ---- FWS
+
+
+class FWSTwin(Twin):
+    """Plays are listed, and the linear programme is scipy's."""
+
+    def begin(self, problem):
+        self.owed, self.plays_of = dict.fromkeys(self.sets, 0.0), dict.fromkeys(self.sets, 0)
+        for one in self.start:
+            self.owed[one], self.plays_of[one] = 1.0, 1
+
+    def programme(self):
+        """The rivals within r as rows of payments, one per play; None: a forced round."""
+        t, cover = self.t + 1, len(self.start)
+        x = np.zeros(self.d)
+        for one, owed in self.owed.items():
+            x[list(one)] += owed / self.t
+        found = {j: self.against(self.best, j, x) for j in self.answers if j != self.best}
+        least = min(value for value, _ in found.values())
+        if math.isqrt(t // cover) ** 2 == t // cover or least <= 0.0:
+            return None
+        radius = t**-0.9 / cover
+        near = [(value, gain) for value, gain in found.values() if value < least + radius]
+        return np.array(
+            [[sum(gain.get(a, 0.0) for a in s) - value for s in self.sets] for value, gain in near]
+        )
+
+    def best_value(self, pay):
+        """max over z of min over the rows of pay z, and a z."""
+        scale, n = abs(pay).max(), len(self.sets)
+        bound = np.c_[-pay / scale, np.ones(len(pay))]
+        found = linprog(
+            np.r_[np.zeros(n), -1.0],
+            bound,
+            np.zeros(len(pay)),
+            np.r_[np.ones(n), 0.0][None],
+            [1.0],
+            [(0.0, None)] * n + [(None, None)],
+        )
+        return found.x[-1] * scale, found.x[:-1]
+
+    def choose(self):
+        pay = self.programme()
+        z = dict.fromkeys(self.start, 1.0 / len(self.start))
+        if pay is not None:
+            z = self.solution(pay)
+        for one, weight in z.items():
+            self.owed[one] += weight
+        some = [s for s in self.sets if self.owed[s] > 0.0]
+        chosen = min(some, key=lambda s: (self.plays_of[s] / self.owed[s], self.order(s)))
+        self.plays_of[chosen] += 1
+        return chosen
+
+    def solution(self, pay):
+        _, z = self.best_value(pay)
+        return {s: float(w) for s, w in zip(self.sets, z, strict=True) if w > 1e-9}
+
+    def order(self, one):
+        return self.sets.index(one)
+
+
+class Referee(FWSTwin):
+    """Takes z from the rule, after checking that it is a solution: of sets there are many."""
+
+    def solution(self, pay):
+        self.mine.advance(self.t + 1)
+        rule = self.mine.rule
+        self.numbers = rule.catalogue
+        z = {}
+        for i in range(rule.mixture.size[0]):
+            number = rule.mixture.ids[i]
+            arms = rule.catalogue.members[number, : rule.catalogue.length[number]]
+            z[tuple(arms.tolist())] = float(rule.mixture.weight[i])
+        assert set(z) <= set(self.sets) and sum(z.values()) == pytest.approx(1.0, abs=1e-12)
+        weights = np.array([z.get(s, 0.0) for s in self.sets])
+        best, _ = self.best_value(pay)
+        self.programmes += len(pay) > 1
+        assert (pay @ weights).min() == pytest.approx(best, rel=1e-7, abs=1e-12)
+        return z
+
+    def order(self, one):
+        return self.mine.rule.catalogue.find(vector(one, self.d))
+
+
+def test_fws_is_its_twin_on_single_arms():
+    problem = problem_of("single arms")
+    for number in range(4):
+        twin = FWSTwin(problem, cg.FWS(), number=number)
+        assert played(problem, cg.FWS(), 150, number=number) == twin.plays(150)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fws_solves_its_programme_and_tracks_it(case):
+    problem = problem_of(case)
+    twin = Referee(problem, cg.FWS())
+    twin.programmes = 0
+    setup = cg.FWS().setup(problem)
+    twin.mine = Run(problem, setup, NEVER, np.array(MEANS), 1, 7, 2, "python")
+    assert played(problem, cg.FWS(), 80) == twin.plays(80)
+    assert twin.programmes >= 3  # rounds with more than one rival within r
+
+
+def test_fws_lists_answers_and_says_where_there_are_too_many():
+    problem = cg.Problem(cg.Subsets(40, 4), cg.Subsets(40, 4), cg.Gaussian(0.1))
+    with refused("fws-lists", cg.InputError, limit=50_000):
+        cg.FWS().setup(problem)
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, level="per play"))
+    with refused("fws-levels", cg.InputError):
+        cg.FWS().setup(problem)
+
+
+def test_fws_explores_while_answers_are_tied():
+    """Coins that all show the same are tied: z stays uniform, and all arms are played alike."""
+    problem = cg.Problem(cg.Arms(4), None, cg.Bernoulli())
+    plays = played(problem, cg.FWS(), 40, means=(1.0, 1.0, 1.0, 1.0))
+    assert [plays.count((a,)) for a in range(4)] == [10] * 4
+
+
 # ---- Thompson
 
 
@@ -473,6 +592,7 @@ COMPILED = {
     "ttts": TOP_TWO["ttts"],
     "clucb": cg.CLUCB(),
     "track-and-stop": cg.TrackAndStop(growth=1.5),
+    "fws": cg.FWS(),
     "p-fws": cg.PFWS(),
     "thompson": cg.Thompson(samples=3),
     "csar": cg.CSAR(300),

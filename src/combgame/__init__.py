@@ -22,6 +22,7 @@ from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
 from .rules import (
     CLUCB,
     CSAR,
+    FWS,
     GCBPE,
     PFWS,
     CombGame,
@@ -66,6 +67,7 @@ __all__ = [
     "GCBPE",
     "LLOO",
     "OFW",
+    "FWS",
     "PFWS",
     "SFTPL",
     "AccessError",

@@ -14,19 +14,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..game.marks import jitable
 from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..stopping.base import Question
 from .base import FixedSetup, RuleBase
+from .forced import square
 from .starts import padded, start_sets
-
-
-@jitable
-def square(n: int) -> bool:
-    """Whether n is a perfect square."""
-    root = int(math.sqrt(n))
-    return root * root == n or (root + 1) * (root + 1) == n
 
 
 class PFWSPart(NamedTuple):
