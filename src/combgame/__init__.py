@@ -40,6 +40,7 @@ from .sentences import Sentence
 from .simulate.compare import Comparison, compare, simulate
 from .simulate.result import Simulation
 from .stopping.base import Validity
+from .stopping.drawn import DrawnRivals
 from .stopping.own import StoppingBase
 from .structures import (
     AlmostAllSets,
@@ -86,6 +87,7 @@ __all__ = [
     "CorrelatedProblem",
     "Decision",
     "Doubt",
+    "DrawnRivals",
     "EngineError",
     "Event",
     "Evidence",
