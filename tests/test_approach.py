@@ -73,7 +73,7 @@ def corner(rng, sets):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_projection_is_its_twin_and_within_the_precision(seed):
-    sets, rng, horizon = ACTIONS.sets(), np.random.default_rng(seed), 5.0
+    sets, rng, horizon = ACTIONS.sets(), np.random.default_rng(seed), 40.0
     weights = corner(rng, sets)
     x = point(dict(zip(sets, weights, strict=True)))
     wanted, steps = approached(x, horizon)
@@ -138,19 +138,24 @@ def moved(mixture, slope, off, d, actions):
     return out
 
 
-def test_a_run_thins_its_support_and_keeps_its_mass():
-    problem = cg.Problem(cg.Subsets(8, 3), cg.Arms(8), cg.Gaussian(0.1))
-    rule = cg.CombGame(cg.LLOO(projection="approximate"))
-    means = np.linspace(0.5, 0.1, 8)
-    run = Run(problem, rule.setup(problem), NEVER, means, 1, 0, 0, "python")
-    run.advance(120)
-    learner = run.rule.learner
-    used = learner.support.used[0]
-    assert learner.approach.limit[0] > 18 and used <= learner.approach.limit[0]
-    assert learner.support.weight[0, :used].sum() == pytest.approx(1.0, abs=1e-12)
+def test_where_it_saves_no_action_the_run_is_that_without_sparsification():
+    """k = 3 of d = 10: the projection was tried, met most of 120 actions, and replaced nothing."""
+    problem = cg.Problem(cg.Subsets(10, 3), cg.Arms(10), cg.Gaussian(1.0))
+    plays, learners = [], []
+    for learner in (cg.LLOO(projection="approximate"), cg.LLOO(sparsify=False)):
+        setup = cg.CombGame(learner, tracking="sample").setup(problem)
+        run = Run(problem, setup, NEVER, np.linspace(0.5, 0.1, 10), 1, 0, 0, "python")
+        run.advance(260)
+        plays.append(run.seen.counts.tolist())
+        learners.append(run.rule.learner)
+    tried, plain = learners
+    used = plain.support.used[0]
+    assert plays[0] == plays[1] and tried.approach.limit[0] > 2 * (10 + 1)
+    assert tried.support.used[0] == used and used < tried.approach.limit[0]
+    assert tried.support.weight[0, :used].tolist() == plain.support.weight[0, :used].tolist()
 
 
 def test_there_are_two_projections():
-    with refused("unknown-name", cg.UnknownNameError):
+    with refused("unknown", cg.UnknownNameError):
         cg.LLOO(projection="random")
     assert cg.LLOO(projection="exact") == cg.LLOO()
