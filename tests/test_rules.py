@@ -11,8 +11,10 @@ import pytest
 from scipy.optimize import linprog
 
 import combgame as cg
+from combgame.game.philox import LOW, philox
 from combgame.game.records import arms_of, vector
 from combgame.rules.allocation import make_allocation
+from combgame.rules.base import stopping_of
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_rule, same
@@ -364,6 +366,88 @@ def test_p_fws_is_its_twin(case):
     assert played(problem, cg.PFWS(), 200) == PFWSTwin(problem, cg.PFWS()).plays(200)
 
 
+class PublicCode(Twin):
+    """The public code of P-FWS, step by step; the search draws from `rng`."""
+
+    def search(self, weight, draws, rng):
+        top, large = max(self.mean), max(map(len, self.answers))
+        heavy = sum(SIGMA[a] ** 2 / w for a, w in enumerate(weight) if w > 1e-10)
+        scale = 4.0 * large**2 * self.d * top**2 * heavy
+        rate = math.sqrt(self.d * (math.log(self.d) + 1.0) / (2.0 * scale**2))
+        losses, least, found = np.zeros(self.d), math.inf, None
+        for s in range(1, draws + 1):
+            noise = np.array([-math.log(1.0 - rng.random()) for _ in range(self.d)])
+            score = -(rate / math.sqrt(s) * losses + noise)
+            rivals = [j for j in self.answers if j != self.best and set(self.best) - set(j)]
+            rival = max(rivals, key=lambda j: sum(score[a] for a in j))
+            direct = max(self.answers, key=lambda j: sum(score[a] for a in j))
+            rival = rival if direct == self.best else direct
+            lead = sum(self.mean[a] for a in self.best) - sum(self.mean[a] for a in rival)
+            differ = set(self.best) ^ set(rival)
+            alpha = lead / sum(SIGMA[a] ** 2 / weight[a] for a in differ)
+            for a in range(self.d):
+                half = alpha**2 * SIGMA[a] ** 2 / (2.0 * weight[a])
+                losses[a] -= alpha * self.mean[a] + half * (-1.0 if a in self.best else 1.0)
+            if alpha * lead / 2.0 < least:
+                least, found = alpha * lead / 2.0, (rival, alpha)
+        return least, *found
+
+    def choose(self):
+        total, score = sum(self.counts), [0.0] * self.d
+        for _ in range(math.ceil(self.t**0.25)):
+            z = np.array([self.rng.standard_normal() for _ in range(self.d)])
+            z *= self.rng.random() / np.linalg.norm(z)
+            share = np.array(self.counts) / total
+            weight = share + z / (4.0 * math.sqrt(self.t * self.d))
+            _, rival, alpha = self.search(weight, self.rule.draws, self.rng)
+            for a in set(self.best) ^ set(rival):
+                score[a] += 0.5 * (alpha * SIGMA[a] / share[a]) ** 2
+        return self.play(score)
+
+
+@pytest.mark.parametrize("case", ["single arms", "two of six, best pair", "best tree"])
+def test_p_fws_with_draws_is_its_public_code(case):
+    problem, rule = problem_of(case), cg.PFWS(draws=6)
+    assert played(problem, rule, 60) == PublicCode(problem, rule).plays(60)
+
+
+def test_drawn_rivals_stop_where_the_public_code_stops():
+    """t F(N / sum N) > 1.001 ln((1 + ln t) / delta), with the same numbers drawn; what is said of
+    single rivals is exact.
+    """
+    problem, rule, draws = problem_of("best tree"), cg.Uniform(), 9
+    stopping = stopping_of(rule, cg.DrawnRivals(draws), problem, [0.3])
+    run = Run(problem, rule.setup(problem), stopping, np.array(MEANS), 1, 7, 2, "python")
+    twin, seed, stopped = PublicCode(problem, rule), 0, None
+    for t in range(len(twin.start), 400):
+        run.advance(t)
+        twin.mean, twin.counts = run.seen.mean.tolist(), run.seen.counts.tolist()
+        twin.best, share = arms_of(run.view.best), run.seen.counts / run.seen.counts.sum()
+        seed = seed or 1 + (int(abs(sum(run.seen.sums.tolist())) * 1e6) & LOW)
+        value, rival, _ = twin.search(share, draws, philox(seed, t))
+        assert run.view.evidence[0] == pytest.approx(t * value, rel=1e-9)
+        assert arms_of(run.view.rival) == rival
+        if t * value > 1.001 * math.log((1.0 + math.log(t)) / 0.3):
+            stopped = t
+            break
+    assert stopped is not None and run.stops[0] == stopped and not stopping.validity.proved
+    judge, game, seen = run.game.judge, run.game, run.seen
+    exact = twin.against(twin.best, rival)[0] * stopped / sum(twin.counts)
+    assert judge.versus(game, seen, run.view.best, run.view.rival) == pytest.approx(exact)
+    nearest = judge.weakest(game, seen, run.view.best, run.view.rival, run.view.alternative)
+    assert nearest <= exact * (1.0 + 1e-12)
+
+
+def test_draws_need_gaussian_values():
+    problem = cg.Problem(cg.Arms(3), None, cg.Bernoulli())
+    for make in (
+        lambda: cg.PFWS(draws=5).setup(problem),
+        lambda: cg.DrawnRivals(5).part(problem, np.array([0.1])),
+    ):
+        with refused("draws-gaussian", cg.InputError, draws=5):
+            make()
+
+
 # ---- FWS
 
 
@@ -594,6 +678,7 @@ COMPILED = {
     "track-and-stop": cg.TrackAndStop(growth=1.5),
     "fws": cg.FWS(),
     "p-fws": cg.PFWS(),
+    "p-fws, draws": cg.PFWS(draws=6),
     "thompson": cg.Thompson(samples=3),
     "csar": cg.CSAR(300),
 }

@@ -111,7 +111,7 @@ def make_search(of: str, draws: int, problem: Question) -> DrawnSearch:
 class DrawnRatioPart(NamedTuple):
     ratio: RatioPart  # the exact one, for what is said of single rivals
     search: DrawnSearch
-    rng: Philox  # seeded by the first values
+    rng: Philox  # seeded by the first values; every round has numbers of its own
     share: Floats
 
     def look(self, game: Game, seen: Seen, view: View) -> float:
@@ -123,6 +123,7 @@ class DrawnRatioPart(NamedTuple):
                 return self.ratio.look(game, seen, view)
         if self.rng.place[0] == 0:
             self.rng.place[0] = 1 + (int(abs(sums) * 1e6) & LOW)
+        self.rng.place[1], self.rng.place[2], self.rng.block[4] = seen.clock[0], 0, 0
         for a in range(self.share.size):
             self.share[a] = seen.counts[a] / total
         value = self.search.seek(game, seen.mean, self.share, view.best, self.rng, view.rival)
