@@ -48,7 +48,8 @@ class FWSPart(NamedTuple):
     catalogue: Catalogue  # the plays met so far
     mixture: Mixture  # z(t)
     tracker: Tracker
-    past: Floats  # float64[d]: the sum of all z~, which is t x~(t)
+    past: Floats  # float64[d]: the sum of all z~, with the start's
+    steps: Ints  # int64[1]: of how many; in a study, plays may be another's
     share: Floats  # x~(t-1)
     near: Ints  # int64[answers]: the rivals within r, [:number]
     value: Floats  # float64[answers]: their f_J
@@ -62,7 +63,8 @@ class FWSPart(NamedTuple):
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         t, cover = seen.clock[0] + 1, self.home.size
         for a in range(self.share.size):
-            self.share[a] = self.past[a] / (t - 1)
+            self.share[a] = self.past[a] / self.steps[0]
+        self.steps[0] += 1
         least, radius, number = 0.0, t**-0.9 / cover, 0
         forced = square(t // cover)
         if not forced:
@@ -203,6 +205,7 @@ class FWSSetup:
             make_mixture(room, d),
             make_tracker("C", 2 * room),
             sum((vector(chosen, d) for chosen in sets), np.zeros(d)),
+            np.array([len(sets)]),
             np.zeros(d),
             np.zeros(len(lists), np.int64),
             np.zeros(len(lists)),

@@ -68,7 +68,7 @@ class MatrixGame(NamedTuple):
         total = 0.0
         for a in range(self.rows.shape[1]):
             total += self.rows[i, a] * self.columns[j, a]
-        return total + self.ground[j]
+        return float(total + self.ground[j])
 
     def match(self, lower: float) -> None:
         """Solve the matrix game: both mixtures, for payoffs in units of the value, plus 1.

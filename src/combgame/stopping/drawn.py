@@ -37,7 +37,13 @@ class DrawnSearch(NamedTuple):
     other: Floats
 
     def seek(
-        self, game: Game, mean: Floats, weight: Floats, best: Floats, rng: Random, rival: Floats
+        self,
+        game: Game,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rng: Random | Philox,
+        rival: Floats,
     ) -> float:
         """The least f_J at weights that may be negative, of `draws` rivals J; writes that J."""
         d, least, top, heavy = mean.size, math.inf, -math.inf, 0.0
@@ -137,7 +143,7 @@ class DrawnRatioPart(NamedTuple):
             view.rival,
             view.alternative,
         )
-        return seen.clock[0] * value
+        return float(seen.clock[0] * value)
 
     def level(self, t: int, which: int) -> float:
         return SLACK * self.ratio.level(t, which)
