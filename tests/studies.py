@@ -18,7 +18,7 @@ COINS = cg.Problem(cg.Arms(3), rewards=cg.Bernoulli())
 UNKNOWN = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(supposed=1.0, shared=False))
 SAME = [(HARD, "mixture"), (HARD, "proved"), (COINS, "mixture"), (UNKNOWN, "mixture")]
 OWN = ("gcb-pe", "clucb", "csar")  # have a stopping rule of their own
-LIKE = ("ttucb", "ttts", "p-fws", "thompson")  # to a study, what "top-two" is
+LIKE = ("ttucb", "ttts", "fws", "p-fws", "thompson")  # to a study, what "top-two" is
 RULES = [name for name in PRESETS if name not in OWN + LIKE]
 TOML = """
 names = ["ann", "bob", "cid", "dee", "eve"]

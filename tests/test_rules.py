@@ -8,10 +8,13 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import combgame as cg
-from combgame.game.records import arms_of
+from combgame.game.philox import LOW, philox
+from combgame.game.records import arms_of, vector
 from combgame.rules.allocation import make_allocation
+from combgame.rules.base import stopping_of
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_rule, same
@@ -363,6 +366,206 @@ def test_p_fws_is_its_twin(case):
     assert played(problem, cg.PFWS(), 200) == PFWSTwin(problem, cg.PFWS()).plays(200)
 
 
+class PublicCode(Twin):
+    """The public code of P-FWS, step by step; the search draws from `rng`."""
+
+    def search(self, weight, draws, rng):
+        top, large = max(self.mean), max(map(len, self.answers))
+        heavy = sum(SIGMA[a] ** 2 / w for a, w in enumerate(weight) if w > 1e-10)
+        scale = 4.0 * large**2 * self.d * top**2 * heavy
+        rate = math.sqrt(self.d * (math.log(self.d) + 1.0) / (2.0 * scale**2))
+        losses, least, found = np.zeros(self.d), math.inf, None
+        for s in range(1, draws + 1):
+            noise = np.array([-math.log(1.0 - rng.random()) for _ in range(self.d)])
+            score = -(rate / math.sqrt(s) * losses + noise)
+            rivals = [j for j in self.answers if j != self.best and set(self.best) - set(j)]
+            rival = max(rivals, key=lambda j: sum(score[a] for a in j))
+            direct = max(self.answers, key=lambda j: sum(score[a] for a in j))
+            rival = rival if direct == self.best else direct
+            lead = sum(self.mean[a] for a in self.best) - sum(self.mean[a] for a in rival)
+            differ = set(self.best) ^ set(rival)
+            alpha = lead / sum(SIGMA[a] ** 2 / weight[a] for a in differ)
+            for a in range(self.d):
+                half = alpha**2 * SIGMA[a] ** 2 / (2.0 * weight[a])
+                losses[a] -= alpha * self.mean[a] + half * (-1.0 if a in self.best else 1.0)
+            if alpha * lead / 2.0 < least:
+                least, found = alpha * lead / 2.0, (rival, alpha)
+        return least, *found
+
+    def choose(self):
+        total, score = sum(self.counts), [0.0] * self.d
+        for _ in range(math.ceil(self.t**0.25)):
+            z = np.array([self.rng.standard_normal() for _ in range(self.d)])
+            z *= self.rng.random() / np.linalg.norm(z)
+            share = np.array(self.counts) / total
+            weight = share + z / (4.0 * math.sqrt(self.t * self.d))
+            _, rival, alpha = self.search(weight, self.rule.draws, self.rng)
+            for a in set(self.best) ^ set(rival):
+                score[a] += 0.5 * (alpha * SIGMA[a] / share[a]) ** 2
+        return self.play(score)
+
+
+@pytest.mark.parametrize("case", ["single arms", "two of six, best pair", "best tree"])
+def test_p_fws_with_draws_is_its_public_code(case):
+    problem, rule = problem_of(case), cg.PFWS(draws=6)
+    assert played(problem, rule, 60) == PublicCode(problem, rule).plays(60)
+
+
+def test_drawn_rivals_stop_where_the_public_code_stops():
+    """t F(N / sum N) > 1.001 ln((1 + ln t) / delta), with the same numbers drawn; what is said of
+    single rivals is exact.
+    """
+    problem, rule, draws = problem_of("best tree"), cg.Uniform(), 9
+    stopping = stopping_of(rule, cg.DrawnRivals(draws), problem, [0.3])
+    run = Run(problem, rule.setup(problem), stopping, np.array(MEANS), 1, 7, 2, "python")
+    twin, seed, stopped = PublicCode(problem, rule), 0, None
+    for t in range(len(twin.start), 400):
+        run.advance(t)
+        twin.mean, twin.counts = run.seen.mean.tolist(), run.seen.counts.tolist()
+        twin.best, share = arms_of(run.view.best), run.seen.counts / run.seen.counts.sum()
+        seed = seed or 1 + (int(abs(sum(run.seen.sums.tolist())) * 1e6) & LOW)
+        value, rival, _ = twin.search(share, draws, philox(seed, t))
+        assert run.view.evidence[0] == pytest.approx(t * value, rel=1e-9)
+        assert arms_of(run.view.rival) == rival
+        if t * value > 1.001 * math.log((1.0 + math.log(t)) / 0.3):
+            stopped = t
+            break
+    assert stopped is not None and run.stops[0] == stopped and not stopping.validity.proved
+    judge, game, seen = run.game.judge, run.game, run.seen
+    exact = twin.against(twin.best, rival)[0] * stopped / sum(twin.counts)
+    assert judge.versus(game, seen, run.view.best, run.view.rival) == pytest.approx(exact)
+    nearest = judge.weakest(game, seen, run.view.best, run.view.rival, run.view.alternative)
+    assert nearest <= exact * (1.0 + 1e-12)
+
+
+def test_draws_need_gaussian_values():
+    problem = cg.Problem(cg.Arms(3), None, cg.Bernoulli())
+    for make in (
+        lambda: cg.PFWS(draws=5).setup(problem),
+        lambda: cg.DrawnRivals(5).part(problem, np.array([0.1])),
+    ):
+        with refused("draws-gaussian", cg.InputError, draws=5):
+            make()
+
+
+# ---- FWS
+
+
+class FWSTwin(Twin):
+    """Plays are listed, and the linear programme is scipy's."""
+
+    def begin(self, problem):
+        self.owed, self.plays_of = dict.fromkeys(self.sets, 0.0), dict.fromkeys(self.sets, 0)
+        for one in self.start:
+            self.owed[one], self.plays_of[one] = 1.0, 1
+
+    def programme(self):
+        """The rivals within r as rows of payments, one per play; None: a forced round."""
+        t, cover = self.t + 1, len(self.start)
+        x = np.zeros(self.d)
+        for one, owed in self.owed.items():
+            x[list(one)] += owed / self.t
+        found = {j: self.against(self.best, j, x) for j in self.answers if j != self.best}
+        least = min(value for value, _ in found.values())
+        if math.isqrt(t // cover) ** 2 == t // cover or least <= 0.0:
+            return None
+        radius = t**-0.9 / cover
+        near = [(value, gain) for value, gain in found.values() if value < least + radius]
+        return np.array(
+            [[sum(gain.get(a, 0.0) for a in s) - value for s in self.sets] for value, gain in near]
+        )
+
+    def best_value(self, pay):
+        """max over z of min over the rows of pay z, and a z."""
+        scale, n = abs(pay).max(), len(self.sets)
+        bound = np.c_[-pay / scale, np.ones(len(pay))]
+        found = linprog(
+            np.r_[np.zeros(n), -1.0],
+            bound,
+            np.zeros(len(pay)),
+            np.r_[np.ones(n), 0.0][None],
+            [1.0],
+            [(0.0, None)] * n + [(None, None)],
+        )
+        return found.x[-1] * scale, found.x[:-1]
+
+    def choose(self):
+        pay = self.programme()
+        z = dict.fromkeys(self.start, 1.0 / len(self.start))
+        if pay is not None:
+            z = self.solution(pay)
+        for one, weight in z.items():
+            self.owed[one] += weight
+        some = [s for s in self.sets if self.owed[s] > 0.0]
+        chosen = min(some, key=lambda s: (self.plays_of[s] / self.owed[s], self.order(s)))
+        self.plays_of[chosen] += 1
+        return chosen
+
+    def solution(self, pay):
+        _, z = self.best_value(pay)
+        return {s: float(w) for s, w in zip(self.sets, z, strict=True) if w > 1e-9}
+
+    def order(self, one):
+        return self.sets.index(one)
+
+
+class Referee(FWSTwin):
+    """Takes z from the rule, after checking that it is a solution: of sets there are many."""
+
+    def solution(self, pay):
+        self.mine.advance(self.t + 1)
+        rule = self.mine.rule
+        self.numbers = rule.catalogue
+        z = {}
+        for i in range(rule.mixture.size[0]):
+            number = rule.mixture.ids[i]
+            arms = rule.catalogue.members[number, : rule.catalogue.length[number]]
+            z[tuple(arms.tolist())] = float(rule.mixture.weight[i])
+        assert set(z) <= set(self.sets) and sum(z.values()) == pytest.approx(1.0, abs=1e-12)
+        weights = np.array([z.get(s, 0.0) for s in self.sets])
+        best, _ = self.best_value(pay)
+        self.programmes += len(pay) > 1
+        assert (pay @ weights).min() == pytest.approx(best, rel=1e-7, abs=1e-12)
+        return z
+
+    def order(self, one):
+        return self.mine.rule.catalogue.find(vector(one, self.d))
+
+
+def test_fws_is_its_twin_on_single_arms():
+    problem = problem_of("single arms")
+    for number in range(4):
+        twin = FWSTwin(problem, cg.FWS(), number=number)
+        assert played(problem, cg.FWS(), 150, number=number) == twin.plays(150)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fws_solves_its_programme_and_tracks_it(case):
+    problem = problem_of(case)
+    twin = Referee(problem, cg.FWS())
+    twin.programmes = 0
+    setup = cg.FWS().setup(problem)
+    twin.mine = Run(problem, setup, NEVER, np.array(MEANS), 1, 7, 2, "python")
+    assert played(problem, cg.FWS(), 80) == twin.plays(80)
+    assert twin.programmes >= 3  # rounds with more than one rival within r
+
+
+def test_fws_lists_answers_and_says_where_there_are_too_many():
+    problem = cg.Problem(cg.Subsets(40, 4), cg.Subsets(40, 4), cg.Gaussian(0.1))
+    with refused("fws-lists", cg.InputError, limit=50_000):
+        cg.FWS().setup(problem)
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1, level="per play"))
+    with refused("fws-levels", cg.InputError):
+        cg.FWS().setup(problem)
+
+
+def test_fws_explores_while_answers_are_tied():
+    """Coins that all show the same are tied: z stays uniform, and all arms are played alike."""
+    problem = cg.Problem(cg.Arms(4), None, cg.Bernoulli())
+    plays = played(problem, cg.FWS(), 40, means=(1.0, 1.0, 1.0, 1.0))
+    assert [plays.count((a,)) for a in range(4)] == [10] * 4
+
+
 # ---- Thompson
 
 
@@ -473,7 +676,9 @@ COMPILED = {
     "ttts": TOP_TWO["ttts"],
     "clucb": cg.CLUCB(),
     "track-and-stop": cg.TrackAndStop(growth=1.5),
+    "fws": cg.FWS(),
     "p-fws": cg.PFWS(),
+    "p-fws, draws": cg.PFWS(draws=6),
     "thompson": cg.Thompson(samples=3),
     "csar": cg.CSAR(300),
 }

@@ -22,6 +22,7 @@ from .rewards import Bernoulli, Bounded, Gaussian, License, RewardsBase
 from .rules import (
     CLUCB,
     CSAR,
+    FWS,
     GCBPE,
     PFWS,
     CombGame,
@@ -39,6 +40,7 @@ from .sentences import Sentence
 from .simulate.compare import Comparison, compare, simulate
 from .simulate.result import Simulation
 from .stopping.base import Validity
+from .stopping.drawn import DrawnRivals
 from .stopping.own import StoppingBase
 from .structures import (
     AlmostAllSets,
@@ -66,6 +68,7 @@ __all__ = [
     "GCBPE",
     "LLOO",
     "OFW",
+    "FWS",
     "PFWS",
     "SFTPL",
     "AccessError",
@@ -84,6 +87,7 @@ __all__ = [
     "CorrelatedProblem",
     "Decision",
     "Doubt",
+    "DrawnRivals",
     "EngineError",
     "Event",
     "Evidence",

@@ -12,6 +12,7 @@ clucb                        upper and lower bounds, its own stopping rule: Chen
 top-two                      leader and nearest rival: EB-TC of Jourdan, Degenne, Baudry, de Heide,
                              Kaufmann, NeurIPS 2022; the split: You, Qin, Wang, Yang, COLT 2023
 track-and-stop               the optimal allocation of the estimates: Garivier, Kaufmann, COLT 2016
+fws                          Frank-Wolfe sampling as published: Wang, Tzeng, Proutiere, NeurIPS 2021
 p-fws                        perturbed Frank-Wolfe sampling as published: Tzeng, Wang, Proutiere,
                              Lu, NeurIPS 2023
 thompson                     TS-Explore: Wang, Zhu, ICML 2022
@@ -25,6 +26,7 @@ from .learners import LLOO, OFW, SFTPL, AdaHedge, Hedge
 from .rules import (
     CLUCB,
     CSAR,
+    FWS,
     GCBPE,
     PFWS,
     CombGame,
@@ -52,6 +54,7 @@ PRESETS: dict[str, RuleBase] = {
     "ttucb": TopTwo(leader="ucb", beta=0.5),
     "ttts": TopTwo(leader="sample", challenger="sample", beta=0.5),
     "track-and-stop": TrackAndStop(),
+    "fws": FWS(),
     "p-fws": PFWS(),
     "thompson": Thompson(),
     "csar": CSAR(),

@@ -14,14 +14,18 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import either, must_be
+from ..errors import either, must_be, unknown
 from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
 from ..structures import Geometry
+from .approach import ApproachPart, make_approach
 from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from .support import Support, make_support, support_limit, support_room
+
+PROJECTIONS = ("exact", "approximate")
+ROOM = 8  # for the actions of an approximate projection, in multiples of an exact one's
 
 
 class Parameters(NamedTuple):
@@ -54,6 +58,7 @@ class LLOOPart(NamedTuple):
     largest: Floats  # float64[seats]: max_s ||r_s|| over the epoch
     score: Floats  # scratch
     vertex: Floats
+    approach: ApproachPart  # the approximate projection, where it is wanted
 
     def act(self, seat: int, mixture: Mixture) -> None:
         self.support.show(seat, mixture)
@@ -81,6 +86,7 @@ class LLOOPart(NamedTuple):
         self.support.reduce(seat, catalogue, self.score, mass, self.parameters.gamma)
         self.support.fill(seat, number)
         self.support.thin(seat, catalogue)
+        self.approach.thin(self.support, seat, catalogue, actions, self.doubling.horizon[seat])
         if self.doubling.tick(seat):
             self.largest[seat] = 0.0
             self.support.reset(seat)
@@ -95,7 +101,9 @@ class LLOOPart(NamedTuple):
 class LLOO(LearnerBase):
     """LLOO in doubling epochs floor(first * ratio^i); `sparsify` keeps the support of order d.
 
-    `geometry` overrides what the structure says of its polytope.
+    `geometry` overrides what the structure says of its polytope. projection: how `sparsify` does
+    it, "exact" (Caratheodory) or "approximate" (as Garber and Hazan do, `approach.py`; the support
+    is then of order d mu^2 ln(T), or as large as it would be without).
     """
 
     impartial: ClassVar[bool] = True
@@ -103,30 +111,38 @@ class LLOO(LearnerBase):
     geometry: Geometry | None = None
     first: float = FIRST
     ratio: float = RATIO
+    projection: str = "exact"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         either("sparsify", self.sparsify, of="LLOO")
         check_doubling(self.first, self.ratio)
+        if not isinstance(self.projection, str) or self.projection not in PROJECTIONS:
+            raise unknown("projection", self.projection, PROJECTIONS, of="LLOO")
         if self.geometry is not None and not isinstance(self.geometry, Geometry):
             raise must_be(
                 "geometry", self.geometry, "a Geometry(diameter, psi, phi, exact)", of="LLOO"
             )
 
     def room(self, d: int, home: int) -> int:
-        return support_room(d, home)
+        return support_room(d, home) if self.projection == "exact" else ROOM * support_room(d, home)
 
     def part(self, seating: Seating) -> LLOOPart:
-        d, seats = seating.centre.size, seating.seats
+        d, seats, room = seating.centre.size, seating.seats, seating.room
+        shape, limit = self.geometry or seating.actions.geometry(), 2 * (d + 1)
+        exact = self.projection == "exact"
+        rho = max(shape.mu, 1.0) * math.sqrt(d)
+        wanted = 0 if exact or not self.sparsify or shape.mu == 0.0 else limit
         return LLOOPart(
-            make_support(d, seating.home, seats, seating.room, support_limit(d, self.sparsify)),
+            make_support(d, seating.home, seats, room, support_limit(d, self.sparsify and exact)),
             make_doubling(seats, self.first, self.ratio),
             seating.centre.copy(),
-            parameters(d, self.geometry or seating.actions.geometry()),
+            parameters(d, shape),
             np.zeros((seats, d)),
             np.zeros(seats),
             np.zeros(d),
             np.zeros(d),
+            make_approach(d, seats, room if wanted else 1, rho, shape.diameter, wanted),
         )
 
     def regret_bound(self, record: Record) -> float:

@@ -6,6 +6,7 @@ from .clucb import CLUCB
 from .combgame import CombGame
 from .csar import CSAR
 from .frank_wolfe import FrankWolfe
+from .fws import FWS
 from .gcb_pe import GCBPE
 from .informed import Informed
 from .p_fws import PFWS
@@ -19,6 +20,7 @@ from .uniform import Uniform
 __all__ = [
     "CLUCB",
     "CSAR",
+    "FWS",
     "GCBPE",
     "PFWS",
     "CombGame",

@@ -3,10 +3,9 @@ often and inside compiled code.
 
 The same double oracle method: actions and alternatives met so far play a matrix game; the nearest
 alternative to the actions' mixture and the best action against the alternatives' mixture enter,
-until the values that they give, a lower and an upper bound on D_nu, are within the tolerance. The
-matrix game is a linear programme, solved by the simplex method on a condensed tableau; how well it
-is solved is no matter for the bounds. The next means begin with the actions and the mixture of the
-last ones.
+until the values that they give, a lower and an upper bound on D_nu, are within the tolerance. How
+well the matrix game is solved (`matrix.py`) is no matter for the bounds. The next means begin with
+the actions and the mixture of the last ones.
 """
 
 import math
@@ -15,27 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..game.protocols import Game
-from ..game.records import Floats, Ints
-from ..game.rivals import alike
+from ..game.records import Floats
 from ..structures import StructureBase
+from .matrix import MatrixGame, make_matrix
 
 MOST = 1e100  # of a divergence
-LARGEST = 1e6  # payoff, in units of the value: above that, nothing is gained
-SLIGHT = 1e-11  # of a tableau: nothing
-PIVOTS = 20  # per action and alternative, at most
 
 
 class AllocationPart(NamedTuple):
     tolerance: float
-    rows: Floats  # float64[room, d]: actions, [:used[0]]
-    columns: Floats  # float64[room, d]: d(mu, lambda) of alternatives, [:used[1]]
-    pay: Floats  # float64[room, room]: <1_A, d(mu, lambda)>
-    mine: Floats  # float64[room]: the actions' mixture
-    theirs: Floats  # float64[room]: the alternatives' mixture
-    tableau: Floats  # float64[room + 1, room + 1]
-    down: Ints  # int64[room]: the variables of its rows: alternative j is j, the slack of i -1 - i
-    across: Ints  # int64[room]: those of its columns
-    used: Ints  # int64[2]
+    matrix: MatrixGame
     share: Floats  # float64[d]: the best allocation so far
     trial: Floats  # float64[d]: a mixture of actions
     faced: Floats  # float64[d]: a mixture of alternatives
@@ -47,10 +35,11 @@ class AllocationPart(NamedTuple):
         """Write the allocation for these means, of which `best` is the best answer, to `share`; the
         certified gap, which is infinite where there is nothing to learn or nothing is known.
         """
-        self.used[1] = 0
+        matrix = self.matrix
+        matrix.used[1] = 0
         lower, upper = 0.0, math.inf
-        while self.used[1] < self.columns.shape[0]:
-            self.blend(self.mine, self.used[0], self.rows, self.trial)
+        while matrix.used[1] < matrix.columns.shape[0]:
+            matrix.blend(matrix.mine, matrix.used[0], matrix.rows, self.trial)
             value = game.answers.nearest(
                 game.rewards, mean, self.trial, best, self.rival, self.alternative
             )
@@ -62,172 +51,29 @@ class AllocationPart(NamedTuple):
                     self.share[a] = self.trial[a]
             if lower > 0.0 and upper <= lower * (1.0 + self.tolerance):
                 break
-            self.meet(game, mean)
-            self.match(lower)
-            self.blend(self.theirs, self.used[1], self.columns, self.faced)
+            for a in range(mean.size):
+                cost = game.rewards.divergence(mean[a], self.alternative[a], a)
+                self.faced[a] = min(cost, MOST)
+            matrix.meet(self.faced, 0.0)
+            matrix.match(lower)
+            matrix.blend(matrix.theirs, matrix.used[1], matrix.columns, self.faced)
             game.actions.argmax(self.faced, self.action)
             most = 0.0
             for a in range(mean.size):
                 most += self.action[a] * self.faced[a]
             upper = min(upper, most)
-            self.enter()
+            matrix.enter(self.action)
         return upper / lower - 1.0 if lower > 0.0 else math.inf
-
-    def blend(self, side: Floats, n: int, what: Floats, out: Floats) -> None:
-        """The average of `what` under a mixture."""
-        for a in range(out.size):
-            out[a] = 0.0
-        for i in range(n):
-            if side[i] > 0.0:
-                for a in range(out.size):
-                    out[a] += side[i] * what[i, a]
-
-    def meet(self, game: Game, mean: Floats) -> None:
-        """The nearest alternative enters."""
-        j = self.used[1]
-        self.used[1] += 1
-        for a in range(mean.size):
-            cost = game.rewards.divergence(mean[a], self.alternative[a], a)
-            self.columns[j, a] = min(cost, MOST)
-        for i in range(self.used[0]):
-            self.pay[i, j] = self.sum_of(i, j)
-
-    def enter(self) -> None:
-        """The best action enters, if it is new and there is room."""
-        n = self.used[0]
-        for i in range(n):
-            if alike(self.rows[i], self.action):
-                return
-        if n == self.rows.shape[0]:
-            return
-        self.used[0] += 1
-        self.mine[n] = 0.0
-        for a in range(self.action.size):
-            self.rows[n, a] = self.action[a]
-        for j in range(self.used[1]):
-            self.pay[n, j] = self.sum_of(n, j)
-
-    def sum_of(self, i: int, j: int) -> float:
-        total = 0.0
-        for a in range(self.action.size):
-            total += self.rows[i, a] * self.columns[j, a]
-        return total
-
-    def match(self, lower: float) -> None:
-        """Solve the matrix game: both mixtures, for payoffs in units of the value, plus 1.
-
-        max sum_j y_j such that sum_j pay_ij y_j <= 1, y >= 0: its solution is the alternatives'
-        mixture times a factor, that of its dual the actions'.
-        """
-        n, m, table = self.used[0], self.used[1], self.tableau
-        unit = lower
-        if not unit > 0.0:
-            for i in range(n):
-                for j in range(m):
-                    unit = max(unit, self.pay[i, j])
-        for i in range(n):
-            self.down[i] = -1 - i
-            for j in range(m):
-                ratio = self.pay[i, j] / unit if unit > 0.0 else 0.0
-                table[i, j] = min(ratio, LARGEST) + 1.0
-            table[i, m] = 1.0
-        for j in range(m):
-            self.across[j] = j
-            table[n, j] = -1.0
-        table[n, m] = 0.0
-        for step in range(PIVOTS * (n + m)):
-            s = self.entering(n, m, step)
-            if s < 0:
-                break
-            self.pivot(n, m, self.leaving(n, m, s), s)
-        for i in range(n):
-            self.mine[i] = 0.0
-        for j in range(m):
-            self.theirs[j] = 0.0
-        for i in range(n):
-            if self.down[i] >= 0:
-                self.theirs[self.down[i]] = max(table[i, m], 0.0)
-        for j in range(m):
-            if self.across[j] < 0:
-                self.mine[-1 - self.across[j]] = max(table[n, j], 0.0)
-        self.normalise(self.mine, n)
-        self.normalise(self.theirs, m)
-
-    def entering(self, n: int, m: int, step: int) -> int:
-        """The column that gains most per unit; after many steps the first that gains, by the
-        number of its variable, so that there is no circle (Bland). -1: none gains.
-        """
-        found, most, patient = -1, -SLIGHT, step < (n + m) * PIVOTS // 2
-        for j in range(m):
-            cost = self.tableau[n, j]
-            if cost < most or (cost < -SLIGHT and not patient and self.before(j, found)):
-                found = j
-                most = cost if patient else -math.inf
-        return found
-
-    def before(self, j: int, found: int) -> bool:
-        return bool(found < 0 or self.across[j] < self.across[found])
-
-    def leaving(self, n: int, m: int, s: int) -> int:
-        """The row that is the first to reach 0; of several, by the number of its variable."""
-        found, least = 0, math.inf
-        for i in range(n):
-            if self.tableau[i, s] > SLIGHT:
-                ratio = self.tableau[i, m] / self.tableau[i, s]
-                if ratio < least or (ratio == least and self.down[i] < self.down[found]):
-                    found, least = i, ratio
-        return found
-
-    def pivot(self, n: int, m: int, r: int, s: int) -> None:
-        """Exchange the variables of row r and column s."""
-        table = self.tableau
-        p = table[r, s]
-        for j in range(m + 1):
-            if j != s:
-                table[r, j] /= p
-        for i in range(n + 1):
-            if i != r:
-                factor = table[i, s]
-                for j in range(m + 1):
-                    if j != s:
-                        table[i, j] -= factor * table[r, j]
-                table[i, s] = -factor / p
-        table[r, s] = 1.0 / p
-        self.down[r], self.across[s] = self.across[s], self.down[r]
-
-    def normalise(self, side: Floats, n: int) -> None:
-        total = 0.0
-        for i in range(n):
-            total += side[i]
-        for i in range(n):
-            side[i] = side[i] / total if total > 0.0 else 1.0 / n
 
 
 def make_allocation(actions: StructureBase, tolerance: float) -> AllocationPart:
     """The part, which begins with a covering."""
     d, sets = actions.d, actions.covering()
-    room = len(sets) + 4 * d + 32
-    rows, (share, trial, faced, rival, alternative, action) = np.zeros((room, d)), np.zeros((6, d))
-    for row, chosen in zip(rows, sets, strict=False):
+    matrix, vectors = make_matrix(len(sets) + 4 * d + 32, d), np.zeros((6, d))
+    for row, chosen in zip(matrix.rows, sets, strict=False):
         row[list(chosen)] = 1.0
-    share[:] = rows[: len(sets)].mean(axis=0)
-    mine = np.zeros(room)
-    mine[: len(sets)] = 1.0 / len(sets)
-    return AllocationPart(
-        tolerance,
-        rows,
-        np.zeros((room, d)),
-        np.zeros((room, room)),
-        mine,
-        np.zeros(room),
-        np.zeros((room + 1, room + 1)),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.array([len(sets), 0]),
-        share,
-        trial,
-        faced,
-        rival,
-        alternative,
-        action,
-    )
+    matrix.used[0] = len(sets)
+    matrix.mine[: len(sets)] = 1.0 / len(sets)
+    share, trial, faced, rival, alternative, action = vectors
+    share[:] = matrix.rows[: len(sets)].mean(axis=0)
+    return AllocationPart(tolerance, matrix, share, trial, faced, rival, alternative, action)

@@ -1,4 +1,6 @@
-"""Forced exploration: a floor of values that every arm gets, whatever a rule would rather play."""
+"""Forced exploration: a floor of values that every arm gets, whatever a rule would rather play; and
+the rounds that FWS and P-FWS set aside for it.
+"""
 
 import math
 
@@ -23,3 +25,10 @@ def lacking(
             score[a] = floor - seen.counts[a]
             some = True
     return some
+
+
+@jitable
+def square(n: int) -> bool:
+    """Whether n is a perfect square."""
+    root = int(math.sqrt(n))
+    return root * root == n or (root + 1) * (root + 1) == n

@@ -6,6 +6,11 @@ X_0 is a covering. In rounds t for which floor(t / |X_0|) is a perfect square th
 is played. Otherwise the gradient of F is averaged over n_t = ceil(t^(1/4)) points of a ball of
 radius eta_t = 1 / (4 sqrt(t |X_0|)) around N / t, and the best action for it is played. What is
 published finds the most confusing parameter approximately, by a no-regret method; here it is exact.
+
+Its public code (repository rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) does otherwise, and
+`draws` does as that: the test for forced rounds is never true; shares are N / sum N; there are d in
+place of |X_0|; points of the ball have a uniform radius; the rival is the nearest of some that are
+drawn (`stopping/drawn.py`), and its gradient is divided by the squares of unperturbed shares.
 """
 
 import math
@@ -14,29 +19,28 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..game.marks import jitable
+from ..errors import whole
 from ..game.protocols import Game
 from ..game.records import Floats, Ints, Random, Seen, View
 from ..stopping.base import Question
+from ..stopping.drawn import DrawnSearch, make_search
 from .base import FixedSetup, RuleBase
+from .forced import square
 from .starts import padded, start_sets
-
-
-@jitable
-def square(n: int) -> bool:
-    """Whether n is a perfect square."""
-    root = int(math.sqrt(n))
-    return root * root == n or (root + 1) * (root + 1) == n
 
 
 class PFWSPart(NamedTuple):
     rows: Ints  # X_0: a row of arms each, filled up with -1
+    search: DrawnSearch  # in the public code's way, if it has draws
     ball: Floats  # a point of the unit ball
     weight: Floats  # the perturbed shares
     score: Floats  # the averaged gradient
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         t, cover, d = seen.clock[0], self.rows.shape[0], self.score.size
+        if self.search.draws > 0:
+            self.wander(game, seen, view, rng)
+            return
         if square(t // cover):
             row = self.rows[t % cover]
             for a in range(d):
@@ -49,7 +53,7 @@ class PFWSPart(NamedTuple):
         for a in range(d):
             self.score[a] = 0.0
         for _ in range(math.ceil(t**0.25)):
-            self.perturb(rng)
+            self.perturb(rng, 1.0 / d)
             for a in range(d):
                 self.weight[a] = max(seen.counts[a] / t + eta * self.ball[a], 0.0)
             game.answers.nearest(
@@ -59,13 +63,36 @@ class PFWSPart(NamedTuple):
                 self.score[a] += game.rewards.divergence(seen.mean[a], view.alternative[a], a)
         game.actions.argmax(self.score, view.action)
 
-    def perturb(self, rng: Random) -> None:
-        """A point of the unit ball, uniformly."""
+    def wander(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        """The public code's way."""
+        t, d, total = seen.clock[0], self.score.size, 0.0
+        for a in range(d):
+            self.score[a] = 0.0
+            total += seen.counts[a]
+        eta = 1.0 / (4.0 * math.sqrt(t * d))
+        for _ in range(math.ceil(t**0.25)):
+            self.perturb(rng, 1.0)
+            for a in range(d):
+                self.weight[a] = seen.counts[a] / total + eta * self.ball[a]
+            self.search.seek(game, seen.mean, self.weight, view.best, rng, view.rival)
+            lead, spread = 0.0, 0.0
+            for a in range(d):
+                if view.rival[a] != view.best[a]:
+                    lead += (view.best[a] - view.rival[a]) * seen.mean[a]
+                    spread += game.rewards.blur(1.0, a) / self.weight[a]
+            for a in range(d):
+                if view.rival[a] != view.best[a]:
+                    slope = lead / spread * total / seen.counts[a]
+                    self.score[a] += 0.5 * slope * slope * game.rewards.blur(1.0, a)
+        game.actions.argmax(self.score, view.action)
+
+    def perturb(self, rng: Random, power: float) -> None:
+        """A point of the unit ball, uniformly if power is 1/d; with a uniform radius if it is 1."""
         square_of = 0.0
         for a in range(self.ball.size):
             self.ball[a] = rng.standard_normal()
             square_of += self.ball[a] * self.ball[a]
-        radius = rng.random() ** (1.0 / self.ball.size) / math.sqrt(square_of)
+        radius = rng.random() ** power / math.sqrt(square_of)
         for a in range(self.ball.size):
             self.ball[a] *= radius
 
@@ -77,6 +104,9 @@ class PFWSPart(NamedTuple):
 class PFWS(RuleBase):
     """P-FWS as published, with exact nearest alternatives; `FrankWolfe` is what we made of it.
 
+    draws: if given, the rule does as its public code does, with so many rivals drawn at random
+    (4,999 in its experiments on E20); `DrawnRivals` is the stopping rule that goes with it.
+
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
     >>> cg.simulate(problem, [0.5, 0.3, 0.2, 0.1], rule=PFWS(), runs=3, engine="python").answers
@@ -84,7 +114,17 @@ class PFWS(RuleBase):
     """
 
     impartial: ClassVar[bool] = True
+    draws: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.draws is not None:
+            whole("draws", self.draws, 1, of="PFWS")
 
     def setup(self, problem: Question) -> FixedSetup:
+        d = problem.actions.d
         rows = padded(start_sets("covering", problem.actions, None))
-        return FixedSetup(PFWSPart(rows, *np.zeros((3, problem.actions.d))), rows)
+        search = DrawnSearch(0, 0.0, *np.zeros((4, d)))
+        if self.draws is not None:
+            search = make_search("PFWS", self.draws, problem)
+        return FixedSetup(PFWSPart(rows, search, *np.zeros((3, d))), rows)
