@@ -13,7 +13,7 @@ from ..theory.complexity import Complexity, complexity
 POINTS = 150  # of the evidence: each is judged anew
 FINE = (None, "fits", "not enough data", "not stated")  # what the check of the noise may say
 ALONE = "95% interval of the arm alone"
-ALWAYS = "{:g}% interval that holds at all times"
+ALWAYS = "{:g}% interval at all times"
 NONE = "no intervals: rounds have levels of their own, so that only differences are known"
 
 
