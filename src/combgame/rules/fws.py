@@ -69,7 +69,7 @@ class FWSPart(NamedTuple):
         forced = square(t // cover)
         if not forced:
             least = self.appraise(game, seen, view)
-            number = self.within(least + radius)
+            number = self.below(least + radius)
         if forced or least <= 0.0 or number == 0:  # 0: the best answer is not unique
             self.spread()
         else:
@@ -105,7 +105,7 @@ class FWSPart(NamedTuple):
             seen.mean, self.share, self.arms, self.sign, n, view.alternative
         )
 
-    def within(self, bar: float) -> int:
+    def below(self, bar: float) -> int:
         """List the rivals below a bar in `near`, and return how many there are."""
         number = 0
         for j in range(self.value.size):
