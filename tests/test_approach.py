@@ -16,6 +16,7 @@ from combgame.learners.lloo import parameters
 from combgame.learners.support import make_support
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
+from combgame.testing import check_learner
 
 from .said import refused
 
@@ -153,6 +154,10 @@ def test_where_it_saves_no_action_the_run_is_that_without_sparsification():
     assert plays[0] == plays[1] and tried.approach.limit[0] > 2 * (10 + 1)
     assert tried.support.used[0] == used and used < tried.approach.limit[0]
     assert tried.support.weight[0, :used].tolist() == plain.support.weight[0, :used].tolist()
+
+
+def test_it_is_the_same_in_both_engines(capsys):
+    check_learner(cg.LLOO(projection="approximate"), rounds=150)
 
 
 def test_there_are_two_projections():

@@ -660,10 +660,10 @@ def test_csar_spends_its_budget_on_single_arms_and_ends_with_it():
 # ---- engines
 
 
-def both(problem, rule, rounds=300):
+def both(problem, rule, rounds=300, stopping=NEVER):
     runs = []
     for engine in ("python", "compiled"):
-        run = Run(problem, rule.setup(problem), NEVER, np.array(MEANS), 1, 3, 1, engine)
+        run = Run(problem, rule.setup(problem), stopping, np.array(MEANS), 1, 3, 1, engine)
         run.advance(rounds // 3)
         run.advance(rounds)
         runs.append(run)
@@ -678,7 +678,6 @@ COMPILED = {
     "track-and-stop": cg.TrackAndStop(growth=1.5),
     "fws": cg.FWS(),
     "p-fws": cg.PFWS(),
-    "p-fws, draws": cg.PFWS(draws=6),
     "thompson": cg.Thompson(samples=3),
     "csar": cg.CSAR(300),
 }
@@ -687,6 +686,11 @@ COMPILED = {
 @pytest.mark.parametrize("name", COMPILED)
 def test_both_engines_make_the_same_run(name):
     check_rule(COMPILED[name], rounds=300)
+
+
+def test_both_engines_draw_the_same_rivals():
+    problem, rule = problem_of("two of six, best pair"), cg.PFWS(draws=6)
+    both(problem, rule, 90, stopping_of(rule, cg.DrawnRivals(6), problem, [1e-9]))
 
 
 @pytest.mark.slow

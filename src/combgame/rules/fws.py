@@ -69,7 +69,7 @@ class FWSPart(NamedTuple):
         forced = square(t // cover)
         if not forced:
             least = self.appraise(game, seen, view)
-            number = self.within(least + radius)
+            number = self.below(least + radius)
         if forced or least <= 0.0 or number == 0:  # 0: the best answer is not unique
             self.spread()
         else:
@@ -94,18 +94,18 @@ class FWSPart(NamedTuple):
         for j in range(self.value.size):
             self.value[j] = math.inf
             if not alike(self.lists[j], view.best):
-                self.value[j] = self.distance(game, seen, view, j)
+                self.value[j] = self.apart(game, seen, view, j)
                 least = min(least, self.value[j])
         return least
 
-    def distance(self, game: Game, seen: Seen, view: View, j: int) -> float:
+    def apart(self, game: Game, seen: Seen, view: View, j: int) -> float:
         """f_J, with the means at which J is as good in view.alternative[arms]."""
         n = differ(view.best, self.lists[j], self.arms, self.sign)
         return game.rewards.distance(
             seen.mean, self.share, self.arms, self.sign, n, view.alternative
         )
 
-    def within(self, bar: float) -> int:
+    def below(self, bar: float) -> int:
         """List the rivals below a bar in `near`, and return how many there are."""
         number = 0
         for j in range(self.value.size):
@@ -118,7 +118,7 @@ class FWSPart(NamedTuple):
         """Write h, the gradient of f_J at x~(t-1)."""
         for a in range(self.slope.size):
             view.alternative[a] = seen.mean[a]
-        self.distance(game, seen, view, j)
+        self.apart(game, seen, view, j)
         for a in range(self.slope.size):
             self.slope[a] = 0.0
             if self.lists[j, a] != view.best[a]:
