@@ -1,3 +1,4 @@
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -40,12 +41,22 @@ def given_numbers(request, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def place():
+    """A folder that the user of a PostgreSQL can reach; pytest's own is closed to others whenever
+    another run of pytest begins.
+    """
+    with tempfile.TemporaryDirectory(prefix="combgame-pg-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def server(place):
     """A real PostgreSQL."""
     pgserver = pytest.importorskip("pgserver")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of where it keeps its locks
-        found = pgserver.get_server(tmp_path_factory.mktemp("pg"))
+        found = pgserver.get_server(place / "data")
     yield found
     found.ensure_postgres_running()  # it knows the process, and a test may have restarted it
     found.cleanup()

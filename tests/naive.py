@@ -377,8 +377,7 @@ def _gaussian_move(mean, weight, best, rival, sigma, low, high):
         return y
 
     left, right = 0.0, 1e12
-    for _ in range(300):
-        middle = 0.5 * (left + right)
+    while left < (middle := 0.5 * (left + right)) < right:
         left, right = (middle, right) if lead(at(middle)) > 0 else (left, middle)
     return cost(at(right)), at(right)
 

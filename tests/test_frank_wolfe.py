@@ -135,6 +135,7 @@ def test_distances_are_taken_at_what_the_counts_are_worth():
 
 
 def test_the_engines_agree_on_lists_and_paths():
+    """With the threshold with which test_best_sets compiles them too."""
     edges = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")]
     for actions, answers in (CASES["a list, another list"], (cg.Paths(edges, "s", "t"), None)):
         problem = cg.Problem(actions, answers, cg.Gaussian(0.1))
@@ -145,7 +146,7 @@ def test_the_engines_agree_on_lists_and_paths():
                 rule="frank-wolfe",
                 runs=3,
                 engine=engine,
-                threshold="stylised",
+                threshold="mixture",
                 delta=0.1,
             ).rounds.tolist()
             for engine in ("python", "compiled")

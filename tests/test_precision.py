@@ -152,11 +152,12 @@ def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_ti
 
 
 def test_both_engines_add_alike():
+    """With a rule that other tests of unknown sigmas compile too."""
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=1e-7, shared=False))
     runs = []
     for engine in ("python", "compiled"):
         run = make_bench(
-            problem, [1.0, 1.0 - 1e-8, 0.5], "uniform", 0.1, "mixture", 0, 200, engine
+            problem, [1.0, 1.0 - 1e-8, 0.5], "frank-wolfe", 0.1, "mixture", 0, 200, engine
         ).run(0)
         run.advance(200)
         recommend(run.game, run.seen, run.view)

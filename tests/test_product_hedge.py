@@ -284,23 +284,18 @@ def test_every_action_is_the_one_that_enumeration_would_play(bonus):
         assert len(set(played)) > 5
 
 
-@pytest.mark.parametrize(
-    "name", ["arms", "subsets", "partition", "paths", "trees", "needle", "listed"]
-)
-def test_both_engines_make_the_same_run_bit_for_bit(name):
+@pytest.mark.parametrize(("name", "bonus"), [("paths", "stylised"), ("trees", "theory")])
+def test_both_engines_make_the_same_run_bit_for_bit(name, bonus):
+    """On answers of the same kind and on arms, with either bonus; the sums of all structures are
+    compared above, and subsets by the conformance check.
+    """
     structure = STRUCTURES[name]
-    problem = cg.Problem(
-        structure,
-        cg.Arms(structure.d) if name not in ("paths", "listed", "partition") else None,
-        cg.Gaussian(0.3),
-    )
-    both(problem, np.linspace(0.6, 0.2, structure.d), cg.ProductAdaHedge(), 600)
+    answers, rewards = (None, cg.Gaussian(0.3)) if name == "paths" else (cg.Arms(7), cg.Bernoulli())
+    problem = cg.Problem(structure, answers, rewards)
+    both(problem, np.linspace(0.6, 0.2, structure.d), cg.ProductAdaHedge(bonus), 600)
 
 
-def test_other_rewards_and_the_conformance_check():
-    for rewards in (cg.Bernoulli(), cg.Bounded(-1, 2)):
-        problem = cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), rewards)
-        both(problem, [0.5, 0.48, 0.45, 0.4, 0.33, 0.25], cg.ProductAdaHedge("theory"), 300)
+def test_the_conformance_check():
     check_rule("product-adahedge")
 
 
@@ -358,6 +353,7 @@ def test_a_refused_structure_can_be_listed():
         runs=3,
         threshold="stylised",
         delta=0.1,
+        engine="python",
     )
     assert found.correct.all()
 

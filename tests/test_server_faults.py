@@ -84,14 +84,14 @@ def test_a_stop_finishes_what_runs_and_then_leaves(tmp_path):
 
 
 @pytest.fixture
-def away(tmp_path_factory):
+def away(place):
     """A PostgreSQL of its own, which can be stopped and started."""
     pgserver = pytest.importorskip("pgserver")
     from pgserver._commands import pg_ctl
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of where it keeps its locks
-        server = pgserver.get_server(tmp_path_factory.mktemp("away"))
+        server = pgserver.get_server(place / "away")
     words = ["-w", "-m", "fast", "stop"]
     yield (
         server.get_uri().replace("postgresql://", "postgresql+psycopg://"),

@@ -187,10 +187,11 @@ def test_bounds_on_the_means_are_used():
     assert cg.evidence(problem, [1.4, 1.2, 0.2], [4, 4, 4]).answer == (
         0,
     )  # both are projected on 1: the larger estimate first
-    sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=20, rule="lloo", delta=0.1, threshold="proved")
+    usual = {"rule": "lloo", "delta": 0.1, "threshold": "proved", "engine": "python"}
+    sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=10, **usual)
     assert sim.error_rate <= 0.1 and not sim.capped.any()
     with refused("mean-outside", cg.InputError, arm="0", mean=1.9, low=0.0, high=1.0):
-        cg.simulate(problem, [1.9, 0.4, 0.1], runs=1, rule="lloo", delta=0.1, threshold="proved")
+        cg.simulate(problem, [1.9, 0.4, 0.1], runs=1, **usual)
 
 
 def test_every_kind_of_answer_is_found():
@@ -205,10 +206,11 @@ def test_every_kind_of_answer_is_found():
         sim = cg.simulate(
             problem,
             [0.9, 0.75, 0.5, 0.35, 0.2, 0.0],
-            runs=10,
+            runs=3,
             rule="lloo",
             delta=0.1,
             threshold="proved",
+            engine="python",
         )
         assert sim.best == truth and sim.correct.all() and not sim.capped.any(), answers
 
@@ -216,7 +218,8 @@ def test_every_kind_of_answer_is_found():
 def test_one_action_and_one_arm_are_handled():
     single = cg.Problem(cg.Subsets(3, 3), cg.Arms(3), cg.Gaussian(0.1))
     for rule in ("hedge", "adahedge", "ofw", "lloo", "uniform"):
-        sim = cg.simulate(single, [0.5, 0.3, 0.1], rule=rule, runs=3, delta=0.1, threshold="proved")
+        usual = {"runs": 3, "delta": 0.1, "threshold": "proved", "engine": "python"}
+        sim = cg.simulate(single, [0.5, 0.3, 0.1], rule=rule, **usual)
         assert sim.correct.all(), rule
     with refused("single-answer", cg.InputError, answers="Arms(1)"):
         cg.Problem(cg.Arms(1), None, cg.Gaussian(0.1))

@@ -624,9 +624,9 @@ def test_the_engines_agree(case):
         options["epsilon"] = 0.1
     if case == "trees":
         options["threshold"] = "gaussian-counts"
-    # what is compiled here for arms is used by the tests of errors below; a rule that is quickly
-    # compiled will do for the judges of other questions
-    rule = "uniform" if case in ("trees", "bernoulli") else "frank-wolfe"
+    # what is compiled here for arms and paths is used by tests of errors and of other files; a
+    # rule that is quickly compiled will do for trees
+    rule = "uniform" if case == "trees" else "frank-wolfe"
     both = [
         cg.simulate(problem, means, rule=rule, runs=2, seed=3, engine=engine, **options)
         for engine in ("python", "compiled")

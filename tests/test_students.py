@@ -404,11 +404,10 @@ def test_arms_without_a_spread_tell_nothing():
 
 
 def test_both_engines_give_the_same_evidence():
-    """With several deltas at once; and a run in steps is the run in one go."""
-    problem, ends = (
-        cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(supposed=0.3, shared=False)),
-        [],
-    )
+    """With several deltas at once; and a run in steps is the run in one go. What is compiled here,
+    the test of errors uses.
+    """
+    problem, ends = cg.Problem(cg.Arms(6), None, cg.Gaussian(supposed=0.3, shared=False)), []
     for engine, steps in (("python", [500]), ("python", range(100, 501, 50)), ("compiled", [500])):
         stopping = make_stopping("mixture", problem, [0.1, 1e-3])
         means = np.array([0.9, 0.6, 0.5, 0.4, 0.3, 0.1])

@@ -32,7 +32,11 @@ def asked(study):
 # ---- reopening
 
 
-@pytest.mark.parametrize("rule", RULES)
+EVERYWHERE = ("lloo", "uniform")  # what is stored is the same for all rules
+PLACES = [("sqlite", rule) for rule in RULES] + [("postgresql", rule) for rule in EVERYWHERE]
+
+
+@pytest.mark.parametrize(("url", "rule"), PLACES, indirect=["url"])
 def test_reopening_after_every_event_changes_nothing(url, rule, often):
     """Unlike optuna, which repeats its first suggestions after a seeded restart. Batches, failures
     and retractions included.
