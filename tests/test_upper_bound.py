@@ -73,6 +73,11 @@ def test_the_chernoff_constant_by_linear_programmes():
 def test_it_says_what_it_needs():
     with refused("not-a-game", cg.InputError, rule="uniform"):
         cg.upper_bound(PROBLEM, MEANS, rule="uniform")
+    for rule in ("sftpl", cg.CombGame(order="nature"), cg.CombGame(tracking="sample")):
+        with refused("not-covered", cg.InputError):
+            cg.upper_bound(PROBLEM, MEANS, rule=rule)
+    with refused("must-be", name="threshold", of="upper_bound"):
+        cg.upper_bound(PROBLEM, MEANS, threshold="mixture")
     coins = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Bernoulli())
     with refused("must-be", of="upper_bound", name="rewards"):
         cg.upper_bound(coins, MEANS)

@@ -179,8 +179,8 @@ def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
     cells = []
     for one in contest.instances:
         ours = {row["rule"]: row for row in rows if row["instance"] == one.name}
-        for rule, mean in one.published:
-            best = min(ours.values(), key=lambda row: row["mean"])
+        for rule, mean in one.published if ours else ():
+            best = min(ours.values(), key=lambda row: (row["capped"] > 0, row["mean"]))
             cells.append(
                 [one.name, rule, f"{mean:,.0f}", f"{best['rule']}: {_mean(best)}", one.source]
             )

@@ -30,8 +30,8 @@ goal = "{goal}"
 
 # The values that you suppose, one per arm, for planning and simulating only. Take off the # and
 # write your own.
-# [truth]
-# means = {{{truth}}}
+# [truth.means]
+{truth}
 """
 NOISE = {
     "gaussian": "numbers; sigma is the standard deviation of one measurement",
@@ -88,7 +88,7 @@ def written(asked: Questions, file: str = "problem.toml") -> str:
         answers=_sets(asked.find),
         noise=NOISE[asked.noise],
         rewards=rewards,
-        truth=", ".join(f"{name} = 0.0" for name in names[:3]) + ", ..." * (len(names) > 3),
+        truth="\n".join(f"# {name} = 0.0" for name in names),
     )
 
 

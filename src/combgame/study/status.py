@@ -311,12 +311,12 @@ def good_enough(
     far. sooner: the forecast for an epsilon of `half`; left: as it is.
 
     >>> print(good_enough(0.05, 0.025, (10, 40), (90, 400), 60))
-    stop now if 0.05 more or less does not matter; 0.025 (epsilon) takes some 10 to 40 rounds, the \
-best answer some 90 to 400.
+    stop now if a difference of 0.05 does not matter; 0.025 (epsilon) takes some 10 to 40 rounds, \
+the best answer some 90 to 400.
     """
     if left is not None and left[1] <= 0.5 * rounds:
         return None
-    text = "stop now if {within:g} more or less does not matter"
+    text = "stop now if a difference of {within:g} does not matter"
     if sooner is not None:
         text += "; {half:g} ({epsilon}) takes some {low:,} to {high:,} rounds"
         if left is not None:

@@ -183,7 +183,13 @@ class CorrelatedProblem:
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         root, n = np.linalg.cholesky(self.covariance), len(self.plays)
         index = {chosen: i for i, chosen in enumerate(self.plays)}
-        start = [index[chosen] for chosen in self.actions.covering()]
+        # every run numbers arms and plays for itself: no listing of them is better than another
+        order, shuffled = rng.permutation(self.actions.d), rng.permutation(n)
+        mine = self.actions.numbered(order)
+        sets = self.actions.covering()
+        if mine is not None:
+            sets = [tuple(sorted(order[list(one)].tolist())) for one in mine.covering()]
+        start = [index[chosen] for chosen in sets]
         counts, owed, gain, gap = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
         owed[start] = 1.0
         total, right = np.zeros_like(self.covariance), np.zeros(self.actions.d)
@@ -199,9 +205,8 @@ class CorrelatedProblem:
                     return float(t), found.best
                 w = _weights(gain, gap)
                 owed += w
-                action = int(
-                    np.argmin(np.where(owed > 0.0, counts / np.maximum(owed, 1e-300), 9e9))
-                )
+                share = np.where(owed > 0.0, counts / np.maximum(owed, 1e-300), 9e9)
+                action = int(shuffled[np.argmin(share[shuffled])])
                 answer = self._nearest(np.tensordot(w, self.information, 1), mean)
                 known = np.sqrt(2.0 * self.gains(answer.alternative - mean))
                 trace = np.einsum("aij,ji->a", self.information, inverse)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError, must_be, positive, real
 from ..learners.base import LearnerBase, Record
+from ..learners.sftpl import SFTPL
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rewards import Gaussian
@@ -25,6 +26,7 @@ from .complexity import complexity
 from .evidence import best_answer
 from .limit import root
 
+OF_TIME = ("proved", "gaussian", "sub-gaussian", "stylised")  # thresholds that are a beta(t, delta)
 B = 1.0
 SHARE = 1.0 / (3.0 * (1.0 + B))  # C_b: f(t_b) / f(t) is at least this
 
@@ -130,14 +132,18 @@ def upper_bound(
     problem: Problem,
     means: Any,
     *,
-    rule: str | RuleBase = "lloo",
+    rule: str | RuleBase = "adahedge",
     delta: float = 0.1,
     threshold: str = "proved",
     bounds: tuple[float, float] = (0.0, 1.0),
     c: float = 1.0,
 ) -> UpperBound:
-    """Theorem 3 on an instance. bounds: the box M, where the problem has none; c: of the
-    exploration bonus.
+    """Theorem 3 on an instance: of CombGame with the learner of `rule`, C-tracking and the
+    theorem's exploration bonus, whatever bonus the rule has. bounds: the box M, where the problem
+    has none; c: of that bonus.
+
+    For AdaHedge all constants are stated. Hedge's regret is that of a horizon known in advance, and
+    LLOO's and OFW's are orders of magnitude, with the constant 1: their figures are no more.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
@@ -157,8 +163,24 @@ def upper_bound(
             remedy="give 'hedge', 'adahedge', 'ofw', 'lloo' or a CombGame(...)",
             rule=str(rule),
         )
+    if (
+        chosen.order != "learner"
+        or chosen.tracking == "sample"
+        or isinstance(chosen.learner, SFTPL)
+    ):
+        raise InputError(
+            "not-covered",
+            "Theorem 3 says nothing of {rule}",
+            remedy="it is on a learner with a bound on its regret that plays first, and on a "
+            "tracking that follows it: give 'adahedge', or CombGame(tracking='C')",
+            rule=str(rule),
+        )
     if not isinstance(problem.rewards, Gaussian) or not problem.rewards.known:
         raise must_be("rewards", problem.rewards, "Gaussian with a known sigma", of="upper_bound")
+    if threshold not in OF_TIME:
+        raise must_be(
+            "threshold", threshold, "one of {known:quoted}", of="upper_bound", known=OF_TIME
+        )
     if not _is_box(bounds):
         raise must_be("bounds", bounds, "a pair of numbers, the lower one first", of="upper_bound")
     if not real(delta):
@@ -178,7 +200,7 @@ def upper_bound(
     stopping = make_stopping(threshold, problem, deltas)
     return UpperBound(
         chosen.learner,
-        problem.actions.geometry(),
+        getattr(chosen.learner, "geometry", None) or problem.actions.geometry(),
         problem.d,
         problem.actions.largest(),
         float(size if size is not None else len(problem.actions.sets(250_000))),
