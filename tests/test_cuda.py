@@ -134,10 +134,12 @@ def test_what_a_card_is_asked():
     assert found == dict.fromkeys(found, True) and len(found) == 8
 
 
-def test_the_compiled_engine_plays_the_same_counted_runs():
-    """A rule that draws its actions, by the same numbers as the rewards."""
-    made = make_bench(PROBLEM, MEANS, "uniform", [0.1, 0.01], "mixture", 3, 500, "cuda")
-    made = [replace(made, twin=twin) for twin in ("python", "compiled")]
+@pytest.mark.parametrize("rule", ["frank-wolfe", "uniform"])
+def test_the_compiled_engine_plays_the_same_counted_runs(rule):
+    made = [
+        replace(make_bench(PROBLEM, MEANS, rule, [0.1, 0.01], "mixture", 3, 500, "cuda"), twin=twin)
+        for twin in ("python", "compiled")
+    ]
     for number in (0, 1, 5000):
         one, two = (bench.one(number) for bench in made)
         assert one.stops.tolist() == two.stops.tolist() and one.lead == two.lead

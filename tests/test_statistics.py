@@ -74,13 +74,12 @@ def test_gaussian_threshold_at_d_5_errors(rule):
 
 @pytest.mark.slow
 def test_sub_gaussian_threshold_keeps_its_promise_for_bernoulli_and_bounded_rewards():
-    """Whatever the rule: one that is quickly compiled."""
     for rewards in (cg.Bernoulli(), cg.Bounded(0, 1)):
         problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards)
         sim = cg.simulate(
             problem,
             [0.7, 0.45, 0.4, 0.3],
-            rule="uniform",
+            rule="ofw",
             delta=0.2,
             runs=300,
             seed=3,
