@@ -3,7 +3,7 @@
 import math
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -118,7 +118,7 @@ def test_who_cannot_take_part_is_named_with_the_reason():
 
 
 MINE = """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from combgame.rules import Uniform
 
 @dataclass(frozen=True)
@@ -192,3 +192,15 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "1 rules on 2 instances" in result.output and "uniform" in result.output
     text = Path(tmp_path / "out" / "bench.md").read_text()
     assert "combgame bench --suite arms --runs 2" in text and str(tmp_path) not in text
+
+
+def test_published_figures_stand_beside_what_was_played_to_the_end():
+    """Nothing, where no rule of the page can play; and no mean of runs that were given up."""
+    known = replace(small("E", 3.0), published=(("theirs", 10.0),))
+    made = contest("arms", ["uniform", "frank-wolfe"], runs=1, instances=[*WHERE, known])
+    rows = [row("three arms", "uniform", 30.0)]
+    assert "Published figures" not in as_markdown(made, rows, "c", "s", "p.svg")
+    rows += [row("E", "uniform", 5.0, capped=3), row("E", "frank-wolfe", 20.0)]
+    text = as_markdown(made, rows, "c", "s", "p.svg")
+    table = text[text.index("Published figures") :]
+    assert "theirs | 10 | frank-wolfe: 20" in table

@@ -67,6 +67,9 @@ def written(asked: Questions, file: str = "problem.toml") -> str:
     >>> text = written(Questions(["wt", "K7R", "L3P"], 2, 1, "gaussian", 0.1))
     >>> problem_from(tomllib.loads(text))[0]
     Problem(Subsets(3, 2), Arms(3), Gaussian(sigma=0.1), names=('wt', 'K7R', 'L3P'))
+    >>> before, _, truth = text.partition("# [truth.means]")  # and with the last # taken off
+    >>> problem_from(tomllib.loads(before + "[truth.means]" + truth.replace("# ", "")))[1].tolist()
+    [0.0, 0.0, 0.0]
     """
     names = [json.dumps(name, ensure_ascii=False) for name in asked.names]
     rewards = {

@@ -186,10 +186,9 @@ class CorrelatedProblem:
         # every run numbers arms and plays for itself: no listing of them is better than another
         order, shuffled = rng.permutation(self.actions.d), rng.permutation(n)
         mine = self.actions.numbered(order)
-        sets = self.actions.covering()
-        if mine is not None:
-            sets = [tuple(sorted(order[list(one)].tolist())) for one in mine.covering()]
-        start = [index[chosen] for chosen in sets]
+        if mine is None:  # a structure that has no other numbers
+            mine, order = self.actions, np.arange(self.actions.d)
+        start = [index[tuple(sorted(order[list(one)].tolist()))] for one in mine.covering()]
         counts, owed, gain, gap = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
         owed[start] = 1.0
         total, right = np.zeros_like(self.covariance), np.zeros(self.actions.d)

@@ -177,7 +177,7 @@ def upper_bound(
         )
     if not isinstance(problem.rewards, Gaussian) or not problem.rewards.known:
         raise must_be("rewards", problem.rewards, "Gaussian with a known sigma", of="upper_bound")
-    if threshold not in OF_TIME:
+    if not isinstance(threshold, str) or threshold not in OF_TIME:
         raise must_be(
             "threshold", threshold, "one of {known:quoted}", of="upper_bound", known=OF_TIME
         )
