@@ -326,6 +326,17 @@ def test_the_allocation_of_a_rule_is_that_of_complexity(case):
         assert 1.0 - 1e-9 <= marginals <= problem.actions.largest() + 1e-9
 
 
+def test_an_allocation_has_room_for_actions_however_often_it_is_worked_out():
+    rng, best = np.random.default_rng(5), np.zeros(16)
+    problem = cg.Problem(cg.Subsets(16, 3), cg.Arms(16), cg.Gaussian(0.1))
+    part, game = make_allocation(problem.actions, 0.01), problem.game()
+    for _ in range(40):
+        means = rng.normal(0.0, 0.1, 16)
+        game.answers.argmax(means, best)
+        assert 0.0 <= part.solve(game, means, best) <= 0.01
+    assert part.matrix.used[0] < part.matrix.rows.shape[0] / 2
+
+
 def test_track_and_stop_follows_the_optimal_allocation():
     means = (1.0, 0.0, 0.0, 0.0, 0.0)
     problem = cg.Problem(cg.Arms(5), None, cg.Gaussian(1.0))

@@ -64,6 +64,19 @@ class MatrixGame(NamedTuple):
             self.pay[n, j] = self.sum_of(n, j)
         return True
 
+    def keep(self, home: int) -> None:
+        """Another game begins: no alternatives, and of the actions the first `home` and those with
+        weight.
+        """
+        n = home
+        for i in range(home, self.used[0]):
+            if self.mine[i] > 0.0:
+                self.mine[n] = self.mine[i]
+                for a in range(self.rows.shape[1]):
+                    self.rows[n, a] = self.rows[i, a]
+                n += 1
+        self.used[0], self.used[1] = n, 0
+
     def sum_of(self, i: int, j: int) -> float:
         total = 0.0
         for a in range(self.rows.shape[1]):
