@@ -4,6 +4,7 @@ they promise.
 
 import math
 from fractions import Fraction
+from itertools import cycle
 from statistics import NormalDist
 
 import numpy as np
@@ -15,8 +16,11 @@ from combgame.game.philox import LOW, philox
 from combgame.game.records import arms_of, vector
 from combgame.rules.allocation import make_allocation
 from combgame.rules.base import stopping_of
+from combgame.simulate.bench import make_bench
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
+from combgame.study.advisor import Advisor
+from combgame.study.settings import check_setting
 from combgame.testing import check_rule, same
 
 from .said import refused
@@ -55,6 +59,8 @@ def played(problem, rule, rounds, means=MEANS, number=2):
 
 class Twin:
     """A run in lists: `choose` is what the twin of a rule has to say."""
+
+    delta = 0.1  # where a rule has none of its own, and there is no run that says it
 
     def __init__(self, problem, rule, means=MEANS, number=2):
         self.rule, self.means, self.d = rule, means, problem.d
@@ -217,15 +223,18 @@ class CLUCBTwin(Twin):
         return argmax(self.answers, moved)
 
     def choose(self):
-        radius, other = self.radii(self.rule.delta), self.optimist(self.rule.delta)
+        delta = self.rule.delta or self.delta
+        radius, other = self.radii(delta), self.optimist(delta)
         if other == self.best:
             other = self.nearest()
         arms = set(self.best) ^ set(other)
         first = max(sorted(arms), key=lambda a: (radius[a], -a))
-        return self.certainly(first, [radius[a] if a in arms else 0.0 for a in range(self.d)])
+        top = radius[first]
+        score = [radius[a] / top if a in arms else 0.0 for a in range(self.d)]
+        return self.certainly(first, score)
 
 
-@pytest.mark.parametrize("delta", [0.1, 0.999])
+@pytest.mark.parametrize("delta", [None, 0.1, 0.999])
 @pytest.mark.parametrize("case", CASES)
 def test_clucb_is_its_twin(case, delta):
     problem, rule = problem_of(case), cg.CLUCB(delta)
@@ -354,16 +363,27 @@ def test_track_and_stop_refuses_plays_with_levels():
 # ---- P-FWS
 
 
+def forced_rounds(cover, last):
+    """Rounds 1, 2, ... after a start of `cover` rounds in which P-FWS plays its covering: those t
+    with floor(t / cover) = 1, 4, 9, ..., which are the rounds k^2 cover, ..., (k^2 + 1) cover - 1.
+    """
+    blocks = (range(k * k * cover, (k * k + 1) * cover) for k in range(1, last + 1))
+    return {t for block in blocks for t in block if cover < t <= last}
+
+
 class PFWSTwin(Twin):
+    def begin(self, problem):
+        self.forced, self.turns = forced_rounds(len(self.start), 1000), cycle(self.start)
+
     def choose(self):
-        t, cover = self.t, len(self.start)
-        if math.isqrt(t // cover) ** 2 == t // cover:
-            return self.start[t % cover]
+        t, cover = self.t + 1, len(self.start)  # the round that is played now
+        if t in self.forced:
+            return next(self.turns)
         eta, total = 1.0 / (4.0 * math.sqrt(t * cover)), [0.0] * self.d
         for _ in range(math.ceil(t**0.25)):
             z = np.array([self.rng.standard_normal() for _ in range(self.d)])
             z *= self.rng.random() ** (1.0 / self.d) / np.linalg.norm(z)
-            weight = [n / t + eta * x for n, x in zip(self.counts, z, strict=True)]
+            weight = [n / (t - 1) + eta * x for n, x in zip(self.counts, z, strict=True)]
             assert min(weight) > 0.0  # what forced rounds are for
             _, gain = self.against(self.best, self.nearest(weight), weight)
             for a, g in gain.items():
@@ -375,6 +395,22 @@ class PFWSTwin(Twin):
 def test_p_fws_is_its_twin(case):
     problem = problem_of(case)
     assert played(problem, cg.PFWS(), 200) == PFWSTwin(problem, cg.PFWS()).plays(200)
+
+
+def test_p_fws_plays_its_covering_in_the_published_rounds():
+    """With three actions in the covering: rounds 1 to 3 are the start, and then 4 and 5, 12 to 14,
+    27 to 29 are forced, by hand. Elsewhere a rule that never wants arm 5 does not play it.
+    """
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(SIGMA))
+    start = problem.actions.covering()
+    assert len(start) == 3 and forced_rounds(3, 30) == {4, 5, 12, 13, 14, 27, 28, 29}
+    plays = played(problem, cg.PFWS(), 30, (9.0, 8.9, 0.0, 0.0, 0.0, -9.0))
+    last = next(i for i, one in enumerate(start) if 5 in one)
+    turns = [t for t in range(1, 31) if 5 in plays[t - 1]]
+    in_turn = [1, 2, 3, 4, 5, 12, 13, 14, 27, 28, 29]  # the start, and forced
+    assert set(in_turn[last::3]) <= set(turns)
+    for i, t in enumerate(in_turn):
+        assert plays[t - 1] == start[i % 3]
 
 
 class PublicCode(Twin):
@@ -583,8 +619,9 @@ def test_fws_explores_while_answers_are_tied():
 class ThompsonTwin(Twin):
     def choose(self):
         rule = self.rule
-        level = math.log(12.0 * len(self.answers) ** 2 * self.t**2 / rule.delta)
-        scale = math.sqrt(level) / NormalDist().inv_cdf(1.0 - rule.q)
+        delta = rule.delta or self.delta
+        level = math.log(12.0 * len(self.answers) ** 2 * self.t**2 / delta)
+        scale = math.sqrt(rule.width * level) / NormalDist().inv_cdf(1.0 - rule.q)
         leads = {}
         for _ in range(rule.samples or math.ceil(level / rule.q)):
             drawn = [
@@ -603,12 +640,65 @@ class ThompsonTwin(Twin):
         return self.certainly(first, score)
 
 
-@pytest.mark.parametrize("samples", [None, 1])
+@pytest.mark.parametrize(("samples", "width"), [(None, 1.0), (1, 1.0), (1, 4.0)])
 @pytest.mark.parametrize("case", CASES)
-def test_thompson_is_its_twin(case, samples):
-    problem, rule = problem_of(case), cg.Thompson(samples=samples)
+def test_thompson_is_its_twin(case, samples, width):
+    problem, rule = problem_of(case), cg.Thompson(samples=samples, width=width)
     rounds = 25 if samples is None else 120
     assert played(problem, rule, rounds) == ThompsonTwin(problem, rule).plays(rounds)
+
+
+# ---- the delta of a run, and the unit of values
+
+
+@pytest.mark.parametrize("rule", [cg.CLUCB, cg.Thompson], ids=["clucb", "thompson"])
+def test_a_rule_without_a_delta_plays_by_that_of_the_run(rule):
+    """Of several the smallest; one of its own stays. In `simulate`, in campaigns and in studies."""
+    problem = problem_of("two of six, best pair")
+    how = {"threshold": "stylised", "runs": 3, "seed": 4, "engine": "python"}
+
+    def rounds(one, delta):
+        sim = cg.simulate(problem, MEANS, rule=one, delta=delta, max_rounds=90, **how)
+        return sim.leads.tolist()  # after 90 rounds none has stopped
+
+    tiny = 1e-30
+    assert rounds(rule(), [0.3, tiny]) == rounds(rule(delta=tiny), [0.3, tiny])
+    assert rounds(rule(), [0.3, tiny]) != rounds(rule(delta=0.3), [0.3, tiny])
+    bench = make_bench(problem, MEANS, rule(), [0.3, 0.02], "stylised", 0, 90)
+    assert bench.rule == rule(delta=0.02)
+    five = cg.Instance("five", problem, MEANS)
+    with refused("same-run", cg.InputError):
+        cg.Campaign.cross("one", [five], [rule(), rule(delta=0.05)], delta=0.05)
+    setting = check_setting(problem, rule(), 0.07, "stylised", 0, 0.0, 2, None, None)
+    assert Advisor(setting).numbers.rule == rule(delta=0.07)
+    assert rule() == rule(delta=None) and rule().at_deltas([0.2]).at_deltas([0.1]).delta == 0.2
+
+
+SCALED = {
+    **TOP_TWO,
+    "clucb": cg.CLUCB(),
+    "thompson": cg.Thompson(samples=2),
+    "p-fws": cg.PFWS(),
+    "fws": cg.FWS(),
+    "track-and-stop": cg.TrackAndStop(growth=1.5),
+    "frank-wolfe": cg.FrankWolfe(),
+}
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e12])
+@pytest.mark.parametrize("name", SCALED)
+def test_the_unit_of_the_values_changes_no_play(name, factor):
+    """Also where an action leaves room that goes to the arms seen least. Track-and-Stop has many
+    optimal allocations there, of which the last bit of a value chooses: a power of 2 keeps that.
+    """
+    rule, found = SCALED[name], []
+    if name == "track-and-stop":
+        factor = 2.0 ** round(math.log2(factor))
+    for unit in (1.0, factor):
+        sigma, means = (np.array(one) * unit for one in (SIGMA, MEANS))
+        problem = cg.Problem(cg.Subsets(6, 4), cg.Arms(6), cg.Gaussian(sigma.tolist()))
+        found.append(played(problem, rule, 120, means))
+    assert found[0] == found[1]
 
 
 # ---- CSAR

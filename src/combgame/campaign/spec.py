@@ -69,11 +69,12 @@ class Configuration:
         """Everything that determines its runs, as plain data. Names do not; how many runs there are
         does not.
         """
+        bench = self.bench()
         determines = {
             "problem": self.instance.problem.unnamed(),
             "means": self.instance.means,
-            "rule": self.rule,
-            "threshold": self.bench().stopping.name,
+            "rule": bench.rule,  # with the delta that it plays by
+            "threshold": bench.stopping.name,
             "deltas": self.deltas,
             "max_rounds": self.max_rounds,
             "seed": self.seed,

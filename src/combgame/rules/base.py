@@ -16,6 +16,8 @@ from ..stopping.base import Question, Stopping
 from ..stopping.names import THRESHOLDS, make_stopping
 from ..stopping.own import StoppingBase
 
+UNSAID = 0.1  # delta, where there is no run that says it, such as one that is only timed
+
 
 class Setup(Protocol):
     """A rule that knows its problem.
@@ -73,9 +75,20 @@ class RuleBase(Description):
         """
         return self if impartial(self) else None
 
+    def at_deltas(self, deltas: Sequence[float]) -> "RuleBase":
+        """The rule as a run with these deltas plays it: what it takes from the run is filled in."""
+        return self
+
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:
         """The stopping rule that comes with the rule, if one does; it stands for "proved"."""
         return None
+
+
+def settled(rule: RuleBase, deltas: Sequence[float]) -> RuleBase:
+    """The rule as a run with these deltas plays it; one of your own that does not derive from
+    `RuleBase` is as it is.
+    """
+    return rule.at_deltas(deltas) if isinstance(rule, RuleBase) else rule
 
 
 def describe(rule: RuleBase) -> str:

@@ -9,7 +9,7 @@ with the largest radius is played.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -21,10 +21,10 @@ from ..game.rivals import alike
 from ..rewards import License
 from ..sentences import Sentence
 from ..stopping.base import Question, Rests, Stopping, earned
-from .base import FixedSetup, RuleBase
+from .base import UNSAID, FixedSetup, RuleBase
 from .starts import padded, start_sets
 
-TINY = 1e-9  # of a radius: room in an action that M xor M~ leaves goes to arms seen least
+TINY = 1e-9  # of the largest radius: room in an action that M xor M~ leaves goes to arms seen least
 
 
 class CLUCBPart(NamedTuple):
@@ -45,16 +45,17 @@ class CLUCBPart(NamedTuple):
         if alike(self.trial, view.best):  # it would have stopped: another stopping rule goes on
             for a in range(self.trial.size):
                 self.trial[a] = view.rival[a]
-        widest, most, total = 0, -1.0, 0.0
+        widest, most, total = -1, 0.0, 0.0
         for a in range(self.score.size):
+            if self.trial[a] != view.best[a] and self.radius[a] > most:
+                widest, most = a, self.radius[a]
+        for a in range(self.score.size):  # in units of the largest radius, whatever sigma is
             count = max(seen.counts[a], 0.5)
             self.score[a] = TINY / (count * count)
-            if self.trial[a] != view.best[a]:
-                self.score[a] += self.radius[a]
-                if self.radius[a] > most:
-                    widest, most = a, self.radius[a]
+            if widest >= 0 and self.trial[a] != view.best[a]:
+                self.score[a] += self.radius[a] / most
             total += self.score[a]
-        if most >= 0.0:
+        if widest >= 0:
             self.score[widest] += 2.0 * total + 1.0
         game.actions.argmax(self.score, view.action)
 
@@ -152,7 +153,8 @@ class OverlapPart(NamedTuple):
 @dataclass(frozen=True, eq=False, repr=False)
 class CLUCB(RuleBase):
     """CLUCB, with its own stopping rule, which stands for "proved". delta: that of the radii by
-    which it plays; the stopping rule has that of the run.
+    which it plays (None: that of the run, of several the smallest); the stopping rule always has
+    that of the run.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
@@ -161,20 +163,23 @@ class CLUCB(RuleBase):
     """
 
     impartial: ClassVar[bool] = True
-    delta: float = 0.1
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.delta is None:
+            return
         if not (real(self.delta) and 0.0 < self.delta < 1.0):
-            raise must_be("delta", self.delta, "between 0 and 1", of="CLUCB")
+            raise must_be("delta", self.delta, "between 0 and 1, or None", of="CLUCB")
         object.__setattr__(self, "delta", float(self.delta))
 
+    def at_deltas(self, deltas: Sequence[float]) -> "CLUCB":
+        return self if self.delta is not None else replace(self, delta=min(deltas))
+
     def setup(self, problem: Question) -> FixedSetup:
-        d, sigma = problem.actions.d, _known(problem)
+        d, sigma, delta = problem.actions.d, _known(problem), self.delta or UNSAID
         n = len(problem.actions.observable())
-        part = CLUCBPart(
-            math.log(4.0 * n / self.delta), sigma, np.zeros(d), np.zeros(d), np.zeros(d)
-        )
+        part = CLUCBPart(math.log(4.0 * n / delta), sigma, np.zeros(d), np.zeros(d), np.zeros(d))
         return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
 
     def stopping(self, problem: Question, deltas: Sequence[float]) -> Stopping | None:

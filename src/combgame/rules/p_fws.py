@@ -2,15 +2,17 @@
 Computational-Statistical Gap in Best Arm Identification for Combinatorial Semi-bandits*, NeurIPS
 2023).
 
-X_0 is a covering. In rounds t for which floor(t / |X_0|) is a perfect square the next action of X_0
-is played. Otherwise the gradient of F is averaged over n_t = ceil(t^(1/4)) points of a ball of
-radius eta_t = 1 / (4 sqrt(t |X_0|)) around N / t, and the best action for it is played. What is
+X_0 is a covering, played once in rounds 1, ..., |X_0|. After that, in rounds t for which floor(t /
+|X_0|) is a perfect square the next action of X_0, in turn, is played. Otherwise the gradient of F
+is averaged over n_t = ceil(t^(1/4)) points of a ball of radius eta_t = 1 / (4 sqrt(t |X_0|)) around
+N / (t - 1), the shares of the rounds before, and the best action for it is played. What is
 published finds the most confusing parameter approximately, by a no-regret method; here it is exact.
 
 Its public code (repository rctzeng/NeurIPS2023-PerturbedFWS, read 2026-11-16) does otherwise, and
-`draws` does as that: the test for forced rounds is never true; shares are N / sum N; there are d in
-place of |X_0|; points of the ball have a uniform radius; the rival is the nearest of some that are
-drawn (`stopping/drawn.py`), and its gradient is divided by the squares of unperturbed shares.
+`draws` does as that: t are the rounds already played; the test for forced rounds is never true;
+shares are N / sum N; there are d in place of |X_0|; points of the ball have a uniform radius; the
+rival is the nearest of some that are drawn (`stopping/drawn.py`), and its gradient is divided by
+the squares of unperturbed shares.
 """
 
 import math
@@ -37,12 +39,13 @@ class PFWSPart(NamedTuple):
     score: Floats  # the averaged gradient
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        t, cover, d = seen.clock[0], self.rows.shape[0], self.score.size
+        done, cover, d = seen.clock[0], self.rows.shape[0], self.score.size
         if self.search.draws > 0:
             self.wander(game, seen, view, rng)
             return
+        t = done + 1  # the round that is played now
         if square(t // cover):
-            row = self.rows[t % cover]
+            row = self.rows[done % cover]  # X_0 in turn (docs/algorithms.md)
             for a in range(d):
                 view.action[a] = 0.0
             for j in range(row.size):
@@ -55,7 +58,7 @@ class PFWSPart(NamedTuple):
         for _ in range(math.ceil(t**0.25)):
             self.perturb(rng, 1.0 / d)
             for a in range(d):
-                self.weight[a] = max(seen.counts[a] / t + eta * self.ball[a], 0.0)
+                self.weight[a] = max(seen.counts[a] / done + eta * self.ball[a], 0.0)
             game.answers.nearest(
                 game.rewards, seen.mean, self.weight, view.best, view.rival, view.alternative
             )

@@ -3,23 +3,25 @@ sampling rule.
 
 After t rounds L = ln(12 |I|^2 t^2 / delta). M = ceil(L / q) draws are made from the posterior,
 widened by C = L / phi(q)^2: N(mean_a, C sigma_a^2 / N_a), phi(q) the point that a standard normal
-exceeds with probability q. Each draw has its best answer; the one that leads the best answer at the
-estimates by most, in its own draw, is the rival, and the arm with the fewest values among those in
-which the two differ is played. If no draw has another answer, TS-Explore stops.
+exceeds with probability q. (The paper has C / N_a; see `width`.) Each draw has its best answer; the
+one that leads the best answer at the estimates by most, in its own draw, is the rival, and the arm
+with the fewest values among those in which the two differ is played. If no draw has another answer,
+TS-Explore stops.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import must_be, real, whole
+from ..errors import must_be, positive, real, whole
 from ..game.protocols import Game
 from ..game.records import Floats, Random, Seen, View
 from ..stopping.base import Question
-from .base import FixedSetup, RuleBase
+from .base import UNSAID, FixedSetup, RuleBase
 from .posterior import draw_means
 from .starts import padded, start_sets
 
@@ -29,7 +31,7 @@ TINY = 1e-9
 class ThompsonPart(NamedTuple):
     base: float  # ln(12 |I|^2 / delta)
     q: float
-    wide: float  # 1 / phi(q)^2
+    wide: float  # width / phi(q)^2
     samples: int  # 0: as many as the formula says
     means: Floats  # a draw
     trial: Floats
@@ -73,7 +75,14 @@ class ThompsonPart(NamedTuple):
 class Thompson(RuleBase):
     """Draws from a widened posterior; the rival that leads by most in its draw is told apart.
 
-    q, delta: those of the formulas; samples: draws a round (None: as many as the formula says).
+    q, delta: those of the formulas (delta None: that of the run, of several the smallest); samples:
+    draws a round (None: as many as the formula says).
+
+    width: the variance of a draw is width C sigma_a^2 / N_a. 1 is C / N_a taken literally, for
+    sigma = 1. 2 is what the union bound needs: the mean of a set of arms is off by more than
+    sqrt(2 sigma^2 L sum 1 / N_a) with probability 2 e^-L at most, and a draw is off by as much with
+    probability q. 4 is C / N_a read for values in [0, 1], for which sigma is at most 1/2. Which of
+    1 and 4 the authors mean we do not know.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.1))
@@ -84,23 +93,30 @@ class Thompson(RuleBase):
 
     impartial: ClassVar[bool] = True
     q: float = 0.1
-    delta: float = 0.1
+    delta: float | None = None
     samples: int | None = None
+    width: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (real(self.q) and 0.0 < self.q < 0.5):
             raise must_be("q", self.q, "between 0 and 1/2", of="Thompson")
-        if not (real(self.delta) and 0.0 < self.delta < 1.0):
-            raise must_be("delta", self.delta, "between 0 and 1", of="Thompson")
-        for name in ("q", "delta"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.delta is not None and not (real(self.delta) and 0.0 < self.delta < 1.0):
+            raise must_be("delta", self.delta, "between 0 and 1, or None", of="Thompson")
+        positive("width", self.width, of="Thompson")
+        for name in ("q", "delta", "width"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else float(given))
         if self.samples is not None:
             whole("samples", self.samples, 1, of="Thompson")
 
+    def at_deltas(self, deltas: Sequence[float]) -> "Thompson":
+        return self if self.delta is not None else replace(self, delta=min(deltas))
+
     def setup(self, problem: Question) -> FixedSetup:
-        base = math.log(12.0 / self.delta) + 2.0 * math.log(problem.answers.size_bound())
-        wide = NormalDist().inv_cdf(1.0 - self.q) ** -2.0
+        sets = problem.answers.size_bound()
+        base = math.log(12.0 / (self.delta or UNSAID)) + 2.0 * math.log(sets)
+        wide = self.width * NormalDist().inv_cdf(1.0 - self.q) ** -2.0
         scratch = np.zeros((4, problem.actions.d))
         part = ThompsonPart(base, self.q, wide, self.samples or 0, *scratch)
         return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))

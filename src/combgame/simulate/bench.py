@@ -16,7 +16,7 @@ from ..game.records import Floats, Ints
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Setup, Stopping
-from ..rules.base import stopping_of
+from ..rules.base import settled, stopping_of
 from ..stopping.own import StoppingBase
 from ..theory.complexity import tied
 from ..theory.evidence import first_two
@@ -184,7 +184,7 @@ def make_bench(
     asked, truth, deltas = problem, _check(problem, means, ties, epsilon), check_deltas(delta)
     problem = problem.maximised
     max_rounds, seed = whole("max_rounds", max_rounds, 1), whole("seed", seed, 0, most=SEED)
-    chosen = make_rule(rule)
+    chosen = settled(make_rule(rule), deltas)
     if engine not in (*ENGINES, CARD):
         raise unknown("engine", engine, (*ENGINES, CARD))
     stopping = stopping_of(chosen, threshold, problem, deltas, eliminate, epsilon)

@@ -14,7 +14,7 @@ from ..game.sources import digest
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Stopping
-from ..rules.base import stopping_of
+from ..rules.base import settled, stopping_of
 from ..sentences import Call, Option
 from ..stopping.own import StoppingBase
 from ..version import __version__
@@ -49,7 +49,7 @@ class Setting:
 
     @cached_property
     def chosen(self) -> RuleBase:
-        return make_rule(self.rule)
+        return settled(make_rule(self.rule), [self.delta])
 
     @cached_property
     def stopping(self) -> Stopping:
