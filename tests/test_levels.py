@@ -292,8 +292,6 @@ def test_what_levels_exclude_is_said():
     with refused("level-sigma", InputError):
         cg.Gaussian([1.0, 1e4], level=LEVEL)
     problem, means = problem_of("arms")
-    with refused("level-complexity", InputError):
-        cg.complexity(problem, means)
     with refused("level-evidence", InputError):
         cg.evidence(problem, means, [5] * 6, delta=0.1)
     with refused("level-needs-mixture", InputError, threshold="stylised"):
@@ -948,3 +946,102 @@ def test_an_opening_survives_a_snapshot(tmp_path, monkeypatch):
         study = cg.Study.open(url)
     assert study.status.levels is not None
     study.close()
+
+
+# ---- the characteristic time
+
+
+def least(actions, weights, sigma, mean, i, j):
+    """The least that shares of plays tell of means at which arms i and j are level: least squares
+    over the means and a level for every play.
+    """
+    d, rows, wanted = len(mean), [], []
+    for k, (chosen, w) in enumerate(zip(actions, weights, strict=True)):
+        for a in chosen:
+            row, scale = np.zeros(d + len(actions)), np.sqrt(w / 2.0) / sigma[a]
+            row[i if a == j else a] = scale  # lambda_j is lambda_i
+            row[d + k] = scale
+            rows.append(row)
+            wanted.append(scale * mean[a])
+    rows, wanted = np.array(rows), np.array(wanted)
+    return np.sum((rows @ np.linalg.lstsq(rows, wanted, rcond=None)[0] - wanted) ** 2)
+
+
+LEVELLED = {
+    "arms": (cg.Subsets(4, 2), cg.Arms(4), (0.5, 0.3, 0.2, 0.1), 0.3),
+    "own sigmas": (cg.Subsets(4, 3), cg.Arms(4), (0.5, 0.3, 0.2, 0.1), (0.3, 0.2, 0.4, 0.1)),
+    "best two": (cg.Subsets(4, 2), cg.Subsets(4, 2), (0.5, 0.4, 0.2, 0.1), 0.3),
+    "partition": (
+        cg.Listed([(0, 1, 2), (1, 2, 3), (0, 3), (0, 2), (1, 3)], 4),
+        cg.Partition([(0, 1), (2, 3)], [1, 1]),
+        (0.5, 0.4, 0.1, 0.3),
+        0.2,
+    ),
+}
+EXCHANGES = {"best two": [(0, 2), (0, 3), (1, 2), (1, 3)], "partition": [(0, 1), (3, 2)]}
+
+
+@pytest.mark.parametrize("case", LEVELLED)
+def test_the_time_of_plays_with_levels_is_that_of_least_squares(case):
+    from scipy.optimize import minimize
+
+    actions, answers, mean, sigma = LEVELLED[case]
+    problem = cg.Problem(actions, answers, cg.Gaussian(sigma, level=LEVEL))
+    found = cg.complexity(problem, mean, tolerance=1e-3)
+    spread, plays = np.broadcast_to(sigma, 4), list(actions.iterate())
+    pairs = EXCHANGES.get(case, [(0, 1), (0, 2), (0, 3)])
+
+    def value(weights):
+        return min(least(plays, weights, spread, mean, i, j) for i, j in pairs)
+
+    ours = dict(found.support)
+    own = value([ours.get(one, 0.0) for one in plays])
+    assert own == pytest.approx(1.0 / found.time, rel=1e-6) and found.gap <= 1e-3
+    rng, best = np.random.default_rng(1), 0.0
+    for weights in rng.dirichlet(np.full(len(plays), 0.5), 300):
+        best = max(best, value(weights))
+    start = np.r_[rng.dirichlet(np.ones(len(plays))), 0.0]
+    solved = minimize(
+        lambda x: -x[-1],
+        start,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * len(plays) + [(0.0, None)],
+        constraints=[
+            {"type": "eq", "fun": lambda x: x[:-1].sum() - 1.0},
+            *(
+                {
+                    "type": "ineq",
+                    "fun": lambda x, i=i, j=j: least(plays, x[:-1], spread, mean, i, j) - x[-1],
+                }
+                for i, j in pairs
+            ),
+        ],
+    )
+    best = max(best, value(np.maximum(solved.x[:-1], 0.0) / solved.x[:-1].sum()))
+    assert best <= (1.0 + found.gap) / found.time * (1.0 + 1e-6)
+    assert best >= 0.98 / found.time  # the other way finds it too
+    alike = cg.Problem(actions, answers, cg.Gaussian(sigma))
+    assert found.time >= cg.complexity(alike, mean).time / (1.0 + 1e-4)
+
+
+def test_two_arms_that_are_always_together_lose_nothing_to_levels():
+    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(0.5, level=LEVEL))
+    assert cg.complexity(problem, [1.0, 0.0]).time == pytest.approx(4.0 * 0.25)
+
+
+def test_the_time_of_many_plays_is_bounded_without_listing_them(monkeypatch):
+    from combgame.theory import within
+
+    actions, answers, mean = cg.Subsets(8, 3), cg.Arms(8), np.r_[0.6, np.linspace(0.4, 0.0, 7)]
+    problem = cg.Problem(actions, answers, cg.Gaussian(0.3, level=LEVEL))
+    exact = cg.complexity(problem, mean, tolerance=1e-3)
+    monkeypatch.setattr(within, "LISTED", 0)
+    bound = cg.complexity(problem, mean, tolerance=1e-2)
+    assert bound.time / (1.0 + bound.gap) <= exact.time * (1.0 + 1e-9)
+    assert exact.time / (1.0 + exact.gap) <= bound.time <= 1.01 * exact.time
+
+
+def test_ties_with_levels_are_refused():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Subsets(4, 2), cg.Gaussian(0.3, level=LEVEL))
+    with refused("tie", cg.TieError, best="0, 1", rival="0, 2"):
+        cg.complexity(problem, [0.5, 0.3, 0.3, 0.1])

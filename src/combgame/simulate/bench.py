@@ -18,8 +18,8 @@ from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Setup, Stopping
 from ..rules.base import settled, stopping_of
 from ..stopping.own import StoppingBase
-from ..theory.complexity import tied
 from ..theory.evidence import first_two
+from ..theory.players import tied
 from .numbering import RELABELLED, Numbering, drawn, own_numbers
 from .result import Simulation
 from .run import Outcome, Run, Series

@@ -18,7 +18,7 @@ from ..rules.base import describe
 from ..stopping.base import Stopping
 from ..stopping.names import make_stopping
 from ..stopping.own import StoppingBase
-from ..theory.complexity import Complexity, complexity, least_time
+from ..theory.complexity import Complexity, complexity
 from ..theory.evidence import best_answer
 from .bench import CARD, Bench, check_level_sd, in_order, make_bench
 from .card import simulated as on_card
@@ -142,7 +142,7 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     lifted by epsilon (`JudgePart.shift`).
     """
     if not epsilon:
-        return least_time(problem, means)
+        return complexity(problem, means)
     means, problem = problem.inside(means), problem.maximised
     free = Problem(
         problem.actions,

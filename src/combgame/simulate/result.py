@@ -15,7 +15,7 @@ from ..problem import Problem
 from ..report.tables import aligned
 from ..rules import Stopping
 from ..stopping.base import Validity
-from ..theory.complexity import Complexity, least_time, lower_bound
+from ..theory.complexity import Complexity, complexity, lower_bound
 from ..theory.evidence import best_answer
 from ..theory.limit import limit
 
@@ -166,7 +166,7 @@ class Simulation:
         good.
         """
         try:
-            return least_time(self.problem, self.means)
+            return complexity(self.problem, self.means)
         except TieError:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
@@ -360,8 +360,6 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
             f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to "
             f"{c.gap:.0e})."
         )
-    if simulations[0].problem.rewards.levels():
-        lines[-1] += " It is that of plays without levels of their own."
     for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
         said = []
         if not math.isnan(row["bound"]):

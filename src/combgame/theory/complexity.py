@@ -1,5 +1,5 @@
 """The characteristic time 1/D_nu of an instance: D_nu = max over w~ of min over alternatives lambda
-of <w~, d(mu, lambda)>.
+of <w~, d(mu, lambda)>. (Where every play has a level of its own, `within` says what is played for.)
 
 The double oracle method on the game between the two players: a linear programme over the actions
 and alternatives met so far; the nearest alternative to its allocation and the best action against
@@ -7,20 +7,19 @@ its mixture of alternatives enter, until the two values they give, a lower and a
 D_nu, meet. No enumeration; the gap is certified.
 """
 
-from collections.abc import Callable
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CombGameError, InputError, TieError, must_be, whole
+from ..errors import CombGameError, must_be, whole
 from ..game.callback import own_errors
-from ..game.records import Floats, Ints, arms_of
+from ..game.records import Floats, Ints
 from ..problem import Problem
 from ..report.progress import waiting
-from ..rewards import Gaussian, License
+from ..rewards import License
 from ..rewards.base import claimed
-from ..sentences import Option
+from .players import Alone, Players, marginals
+from .within import Within
 
 
 class Complexity(NamedTuple):
@@ -33,9 +32,11 @@ class Complexity(NamedTuple):
 
 
 def complexity(
-    problem: Problem, means: Any, *, tolerance: float = 1e-4, steps: int = 1000
+    problem: Problem, means: Any, *, tolerance: float | None = None, steps: int = 1000
 ) -> Complexity:
     """The characteristic time, the optimal allocation, and how far from optimal they can be.
+
+    tolerance: the gap that is wanted; None: 1e-4, or 1e-2 where every play has a level of its own.
 
     >>> import combgame as cg
     >>> problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
@@ -44,13 +45,8 @@ def complexity(
     """
     if not isinstance(problem, Problem):
         raise must_be("problem", problem, "a Problem", remedy="it comes first", of="complexity")
-    if problem.rewards.levels():
-        raise InputError(
-            "level-complexity",
-            "complexity is not known where every play has a level of its own",
-            remedy="plan simulates such plays; without the level, complexity is what no rule can "
-            "beat with it either",
-        )
+    if tolerance is None:
+        tolerance = 1e-2 if problem.rewards.levels() else 1e-4
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
         raise must_be("tolerance", tolerance, "between 0 and 1, such as 1e-4", of="complexity")
     steps = whole("steps", steps, 1, of="complexity")
@@ -63,12 +59,17 @@ def complexity(
         order = best
     what = f"the best proportions of {problem.d:,} arms"
     with waiting(f"working out {what}", f"worked out {what}"):
+        side: type[Within | Alone] = Within if problem.rewards.levels() else Alone
         solved = _solved(
-            mine or problem,
-            mu[order],
+            side(
+                mine or problem,
+                mu[order],
+                lambda arms: problem.label(sorted(order[list(arms)].tolist())),
+            ),
+            problem.d,
             tolerance,
             steps,
-            lambda arms: problem.label(sorted(order[list(arms)].tolist())),
+            str(problem.answers),
         )
     allocation = np.empty_like(mu)
     allocation[order] = solved.allocation
@@ -81,21 +82,13 @@ def complexity(
     )
 
 
-def _solved(
-    problem: Problem,
-    mu: Floats,
-    tolerance: float,
-    steps: int,
-    label: Callable[[tuple[int, ...]], str],
-) -> Complexity:
+def _solved(side: Players, d: int, tolerance: float, steps: int, answers: str) -> Complexity:
     from scipy.optimize import linprog
 
-    game, d = problem.game(), problem.d
-    best, rival, alternative, vertex = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    actions = list(problem.actions.covering())
+    actions = list(side.first)
     known, first = set(actions), len(actions)
-    columns: list[Floats] = []  # d(mu, lambda), one per alternative met
-    payoff = np.zeros((len(actions), 0))  # <1_A, d(mu, lambda)>
+    columns: list[Floats] = []  # one per alternative met
+    payoff = np.zeros((len(actions), 0))
     weights = np.full(len(actions), 1.0 / len(actions))
     lower, upper, kept, stalled = (
         0.0,
@@ -104,34 +97,33 @@ def _solved(
         0,
     )  # stalled: steps without progress on either side
     with own_errors():
-        game.answers.argmax(mu, best)
         for _ in range(steps):
-            arms = _marginals(actions, weights, d)
-            value = game.answers.nearest(game.rewards, mu, arms, best, rival, alternative)
+            if side.inner and lower > 0.0:
+                weights = (1.0 - side.inner) * weights
+                weights[: kept[0].size] += side.inner * kept[0]
+            value, column = side.nearest(actions, weights)
             if (
                 value == 0.0
             ):  # a bracket says so where an arm has no weight: a trace of the covering costs little
                 weights = (1.0 - 0.1 * tolerance) * weights
                 weights[:first] += 0.1 * tolerance / first
-                arms = _marginals(actions, weights, d)
-                value = game.answers.nearest(game.rewards, mu, arms, best, rival, alternative)
+                value, column = side.nearest(actions, weights)
             if (
                 value == np.inf
             ):  # no means within the bounds make another answer best: there is nothing to learn
+                arms = marginals(actions, weights, d)
                 return Complexity(0.0, arms, _support(actions, weights), 0.0)
-            if mu @ best - mu @ rival <= 1e-12 * np.abs(mu).max():
-                raise tied(label(arms_of(best)), label(arms_of(rival)))
-            stalled = 0 if value > lower * (1.0 + 1e-9) else stalled + 1
+            side.check()
+            stalled = 0 if value > lower * (1.0 + side.slight) else stalled + 1
             if value > lower:
                 lower, kept = value, (weights, list(actions))
-            columns.append(
-                np.array([game.rewards.divergence(mu[a], alternative[a], a) for a in range(d)])
-            )
-            if upper <= max(lower, float(arms @ columns[-1])) * (1.0 + tolerance):
+            columns.append(column)
+            paid = side.pays(column, actions)
+            if upper <= max(lower, float(weights @ paid)) * (1.0 + tolerance):
                 # certain to within the tolerance; or, where `value` is a bound only, no alternative
                 # that is found says otherwise
                 break
-            payoff = np.c_[payoff, _sums(columns[-1], actions)]
+            payoff = np.c_[payoff, paid]
             n, m = payoff.shape
             scaled = np.minimum(
                 payoff / (lower or payoff.max()), 1e6
@@ -165,19 +157,17 @@ def _solved(
                 np.maximum(solved.x[:n], 0.0),
                 np.maximum(-solved.ineqlin.marginals, 0.0),
             )
-            against = (mixed / mixed.sum()) @ np.array(columns)
-            game.actions.argmax(against, vertex)
-            stalled = 0 if vertex @ against < upper * (1.0 - 1e-9) else stalled
-            upper = min(upper, float(vertex @ against))
+            most, chosen = side.respond(np.array(columns), mixed / mixed.sum())
+            stalled = 0 if most < upper * (1.0 - side.slight) else stalled
+            upper = min(upper, most)
             if (
                 stalled > 100 + 2 * d
             ):  # every arm may need an alternative, or two, before anything moves
                 break  # the linear programme's precision is reached: the gap says how far that is
-            chosen = arms_of(vertex)
             if chosen not in known:
                 known.add(chosen)
                 actions.append(chosen)
-                payoff = np.r_[payoff, np.array(columns)[:, list(chosen)].sum(axis=1)[None]]
+                payoff = np.r_[payoff, [[side.pays(one, [chosen])[0] for one in columns]]]
                 weights = np.r_[weights, 0.0]
             weights = weights / weights.sum()
     if lower == 0.0:
@@ -186,12 +176,12 @@ def _solved(
             "complexity: the nearest alternative among {answers} is known by a bound only, and "
             "that is 0 here",
             remedy="make the answers with exact=True, or list them with Listed",
-            answers=str(problem.answers),
+            answers=answers,
         )
     weights, actions = kept
     return Complexity(
         1.0 / lower,
-        _marginals(actions, weights, d),
+        marginals(actions, weights, d),
         _support(actions, weights),
         max(float(upper / lower - 1.0), 0.0),
     )
@@ -207,51 +197,10 @@ def order_of(problem: Problem, *values: Floats) -> Ints:
     return order
 
 
-def tied(best: str, rival: str, may_run: bool = False) -> TieError:
-    """Two answers, by their labels, that are equally good. may_run: whether the caller has the
-    option `ties`.
-    """
-    run = {"ties": Option("ties", "run"), "cap": Option("max_rounds")} if may_run else {}
-    return TieError(
-        "tie",
-        "means: the answers ({best}) and ({rival}) are equally good, so that no number of plays "
-        "can tell them apart",
-        remedy="change the means" + (", or pass {ties} to run to {cap}" if may_run else ""),
-        best=best,
-        rival=rival,
-        **run,
-    )
-
-
 def _support(
     actions: list[tuple[int, ...]], weights: Floats
 ) -> list[tuple[tuple[int, ...], float]]:
     return [(chosen, float(w)) for chosen, w in zip(actions, weights, strict=True) if w > 1e-12]
-
-
-def _sums(column: Floats, actions: list[tuple[int, ...]]) -> Floats:
-    """<1_A, column> for every action, which is never empty."""
-    lengths = np.array([len(chosen) for chosen in actions])
-    flat = np.fromiter(chain.from_iterable(actions), np.int64, int(lengths.sum()))
-    sums: Floats = np.add.reduceat(column[flat], np.cumsum(lengths) - lengths)
-    return sums
-
-
-def _marginals(actions: list[tuple[int, ...]], weights: Floats, d: int) -> Floats:
-    arms = np.zeros(d)
-    for chosen, weight in zip(actions, weights, strict=True):
-        arms[list(chosen)] += weight
-    return arms
-
-
-def least_time(problem: Problem, means: Any) -> Complexity:
-    """The complexity; where every play has a level of its own, that of the same plays without: a
-    rule that is right whatever the levels are is right where there are none.
-    """
-    if not problem.rewards.levels():
-        return complexity(problem, means)
-    alike = Gaussian(problem.rewards.spread(problem.d).tolist())
-    return complexity(Problem(problem.actions, problem.answers, alike, problem.names), means)
 
 
 def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:
