@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..campaign import Configuration
-from ..campaign.execute import duration
 from ..campaign.opening import open_store
+from ..campaign.shown import duration
 from ..campaign.store import Store
 from ..report.figures import save as save_figure
 from ..report.files import save
