@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,7 +15,7 @@ from combgame import instances
 from combgame.bench import RULES, bench, contest
 from combgame.bench.contest import cap, imported
 from combgame.bench.page import as_html, as_markdown, verdict
-from combgame.bench.profile import Place, places, ranked, share
+from combgame.bench.profile import places, ranked, share
 from combgame.campaign.opening import open_store
 from combgame.cli.app import app
 from combgame.instances import KnownInstance
@@ -29,6 +30,7 @@ def small(name="three arms", lead=1.0):
     return KnownInstance(name, problem, (lead, 0.0, -1.0), 3, "arms", source, "2026")
 
 
+HALVES = ("mean_even", "mean_odd")
 WHERE = [small(), small("three more", 2.0)]
 
 
@@ -36,6 +38,8 @@ def row(instance, rule, mean, error=1.0, capped=0):
     about = {"instance": instance, "rule": rule, "mean": mean, "standard_error": error}
     rest = {"threshold": "stylised", "label": "heuristic", "delta": 0.1, "runs": 9, "errors": 0}
     rest |= {"error_rate": 0.0, "time": 5.0, "limit": 20.0, "ratio": mean / 20.0}
+    half = None if error is None else mean
+    rest |= dict(zip(HALVES, (mean, half), strict=True))
     return {**about, **rest, "capped": capped, "us_per_round": 1.5}
 
 
@@ -53,6 +57,7 @@ def test_a_bench_runs_writes_a_page_and_goes_on(tmp_path):
     text, page = (tmp_path / "bench.md").read_text(), (tmp_path / "bench.html").read_text()
     for said in ("2 rules on 2 instances", "3 runs each", "stylised (heuristic)", "three more"):
         assert said in text and said in page
+    assert all(2 * r["mean_even"] + r["mean_odd"] == pytest.approx(3 * r["mean"]) for r in rows)
     mean = next(r["mean"] for r in rows if (r["instance"], r["rule"]) == ("three arms", "uniform"))
     assert f"{mean:,.0f} ± " in text and "made for a test" in text and "profile.svg" in text
     assert "<svg" in page and "<script" not in page and not re.search('(src|href)="[^#]', page)
@@ -78,11 +83,14 @@ def test_the_profile_counts_who_is_near_the_best():
 
 
 @pytest.mark.parametrize(
-    ("ratio", "error", "said"),
-    [(1.05, 0.01, "yes"), (1.3, 0.05, "no"), (1.12, 0.02, "open"), (math.inf, 0.0, "no")],
+    ("mean", "error", "said"),
+    [(105.0, 1.0, "yes"), (130.0, 5.0, "no"), (112.0, 2.0, "open"), (None, 0.0, "no")],
 )
-def test_a_verdict_accounts_for_the_noise(ratio, error, said):
-    one = Place("a", "x", ratio, error, False)
+def test_a_verdict_accounts_for_the_noise(mean, error, said):
+    rows = [row("a", "y", 100.0)]
+    if mean is not None:
+        rows.append(row("a", "x", mean, error))
+    one = next(one for one in places(rows, "xy") if one.rule == "x")
     assert one.verdict == said
     text = verdict([one], "x")
     assert ("cannot tell" in text) is (said == "open") and ("it is not on 1" in text) is (
@@ -90,9 +98,37 @@ def test_a_verdict_accounts_for_the_noise(ratio, error, said):
     )
 
 
+def test_the_least_of_many_noisy_means_is_no_yardstick():
+    """One rule whose true mean is 110, and 16 of 100, all with errors of 3: the
+    border. By the least mean and 1.96 errors, it was said to be far in 16 % of such cases.
+    """
+    rng, found, naive, fair = np.random.default_rng(3), [], 0, []
+    true = np.r_[110.0, np.full(16, 100.0)]
+    for _ in range(1000):
+        halves = true + 3.0 * math.sqrt(2.0) * rng.standard_normal((2, 17))
+        means = halves.mean(axis=0)
+        rows = [
+            row("a", str(i), means[i], 3.0) | dict(zip(HALVES, halves[:, i].tolist(), strict=True))
+            for i in range(17)
+        ]
+        one = places(rows, ["0"])[0]
+        found.append(one.verdict)
+        fair.append(one.fair)
+        ratio = means[0] / means.min()
+        naive += ratio - 1.96 * ratio * math.hypot(3.0 / means[0], 3.0 / means.min()) > 1.1
+    assert naive > 120 and abs(np.mean(fair) - 1.1) < 0.005
+    # 25 of each are expected; more than 50 have a chance of 1e-6
+    assert found.count("no") <= 50 and found.count("yes") <= 50
+
+
+def test_a_rule_whose_runs_were_given_up_is_no_yardstick():
+    rows = [row("a", "x", 100.0), row("a", "y", 20.0, capped=2)]
+    assert [one.verdict for one in places(rows, "xy")] == ["yes", "no"]
+
+
 def test_a_single_run_says_no_more_than_it_can():
     rows = [row("a", "x", 10.0, None), row("a", "y", 11.5, None)]
-    assert [one.verdict for one in places(rows, "xy")] == ["yes", "open"]
+    assert [one.verdict for one in places(rows, "xy")] == ["open", "open"]
     text = as_markdown(contest_of(rows), rows, "c", "s", "p.svg")
     assert "| 10 | 12 |" in text and not re.search(r"\d ± ", text)
 

@@ -10,6 +10,7 @@ import combgame as cg
 from combgame.campaign import execute
 from combgame.campaign.opening import open_store
 from combgame.campaign.report import show
+from combgame.report import progress
 from combgame.rules.uniform import Uniform
 from combgame.simulate.bench import Bench
 from combgame.simulate.result import error_interval
@@ -243,12 +244,14 @@ def test_whatever_determines_a_run_makes_another():
     assert len(set(others)) == len(others)
 
 
-def test_progress_says_the_rate_and_the_time_left(tmp_path, capsys):
+def test_progress_says_the_rate_and_the_time_left(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_terminal", lambda screen: True)
     tiny(runs=30).run(tmp_path / "a.db", engine="python", progress=True)
     err = capsys.readouterr().err
     assert "tiny: 100%" in err and "60/60 runs" in err and "runs/s" in err and "left" in err
     tiny(runs=40).run(tmp_path / "a.db", engine="python", progress=True)
     assert "tiny:  75%" in capsys.readouterr().err  # what is stored counts
+    monkeypatch.undo()
     tiny(runs=41).run(tmp_path / "a.db", engine="python")
     tiny(runs=42).run(tmp_path / "a.db", engine="python", progress=False)
     assert capsys.readouterr().err == ""  # not a terminal

@@ -69,6 +69,18 @@ def test_without_correlation_it_is_the_independent_problem():
     assert solved.weights.sum() == pytest.approx(1.0)
 
 
+def test_a_tolerance_that_is_not_met_is_said():
+    problem = cg.CorrelatedProblem(cg.Subsets(4, 2), cg.Arms(4), wishart(4, 0))
+    means = [1.0, 0.8, 0.7, 0.5]
+    met = problem.characteristic_time(means)
+    assert met.missed is None and 0.0 <= met.gap <= 0.01
+    short = problem.characteristic_time(means, tolerance=0.01, steps=70)
+    assert short.missed.code == "tolerance-missed" and short.gap > 0.01
+    assert short.missed.arguments["steps"] == 70 and "after 70 steps the gap is" in str(short)
+    assert short.time >= met.time / (1.0 + met.gap) and short.time <= met.time * (1.0 + short.gap)
+    assert problem.characteristic_time(means, steps=1).missed is not None  # and not "tied"
+
+
 def test_what_arms_share_need_not_be_told_apart():
     """Two arms in one play, correlation rho: the variance of their difference falls by 1 - rho."""
     times = [

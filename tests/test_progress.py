@@ -1,6 +1,7 @@
 """What takes a while says so, where somebody looks; and how long it took."""
 
 import io
+import re
 import sys
 import time
 from types import SimpleNamespace
@@ -8,8 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 import combgame as cg
+from combgame.campaign import execute, shown
+from combgame.cli.options import how_far
 from combgame.report import progress
-from combgame.report.progress import counted, waiting
+from combgame.report.progress import counted, now_and_then, waiting
 
 from .studies import MEANS, PROBLEM
 
@@ -100,6 +103,59 @@ def test_runs_are_counted(screen):
     assert "simulated 3 runs of mine in 1." in said
 
 
+@pytest.mark.parametrize(("wanted", "terminal"), [(True, False), (None, False), (True, True)])
+def test_a_pipe_is_told_now_and_then_how_far_a_campaign_is(screen, monkeypatch, wanted, terminal):
+    """If it is asked for; on a terminal there is the bar."""
+    monkeypatch.setattr(progress, "EVERY", 0.05)
+    screen.terminal = terminal
+    with now_and_then("plates", wanted) as tell:
+        for text in ("first", "second\x1b"):
+            tell(text)
+            time.sleep(0.2)
+    said = screen.getvalue()
+    if not wanted or terminal:
+        assert said == ""
+        return
+    lines = said.splitlines()
+    assert lines[0] == "plates: first" and lines[-1] == "plates: second\\x1b"
+    assert 3 <= len(lines) <= 9
+    time.sleep(0.15)
+    assert screen.getvalue() == said  # it is over
+
+
+def test_a_campaign_counts_its_runs_in_lines(screen, monkeypatch, tmp_path):
+    screen.terminal, said = False, []
+    monkeypatch.setattr(shown, "shows_bar", progress.shows_bar)
+    with shown.bar(40, 10, "plates", True, said.append) as stored:
+        stored(SimpleNamespace(rows=[0] * 20), None)
+        stored(SimpleNamespace(rows=[0] * 5), 150.0)
+    assert said == [
+        "10 of 40 runs are stored (25%), compiling and trying each configuration",
+        "30 of 40 runs are stored (75%), compiling and trying each configuration",
+        "35 of 40 runs are stored (88%), about 2 min 30 s left",
+    ]
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    monkeypatch.setattr(execute, "work", slowly(execute.work))
+    four = cg.Instance("four", PROBLEM, MEANS)
+    campaign = cg.Campaign.cross("tiny", [four], ["uniform"], delta=0.1, runs=6)
+    for wanted in (True, None, False):
+        path = tmp_path / f"{wanted}.db"
+        campaign.run(path, engine="python", progress=wanted)
+        lines = screen.getvalue().splitlines()
+        assert bool(lines) == (wanted is True)
+        assert all(re.match(r"tiny: (working out|\d of 6 runs are stored)", one) for one in lines)
+        screen.truncate(0)
+        screen.seek(0)
+
+
+def slowly(work):
+    def slow(*given):
+        time.sleep(0.1)
+        return work(*given)
+
+    return slow
+
+
 @pytest.mark.parametrize("wanted", [None, False])
 def test_a_simulation_and_a_plan_say_so_unless_they_are_quiet(screen, monkeypatch, wanted):
     monkeypatch.setattr(progress, "PATIENCE", 1e-4)
@@ -108,3 +164,9 @@ def test_a_simulation_and_a_plan_say_so_unless_they_are_quiet(screen, monkeypatc
     said = screen.getvalue()
     assert ("simulated 3 runs of frank-wolfe in" in said) == (wanted is None)
     assert ("worked out" in said) == (wanted is None)
+
+
+def test_commands_say_how_far_they_are_unless_they_are_quiet_or_a_program_reads_them():
+    assert how_far(quiet=False, as_json=False) is True
+    assert how_far(quiet=False, as_json=True) is None  # a bar, where there is a terminal
+    assert how_far(quiet=True, as_json=False) is False

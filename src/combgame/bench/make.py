@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..campaign.execute import duration
+from ..campaign import Configuration
 from ..campaign.opening import open_store
+from ..campaign.shown import duration
+from ..campaign.store import Store
 from ..report.figures import save as save_figure
 from ..report.files import save
 from ..report.tables import as_csv
@@ -37,9 +39,28 @@ def bench(
         folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
     )
     with open_store(folder / STORE)[0] as store:
+        known = {c.key: c for c in contest.campaign.configurations}
+        rows = [{**row, **halves(store, known[row["key"]])} for row in rows]
         spent = f"{duration(store.busy())} of work of one processor (with compiling)"
     write(contest, rows, folder, command, spent)
     return rows
+
+
+def halves(store: Store, configuration: Configuration) -> dict[str, float | None]:
+    """The mean rounds of the runs with even numbers, and of those with odd ones (None: there are
+    none), as `profile.py` needs them.
+    """
+    rounds = {
+        one.run: one.stops[0] if one.stops[0] >= 0 else configuration.max_rounds
+        for one in store.rows(configuration.key)
+        if one.run < configuration.runs
+    }
+    even, odd = ([x for run, x in rounds.items() if run % 2 == rest] for rest in (0, 1))
+    return {"mean_even": _mean(even), "mean_odd": _mean(odd)}
+
+
+def _mean(rounds: list[int]) -> float | None:
+    return sum(rounds) / len(rounds) if rounds else None
 
 
 def write(

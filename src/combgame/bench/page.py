@@ -66,9 +66,9 @@ def verdict(found: Sequence[Place], rule: str) -> str:
     if said["open"]:
         text += f", and on {len(said['open'])} more these runs cannot tell"
     if said["no"]:
-        far = sorted(said["no"], key=lambda one: -one.ratio)
+        far = sorted(said["no"], key=lambda one: -one.fair)
         text += f"; it is not on {len(far)}: " + ", ".join(
-            f"{one.instance} ({'>= ' if one.capped else ''}{one.ratio:.2f})" for one in far
+            f"{one.instance} ({'>= ' if one.capped else ''}{one.fair:.2f})" for one in far
         )
     return text + "."
 
@@ -77,9 +77,11 @@ def _profile(found: Sequence[Place], rules: Sequence[str]) -> Table:
     cells = [[rule, *(f"{share(found, rule, factor):.0%}" for factor in FACTORS)] for rule in rules]
     return Table(
         "How often a rule is near the best one",
-        "The share of instances on which its mean number of rounds is at most so many times that "
-        "of the best rule there. Where a rule cannot take part, or runs were given up, it "
-        "is not near.",
+        "The share of instances on which its mean number of rounds is at most so many times the "
+        "least mean there. Where a rule cannot take part, or runs were given up, it is not near. "
+        "This is the plain count: the least of many noisy means is a little too small, and the "
+        "ratios a little too large. The verdicts above choose the best rule on one half of the "
+        "runs and take its mean from the other.",
         ["rule", *(f"x {factor:g}" for factor in FACTORS)],
         cells,
     )

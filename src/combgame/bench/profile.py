@@ -16,50 +16,82 @@ SURE = 1.96  # standard errors
 
 
 class Place(NamedTuple):
-    """A rule on an instance: its mean over the least mean there, and the standard error of that."""
+    """A rule on an instance: its mean over the least mean there, which is the plain count; its mean
+    over a fair yardstick; and whether it is near the best: "yes", "no", or "open" where the runs
+    cannot tell.
+    """
 
     instance: str
     rule: str
     ratio: float  # infinite where it cannot take part; at least this where runs were capped
-    error: float
     capped: bool
-
-    @property
-    def verdict(self) -> str:
-        """Whether it is near the best: "yes", "no", or "open" where the runs cannot tell."""
-        if self.capped:
-            return "no"
-        if abs(self.ratio - NEAR) <= SURE * self.error:
-            return "open"
-        return "yes" if self.ratio <= NEAR else "no"
+    fair: float
+    verdict: str
 
 
 def places(rows: Sequence[Row], rules: Sequence[str]) -> list[Place]:
     """Every rule on every instance.
 
-    >>> one = {"instance": "a", "mean": 10.0, "standard_error": 1.0, "capped": 0}
-    >>> [p.ratio for p in places([{**one, "rule": "x"}, {**one, "rule": "y", "mean": 15.0}], "xyz")]
-    [1.0, 1.5, inf]
+    >>> one = {"instance": "a", "standard_error": 0.1, "capped": 0}
+    >>> slow, fast = ({"mean": x, "mean_even": x, "mean_odd": x} for x in (15.0, 10.0))
+    >>> rows = [{**one, **fast, "rule": "x"}, {**one, **slow, "rule": "y"}]
+    >>> [(p.ratio, p.verdict) for p in places(rows, "xyz")]
+    [(1.0, 'yes'), (1.5, 'no'), (inf, 'no')]
     """
     made = []
     for instance in dict.fromkeys(row["instance"] for row in rows):
         here = {row["rule"]: row for row in rows if row["instance"] == instance}
-        best = min(here.values(), key=lambda row: (row["capped"] > 0, row["mean"]))
+        played = [row for row in here.values() if not row["capped"]] or list(here.values())
+        least, winners = min(row["mean"] for row in played), _winners(played)
         for rule in rules:
             row = here.get(rule)
             if row is None:
-                made.append(Place(instance, rule, math.inf, 0.0, False))
+                made.append(Place(instance, rule, math.inf, False, math.inf, "no"))
                 continue
-            ratio = row["mean"] / best["mean"]
-            error = 0.0 if row is best else ratio * math.hypot(_relative(row), _relative(best))
-            made.append(Place(instance, rule, ratio, error, row["capped"] > 0))
+            fair = row["mean"] / (_yardstick(winners) if winners else least)
+            about = (row["mean"] / least, row["capped"] > 0, fair)
+            made.append(Place(instance, rule, *about, _near(row, winners)))
     return made
 
 
-def _relative(row: Row) -> float:
-    """The standard error of a mean, as a part of it; unknown from a single run."""
-    error = row["standard_error"]
-    return math.inf if error is None else float(error / row["mean"])
+def _winners(rows: Sequence[Row]) -> list[tuple[Row, str]]:
+    """The rule with the least mean on one half of the runs, and the other half; and the other way
+    round. None, if a rule has a single run.
+
+    The least of many noisy means is smaller than the best rule's true one, so it is no yardstick;
+    on the runs that did not choose it, the mean of the chosen rule is its own.
+    """
+    if any(row["mean_odd"] is None for row in rows):
+        return []
+    return [
+        (min(rows, key=lambda row: float(row[chosen])), other)
+        for chosen, other in (("mean_even", "mean_odd"), ("mean_odd", "mean_even"))
+    ]
+
+
+def _yardstick(winners: Sequence[tuple[Row, str]]) -> float:
+    return float(sum(best[half] for best, half in winners) / len(winners))
+
+
+def _near(row: Row, winners: Sequence[tuple[Row, str]]) -> str:
+    """Whether a mean is at most NEAR times the yardstick, if it is told apart from that by SURE
+    standard errors. A half has twice the variance, and the average of both half of that.
+    """
+    if row["capped"]:
+        return "no"
+    if not winners:
+        return "open"
+    far, variance = 0.0, 0.0
+    for best, half in winners:
+        far += (row[half] - NEAR * best[half]) / 2.0
+        if best is row:
+            variance += ((1.0 - NEAR) * row["standard_error"]) ** 2 / 2.0
+        else:
+            errors = (row["standard_error"], NEAR * best["standard_error"])
+            variance += math.hypot(*errors) ** 2 / 2.0
+    if abs(far) <= SURE * math.sqrt(variance):
+        return "open"
+    return "yes" if far <= 0.0 else "no"
 
 
 def share(found: Sequence[Place], rule: str, factor: float) -> float:

@@ -103,9 +103,10 @@ class Campaign(Specification):
 
         path: the campaign file, made if it is not there. jobs: processes on this machine; cluster:
         a dask scheduler's address, or "local". The same call again goes on where the last one
-        ended, however it ended. say: called with a sentence on a damaged file that was mended,
-        or on runs that other sources have made. mode: who may read a new file, its owner alone
-        (0o600), or its group too (0o640, 0o660).
+        ended, however it ended. progress: a bar on a terminal (False: never); True: elsewhere too,
+        in a notebook as a bar, in a file or a pipe as a line every half a minute. say: called with
+        a sentence on a damaged file that was mended, or on runs that other sources have made. mode:
+        who may read a new file, its owner alone (0o600), or its group too (0o640, 0o660).
         """
         return run_campaign(
             self,

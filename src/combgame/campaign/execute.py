@@ -10,10 +10,9 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -24,7 +23,7 @@ from ..errors import CombGameError, EngineError, InputError, StoreError
 from ..game.records import arms_of
 from ..game.sources import digest
 from ..problem import Problem
-from ..report.progress import shows_bar
+from ..report.progress import now_and_then
 from ..sentences import Sentence
 from ..simulate.bench import CARD, TEMPLATES, Bench
 from ..simulate.card import PORTION, OnCard
@@ -37,6 +36,7 @@ from ..version import __version__
 from .opening import open_store
 from .pools import Here, Pool, open_pool
 from .report import report
+from .shown import Stored, bar
 from .spec import Configuration, Specification
 from .store import Chunk, Row, Store
 from .twins import remarks
@@ -152,7 +152,7 @@ class Driver:
     pool: Pool
     shares: list[Share]
     engine: str
-    stored: Callable[[Chunk, float | None], None]  # it is; about so many seconds are left
+    stored: Stored
     tries: dict[tuple[str, int], int] = field(default_factory=dict)
     # out when a worker died: each is tried alone
     suspects: list[tuple[Share, int, int]] = field(default_factory=list)
@@ -303,7 +303,9 @@ def run_campaign(
                 )
                 about = {"path": str(path), "others": " and by ".join(others), "here": here()}
                 say(str(Sentence("made-by-others", text, remedy=remedy, **about)))
-            store.register(campaign, references(campaign.configurations, store))
+            with now_and_then(campaign.name, progress) as tell:
+                tell("working out the limits of its problems")
+                store.register(campaign, references(campaign.configurations, store))
             mine = {c.instance.name for c in campaign.configurations}
             for said in remarks([c for c in store.configurations() if c["instance"] in mine]):
                 say(str(said.within(where=str(path))))
@@ -313,54 +315,14 @@ def run_campaign(
             ]
             total = sum(len(share.missing) for share in shares)
             if total > 0:
+                done, name = campaign.runs - total, campaign.name
                 with (
                     open_pool(jobs, cluster) as pool,
-                    _bar(campaign.runs, campaign.runs - total, campaign.name, progress) as shown,
+                    now_and_then(name, progress) as tell,
+                    bar(campaign.runs, done, name, progress, tell) as stored,
                 ):
-                    Driver(store, pool, shares, engine, shown).run()
+                    Driver(store, pool, shares, engine, stored).run()
             return report(store, {c.key: c.runs for c in campaign.configurations})
-
-
-@contextmanager
-def _bar(
-    runs: int, done: int, name: str, progress: bool | None
-) -> Iterator[Callable[[Chunk, float | None], None]]:
-    if not shows_bar(progress):
-        yield lambda chunk, left: None
-        return
-    from tqdm.auto import tqdm
-
-    form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs, {elapsed}{postfix}"
-    with tqdm(total=runs, initial=done, desc=name, unit="run", bar_format=form) as bar:
-        began, made = time.perf_counter(), 0
-        bar.set_postfix_str("compiling and trying each configuration")
-
-        def stored(chunk: Chunk, left: float | None) -> None:
-            nonlocal made
-            made += len(chunk.rows)
-            rate = made / (time.perf_counter() - began)
-            rest = (
-                "compiling and trying each configuration"
-                if left is None
-                else f"about {duration(left)} left"
-            )
-            bar.set_postfix_str(f"{rate:,.1f} runs/s, {rest}", refresh=False)
-            bar.update(len(chunk.rows))
-
-        yield stored
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(3), duration(150), duration(7000)
-    ('3 s', '2 min 30 s', '1 h 56 min')
-    """
-    whole_seconds = round(seconds)
-    if whole_seconds < 60:
-        return f"{whole_seconds} s"
-    minutes, rest = divmod(whole_seconds, 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def references(configurations: Sequence[Configuration], store: Store) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Cluster, Jobs, Seed, finite, say, stopped
+from .options import AsJson, Cluster, Jobs, Quiet, Seed, finite, how_far, say, stopped
 
 Suite = Annotated[
     str, typer.Option(help="Which instances: paper, trees, arms, sets, random, or all.")
@@ -36,6 +36,7 @@ def bench(
     jobs: Jobs = 1,
     cluster: Cluster = None,
     out: Folder = Path("bench-results"),
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Everybody's rules on the instances of the literature, under one stopping rule, beside the
@@ -61,6 +62,8 @@ def bench(
     words += [word for rule in rules or () for word in ("--rules", rule)]
     command = shlex.join(["combgame", "bench", *words])
     with stopped():
-        rows = run(made, out, jobs, cluster, command=command, say=say)
+        rows = run(
+            made, out, jobs, cluster, command=command, say=say, progress=how_far(quiet, as_json)
+        )
     typer.echo(json.dumps(finite(rows), indent=1) if as_json else as_text(made, rows))
     say(f"the page is {out / 'bench.md'}, and {out / 'bench.html'} is one file that stands alone.")

@@ -8,7 +8,19 @@ import typer
 
 from ..errors import unknown
 from ..report.files import save
-from .options import AsJson, Cluster, Jobs, Mode, StoreFile, as_mode, echo, say, stopped
+from .options import (
+    AsJson,
+    Cluster,
+    Jobs,
+    Mode,
+    Quiet,
+    StoreFile,
+    as_mode,
+    echo,
+    how_far,
+    say,
+    stopped,
+)
 from .speech import SHELL
 
 app = typer.Typer(
@@ -34,6 +46,7 @@ def run(
     jobs: Jobs = 1,
     cluster: Cluster = None,
     mode: Mode = "600",
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make every run that is not stored yet. The same command again goes on where the last one
@@ -51,7 +64,8 @@ def run(
         )
     target = store or file.with_suffix(".db")
     with stopped():
-        rows = campaign.run(target, jobs, cluster, say=say, mode=as_mode(mode))
+        shown = how_far(quiet, as_json)
+        rows = campaign.run(target, jobs, cluster, progress=shown, say=say, mode=as_mode(mode))
     say(
         f"all {campaign.runs:,} runs of {campaign.name} are in {target}: see `combgame campaign "
         f"report {target}`."
@@ -62,8 +76,8 @@ def run(
 @app.command()
 def status(store: StoreFile, as_json: AsJson = False) -> None:
     """How far a campaign is, and who is working on it."""
-    from ..campaign.execute import duration
     from ..campaign.opening import open_store
+    from ..campaign.shown import duration
     from ..campaign.twins import marked, remarks
     from ..storage.lock import Lock, lock_path
 

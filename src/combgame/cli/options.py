@@ -34,6 +34,15 @@ Picture = Annotated[
     Path | None,
     typer.Option("--plot", help="Draw it: the name of the pictures, without .png and .svg."),
 ]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Do not say how far it is: no bar on a terminal, no line every half a minute in a "
+        "file or a pipe.",
+    ),
+]
 ProblemFile = Annotated[
     Path,
     typer.Argument(
@@ -48,6 +57,11 @@ Threads = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads on th
 def as_mode(mode: str) -> int:
     """What `--mode` says; what it cannot mean is refused where it is used."""
     return int(mode, 8) if mode in ("600", "640", "660") else mode  # type: ignore[return-value]
+
+
+def how_far(quiet: bool, as_json: bool | None) -> bool | None:
+    """What `progress` is: a bar on a terminal, lines elsewhere, unless a program reads it."""
+    return False if quiet else None if as_json else True
 
 
 def say(text: str) -> None:

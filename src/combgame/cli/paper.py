@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..paper import TITLES
-from .options import AsJson, Cluster, Jobs, Seed, say, stopped
+from .options import AsJson, Cluster, Jobs, Quiet, Seed, how_far, say, stopped
 
 app = typer.Typer(
     help="The paper's experiments: every table and figure, and its findings judged one by one.",
@@ -45,9 +45,11 @@ def _command(name: str, title: str) -> None:
         cluster: Cluster = None,
         out: Folder = OUT,
         so_far: SoFar = False,
+        quiet: Quiet = False,
         as_json: AsJson = False,
     ) -> None:
-        produce([name], runs, seed, jobs, cluster, out, as_json, so_far)
+        shown = how_far(quiet, as_json)
+        produce([name], runs, seed, jobs, cluster, out, as_json, so_far, shown)
 
     app.command(name, help=title + ".")(made)
 
@@ -76,10 +78,13 @@ def everything(
     cluster: Cluster = None,
     out: Folder = OUT,
     so_far: SoFar = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Every experiment, then the findings."""
-    produce(list(TITLES), runs, seed, jobs, cluster, out, None if as_json else False, so_far)
+    shown = how_far(quiet, as_json)
+    printed = None if as_json else False
+    produce(list(TITLES), runs, seed, jobs, cluster, out, printed, so_far, shown)
     findings(out, as_json)
 
 
@@ -92,6 +97,7 @@ def produce(
     out: Path,
     as_json: bool | None,
     so_far: bool = False,
+    progress: bool | None = None,
 ) -> None:
     """as_json None: print nothing."""
     from ..paper.make import make
@@ -100,7 +106,7 @@ def produce(
     for name in chosen:
         say(f"{name} ...")
         with stopped():
-            make(name, out, runs, seed, jobs, cluster, say, so_far)
+            make(name, out, runs, seed, jobs, cluster, say, so_far, progress)
         if as_json is None:
             continue
         if as_json:

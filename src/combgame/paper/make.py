@@ -42,9 +42,11 @@ def make(
     cluster: str | None = None,
     say: Say = lambda text: None,
     so_far: bool = False,
+    progress: bool | None = None,
 ) -> None:
     """Runs (resumed from the folder's campaign file), tables and figures of one experiment; and how
-    long it took. so_far: no more runs, and no timing where there is one.
+    long it took. so_far: no more runs, and no timing where there is one. progress: as in
+    `Campaign.run`.
     """
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
@@ -57,7 +59,7 @@ def make(
         made = {name: TABLES[name](say)}
     else:
         e = experiments()[name]
-        made = {name: campaign_rows(e, out, runs, seed, jobs, cluster, say, so_far)}
+        made = {name: campaign_rows(e, out, runs, seed, jobs, cluster, say, so_far, progress)}
         if not made[name]:
             say(f"{name}: no line has {LEAST} runs")
             return
@@ -106,6 +108,7 @@ def campaign_rows(
     cluster: str | None,
     say: Say,
     so_far: bool = False,
+    progress: bool | None = None,
 ) -> Rows:
     """One row for every configuration; the runs are kept in the folder's campaign file. so_far: of
     those that are there, where they are LEAST at least.
@@ -117,7 +120,7 @@ def campaign_rows(
             known = lines(store, {c.key: c.runs for c in campaign.configurations})
         report = [row for row in known if row["runs"] >= LEAST]
     else:
-        report = campaign.run(path, jobs, cluster, say=say)
+        report = campaign.run(path, jobs, cluster, say=say, progress=progress)
     return [
         {name: value for name, value in row.items() if name not in ("key", "planned")}
         for row in report

@@ -1,7 +1,8 @@
 """What takes a while says so: a line on a terminal or in a notebook, and how long it took.
 
 Nothing is said of what takes less than two seconds, nor where stderr is a file or a pipe, unless it
-is asked for (progress=True). progress=False is quiet, with all that happens inside.
+is asked for (progress=True): what takes hours then says how far it is every half a minute.
+progress=False is quiet, with all that happens inside.
 """
 
 import sys
@@ -12,8 +13,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import either
+from ..sentences import legible
 
 PATIENCE = 2.0  # seconds
+EVERY = 30.0  # seconds between two lines on how far something is
 CLEAR = "\r\x1b[2K"
 Say = Callable[[str], None]
 
@@ -88,12 +91,47 @@ def _writable(screen: Any, wanted: bool | None) -> bool:
     """As asked, unless something around is quiet; else on a terminal and in a notebook."""
     if screen is None or wanted is False or any(one.quiet for one in _LINES.open):
         return False
-    return bool(wanted) or _terminal(screen) or "ipykernel" in sys.modules
+    return bool(wanted) or _terminal(screen) or _notebook()
+
+
+def _notebook() -> bool:
+    return "ipykernel" in sys.modules
 
 
 def shows_bar(progress: bool | None) -> bool:
-    """Whether to show a progress bar: as asked, and on a terminal if nothing is."""
-    return _terminal(sys.stderr) if progress is None else either("progress", progress)
+    """Whether to show a progress bar: on a terminal unless it is to be quiet, in a notebook if it
+    is asked for.
+    """
+    if progress is None:
+        return _terminal(sys.stderr)
+    return either("progress", progress) and (_terminal(sys.stderr) or _notebook())
+
+
+@contextmanager
+def now_and_then(name: str, progress: bool | None) -> Iterator[Say]:
+    """Around what may take hours: where it is asked for and nobody sees a bar, a line every EVERY
+    seconds, with what was said last.
+    """
+    last, over, screen = "", threading.Event(), sys.stderr
+
+    def say(text: str) -> None:
+        nonlocal last
+        last = text
+
+    def write() -> None:
+        while not over.wait(EVERY):
+            try:
+                screen.write(legible(f"{name}: {last}") + "\n")
+                screen.flush()
+            except (OSError, ValueError):  # it was closed meanwhile
+                return
+
+    if progress and screen is not None and not shows_bar(progress):
+        threading.Thread(target=write, daemon=True).start()
+    try:
+        yield say
+    finally:
+        over.set()
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from ..errors import SEED, InputError, must_be, positive, real, whole
 from ..game.records import Floats, arms_of
 from ..problem import Problem
 from ..rewards import Gaussian
+from ..sentences import Sentence
 from ..structures import StructureBase
 
 MOST = 2_000  # actions, and answers
@@ -41,13 +42,21 @@ class Nearest(NamedTuple):
 
 
 class CorrelatedTime(NamedTuple):
-    """The characteristic time 1/D_nu, from above; the weights of the actions that attain it; how
-    much smaller it can be, relatively.
+    """The characteristic time 1/D_nu, from above; the weights of the actions that attain it; D_nu
+    is at most 1 + gap times 1 / time; and what is to be said if the tolerance was not met.
+
+    >>> str(CorrelatedTime(40.0, np.ones(1), 0.0))
+    '1/D_nu = 40, at most 0.0% too long'
     """
 
     time: float
     weights: Floats
     gap: float
+    missed: Sentence | None = None
+
+    def __str__(self) -> str:
+        text = f"1/D_nu = {self.time:,.6g}, at most {self.gap:.1%} too long"
+        return text if self.missed is None else f"{text}. {self.missed}"
 
 
 class CorrelatedRuns(NamedTuple):
@@ -138,29 +147,42 @@ class CorrelatedProblem:
     ) -> CorrelatedTime:
         """1/D_nu, D_nu = max over weights of min over alternatives of ||mu - lambda||_V^2 / 2: the
         game between AdaHedge and the nearest alternative. The weights of the best round bound D_nu
-        from below, the mean gains from above.
+        from below, the mean gains from above. If they are not within the tolerance after so many
+        steps, the result has the gap that was reached, and `missed` says so.
         """
         tolerance = positive("tolerance", tolerance, of="characteristic_time")
+        steps = whole("steps", steps, 1, of="characteristic_time")
         mean, n = self._independent.means(means), len(self.plays)
         gain, delta, past, best = np.zeros(n), 0.0, np.zeros(n), (0.0, np.full(n, 1.0 / n))
-        for step in range(1, whole("steps", steps, 1, of="characteristic_time") + 1):
+        high = math.inf
+        for step in range(1, steps + 1):
             w = _weights(gain, delta)
             past += w
             found = self._nearest(np.tensordot(w, self.information, 1), mean)
             got = self.gains(found.alternative - mean)
             delta += _mixability(w, got, delta)
             gain += got
-            if step % 50 == 0:
-                shares = past / step
+            if step % 50 == 0 or step == steps:
+                shares, high = past / step, min(high, float(gain.max()) / step)
                 low = self._nearest(np.tensordot(shares, self.information, 1), mean).value
                 best = max(best, (low, shares), key=lambda one: one[0])
-                if best[0] > 0.0 and gain.max() / step <= best[0] * (1.0 + tolerance):
+                if best[0] > 0.0 and high <= best[0] * (1.0 + tolerance):
                     break
         if best[0] == 0.0:
             raise InputError(
                 "tied-means", "the two best answers are tied", remedy="give other means"
             )
-        return CorrelatedTime(1.0 / best[0], best[1], float(gain.max()) / step / best[0] - 1.0)
+        gap, missed = max(high / best[0] - 1.0, 0.0), None
+        if high > best[0] * (1.0 + tolerance):
+            missed = Sentence(
+                "tolerance-missed",
+                "after {steps:,} steps the gap is {gap:.2%}, and {tolerance:.2%} was asked for",
+                remedy="give more steps, or a larger tolerance",
+                steps=steps,
+                gap=gap,
+                tolerance=tolerance,
+            )
+        return CorrelatedTime(1.0 / best[0], best[1], gap, missed)
 
     def simulate(
         self, means: Any, *, delta: float = 0.1, runs: int = 10, seed: int = 0, cap: int = 10**5
