@@ -29,15 +29,20 @@ def bench(
     command: str = "combgame bench",
     say: Callable[[str], None] | None = None,
     progress: bool | None = None,
+    so_far: bool = False,
 ) -> list[dict[str, Any]]:
     """Make every run that the folder's campaign file does not hold yet, and write the page. The
-    same call again goes on where the last one ended.
+    same call again goes on where the last one ended. so_far: make no more runs, and write the page
+    of those that are there.
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    rows = contest.campaign.run(
-        folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
-    )
+    if so_far:
+        rows = contest.campaign.so_far(folder / STORE)
+    else:
+        rows = contest.campaign.run(
+            folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
+        )
     with open_store(folder / STORE)[0] as store:
         known = {c.key: c for c in contest.campaign.configurations}
         rows = [{**row, **halves(store, known[row["key"]])} for row in rows]

@@ -5,6 +5,7 @@ rows of the campaign.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from ..campaign.campaign import LEAST as FEWEST
 from ..report import html
 from ..report.svg import inline
 from ..report.tables import markdown
@@ -33,6 +34,7 @@ def tables(contest: Contest, rows: Sequence[Row]) -> list[Table]:
         _errors(rows, rules),
         *_by_suite(contest, rows, rules),
         *_published(contest, rows),
+        *_unfinished(contest, rows),
         *_absent(contest),
     ]
 
@@ -193,6 +195,24 @@ def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
             "docs/peers.md says what is and what is not comparable.",
             ["instance", "rule", "published", "here", "source"],
             cells,
+            2,
+        )
+
+
+def _unfinished(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
+    made = {(row["rule"], row["instance"]): row["runs"] for row in rows}
+    short: dict[str, list[str]] = {}
+    for one in contest.campaign.configurations:
+        runs = made.get((one.label, one.instance.name), 0)
+        if runs < one.runs:
+            short.setdefault(one.label, []).append(f"{one.instance.name} ({runs or 'none'})")
+    if short:
+        yield Table(
+            "Lines that have fewer runs",
+            "Cheap lines are made first, so these are the ones whose runs take longest. What has "
+            f"fewer than {FEWEST} runs is left out everywhere else, and is not near the best.",
+            ["rule", "instances (runs)"],
+            [[rule, ", ".join(where)] for rule, where in short.items()],
             2,
         )
 

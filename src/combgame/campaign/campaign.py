@@ -16,9 +16,13 @@ from ..rules import RuleBase
 from ..rules.base import describe
 from ..stopping.own import StoppingBase
 from .execute import run_campaign
+from .opening import open_store
+from .report import report
 from .spec import Configuration, Instance, Specification, label_of
 
 KEYS = ("name", "runs", "seed", "delta", "threshold", "max_rounds", "relabel", "rules", "problems")
+
+LEAST = 10  # runs of a configuration that is shown before it is complete
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,15 @@ class Campaign(Specification):
             say or (lambda text: None),
             check_mode(mode),
         )
+
+    def so_far(self, path: str | Path, least: int = LEAST) -> list[dict[str, Any]]:
+        """Report on the runs that a campaign file holds, and make none: the configurations that
+        have `least` of them, with as many as there are.
+        """
+        store, _ = open_store(check_path("path", path))
+        with store:
+            known = report(store, {c.key: c.runs for c in self.configurations})
+        return [row for row in known if row["runs"] >= least]
 
     def __add__(self, other: "Campaign") -> "Campaign":
         """Both; what is in both is run once."""

@@ -119,6 +119,12 @@ class Share:
     seconds: float | None = None  # per run, once one has been made
     out: int = 0  # runs handed out and not back yet
 
+    def ahead(self) -> float:
+        """Seconds of work that are left: what is nearly complete comes first, so that a campaign
+        which is stopped has as many complete configurations as can be.
+        """
+        return len(self.missing) * (self.seconds or 0.0)
+
     def cut(self, workers: int, card: bool = False) -> tuple[int, int]:
         """The next chunk: consecutive runs, about CHUNK seconds of them, and not so many that other
         workers have none; on a card, as many as there are.
@@ -198,7 +204,7 @@ class Driver:
             ready = timed or [share for share in left if share.out == 0]
             if not ready:
                 return None
-            share = ready[0]
+            share = min(ready, key=Share.ahead)
         return share, *share.cut(self.pool.workers, self.engine == CARD)
 
     def _submit(self, task: tuple[Share, int, int], sources: str) -> Future[Chunk]:

@@ -37,6 +37,9 @@ def bench(
     cluster: Cluster = None,
     out: Folder = Path("bench-results"),
     quiet: Quiet = False,
+    so_far: Annotated[
+        bool, typer.Option("--so-far", help="Make no more runs: the page of what is there.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Everybody's rules on the instances of the literature, under one stopping rule, beside the
@@ -63,7 +66,14 @@ def bench(
     command = shlex.join(["combgame", "bench", *words])
     with stopped():
         rows = run(
-            made, out, jobs, cluster, command=command, say=say, progress=how_far(quiet, as_json)
+            made,
+            out,
+            jobs,
+            cluster,
+            command=command,
+            say=say,
+            progress=how_far(quiet, as_json),
+            so_far=so_far,
         )
     typer.echo(json.dumps(finite(rows), indent=1) if as_json else as_text(made, rows))
     say(f"the page is {out / 'bench.md'}, and {out / 'bench.html'} is one file that stands alone.")

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..campaign.campaign import LEAST
 from ..campaign.opening import open_store
-from ..campaign.report import report as lines
 from ..campaign.report import show
 from ..report.figures import save
 from . import figures, tables
@@ -18,7 +18,6 @@ from .results import Rows, Tables, read, write
 from .timing import times
 
 Say = Callable[[str], None]
-LEAST = 10  # runs of a line that is shown before it is complete
 TABLES = {
     "quantities": tables.quantities,
     "theorem3": tables.bound_rows,
@@ -114,13 +113,11 @@ def campaign_rows(
     those that are there, where they are LEAST at least.
     """
     campaign, path = e.campaign(runs, seed), out / f"{e.name}.db"
-    if so_far:
-        store, _ = open_store(path)
-        with store:
-            known = lines(store, {c.key: c.runs for c in campaign.configurations})
-        report = [row for row in known if row["runs"] >= LEAST]
-    else:
-        report = campaign.run(path, jobs, cluster, say=say, progress=progress)
+    report = (
+        campaign.so_far(path)
+        if so_far
+        else campaign.run(path, jobs, cluster, say=say, progress=progress)
+    )
     return [
         {name: value for name, value in row.items() if name not in ("key", "planned")}
         for row in report
