@@ -16,7 +16,9 @@ from combgame.bench import RULES, bench, contest
 from combgame.bench.contest import cap, imported
 from combgame.bench.page import as_html, as_markdown, verdict
 from combgame.bench.profile import places, ranked, share
+from combgame.campaign.execute import Driver, Share
 from combgame.campaign.opening import open_store
+from combgame.campaign.pools import Pool
 from combgame.cli.app import app
 from combgame.instances import KnownInstance
 from combgame.rules import Uniform
@@ -62,6 +64,33 @@ def test_a_bench_runs_writes_a_page_and_goes_on(tmp_path):
     assert f"{mean:,.0f} ± " in text and "made for a test" in text and "profile.svg" in text
     assert "<svg" in page and "<script" not in page and not re.search('(src|href)="[^#]', page)
     assert (tmp_path / "profile.svg").exists() and (tmp_path / "bench.csv").exists()
+
+
+def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
+    how = {"rules": ["uniform", "frank-wolfe"], "instances": WHERE}
+    whole = contest("arms", runs=12, **how)
+    keys = {c.key for c in whole.campaign.configurations[:2]}  # one instance is not begun
+    some = [c if c.key in keys else replace(c, runs=1) for c in whole.campaign.configurations]
+    some[0] = replace(some[0], runs=10)
+    replace(whole.campaign, configurations=tuple(some)).run(
+        tmp_path / "bench.db", engine="python", progress=False
+    )
+    rows = bench(whole, tmp_path, engine="python", progress=False, so_far=True)
+    assert [(one["rule"], one["runs"]) for one in rows] == [("uniform", 10), ("frank-wolfe", 12)]
+    text = (tmp_path / "bench.md").read_text()
+    assert "10 to 12 runs each" in text
+    assert "| uniform | three arms (10), three more (none) |" in text
+    assert "| frank-wolfe | three more (none) |" in text
+    with open_store(tmp_path / "bench.db")[0] as store:
+        assert sum(len(store.rows(c["key"])) for c in store.configurations()) == 24
+
+
+def test_a_campaign_makes_first_what_is_nearly_complete():
+    cheap, dear, new = Share(None, [0] * 10, 0.1), Share(None, [0], 2.0), Share(None, [0, 1])
+    driver = Driver(None, Pool(1, None), [dear, cheap, new], "python", None)
+    assert driver._next([])[0] is cheap
+    cheap.missing = []
+    assert driver._next([])[0] is dear
 
 
 def test_runs_are_relabelled_and_capped_by_the_characteristic_time():
