@@ -145,11 +145,12 @@ def status_data(status: Status) -> dict[str, Any]:
         "next": sentence_data(status.next),
         "levels": None if status.levels is None else sentence_data(status.levels),
         "enough": None if status.enough is None else sentence_data(status.enough),
+        "proof": None if status.proof is None else sentence_data(status.proof),
     }
 
 
 def status_from(data: Mapping[str, Any]) -> Status:
-    known = infinite({**data, "next": None, "levels": None, "enough": None})
+    known = infinite({**data, "next": None, "levels": None, "enough": None, "proof": None})
     return Status(
         **{
             **{name: _tupled(known[name]) for name in Status.__dataclass_fields__},
@@ -159,6 +160,7 @@ def status_from(data: Mapping[str, Any]) -> Status:
             "next": sentence_from(data["next"]),
             "levels": None if data["levels"] is None else sentence_from(data["levels"]),
             "enough": None if data["enough"] is None else sentence_from(data["enough"]),
+            "proof": None if data["proof"] is None else sentence_from(data["proof"]),
             **_shared(known),
         }
     )

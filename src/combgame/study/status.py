@@ -11,6 +11,7 @@ from ..game.records import arms_of
 from ..report.words import count, weighed
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from .advisor import Advisor
+from .decision import so_far
 from .doubts import Doubt
 from .forecast import MANY, along, forecast
 from .margin import Estimate, Margin
@@ -69,6 +70,8 @@ class Status:
     estimates: tuple[Estimate, ...] = ()  # one per arm
     noise: Noise | None = None  # how the values vary, against the sigma that was stated
     levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
+    # how far the proof that the leader is best has come, once it ended without a certificate
+    proof: Sentence | None = None
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -82,6 +85,7 @@ class Status:
             "enough": None if self.enough is None else self.enough.to_data(surface),
             "estimates": [one._asdict() for one in self.estimates],
             "noise": None if self.noise is None else self.noise.to_dict(surface),
+            "proof": None if self.proof is None else self.proof.to_data(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -103,7 +107,7 @@ class Status:
             f"  leading      {self.leader_name} (evidence {self.weighed.spelt(surface)})",
             *(
                 f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
-                for k, one in enumerate(self.lead.standing() if self.lead else ())
+                for k, one in enumerate(self.standing())
             ),
             *(
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} ({self._behind(one)}; evidence "
@@ -137,6 +141,11 @@ class Status:
         if self.levels is not None:
             lines.append(f"  levels       {self.levels.said(surface)}")
         return "\n".join([*lines, self.next.said(surface)])
+
+    def standing(self) -> list[Sentence]:
+        """What is known of the leader: its lead, the chance that it is best, the proof so far."""
+        made = [] if self.lead is None else self.lead.standing()
+        return made + ([] if self.proof is None else [self.proof])
 
     @property
     def weighed(self) -> Sentence:
@@ -297,6 +306,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         shown,
         advisor.noise(),
         advisor.unstated(),
+        so_far(advisor, facts) if state not in ("running", "certified") else None,
     )
 
 
