@@ -354,6 +354,24 @@ def test_a_certified_lead_says_why_it_has_no_lower_end():
     assert "only that it is not better by more than 0.05)" in str(study.decision.sentence)
 
 
+@pytest.mark.parametrize("level", [None, "per play"])
+def test_a_status_says_why_what_is_needed_has_grown(level):
+    """What is for the confidence stays; the fee is what plates add."""
+    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, level=level))
+    study, rng, said = cg.Study(problem, max_rounds=40), np.random.default_rng(1), []
+    assert study.status.needs is None
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng, (0.5, 0.47, 0.2, 0.1, 0.0, 0.0), 0.1))
+        if (needs := study.status.needs) is not None:
+            parts = [float(needs.arguments[key]) for key in ("level", "fee")]
+            assert sum(parts) == pytest.approx(study.status.threshold, abs=0.011)
+            assert f"needed       {parts[0]:.2f} for the confidence" in str(study.status)
+            said.append(parts)
+    assert study.decision.why == "budget" and study.status.needs is None
+    assert len({level for level, _ in said}) == 1 and said[-1][1] > said[0][1] > 0.0
+
+
 def test_a_clear_lead_keeps_its_interval():
     study = cg.Study(PROBLEM)
     study.observe({0: (0.9, 1000), 1: (0.3, 1000), 2: (0.2, 1000), 3: (0.1, 1000), 4: (0.0, 1000)})

@@ -1,5 +1,6 @@
 """Where a study stands, and what to do next."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -72,6 +73,7 @@ class Status:
     levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
     # how far the proof that the leader is best has come, once it ended without a certificate
     proof: Sentence | None = None
+    needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -86,6 +88,7 @@ class Status:
             "estimates": [one._asdict() for one in self.estimates],
             "noise": None if self.noise is None else self.noise.to_dict(surface),
             "proof": None if self.proof is None else self.proof.to_data(surface),
+            "needs": None if self.needs is None else self.needs.to_data(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -105,6 +108,7 @@ class Status:
             )
         lines += [
             f"  leading      {self.leader_name} (evidence {self.weighed.spelt(surface)})",
+            *([] if self.needs is None else [f"  needed       {self.needs.spelt(surface)}"]),
             *(
                 f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
                 for k, one in enumerate(self.standing())
@@ -307,7 +311,26 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         advisor.noise(),
         advisor.unstated(),
         so_far(advisor, facts) if state not in ("running", "certified") else None,
+        needs(advisor, facts["threshold"]) if state == "running" and facts["values"] else None,
     )
+
+
+FEE = 0.1  # what is asked for beyond the level, from which on it is said why
+
+
+def needs(advisor: Advisor, needed: float) -> Sentence | None:
+    """Why what is needed grows, with the same delta: a mixture over all leads pays for the looks
+    that it allows, and for a sigma that it has to find out. The rest of it does not change.
+    """
+    level = float(advisor.told.game.judge.level(int(advisor.ledger.seen.clock[0]), 0))
+    if not FEE <= needed - level < math.inf:
+        return None
+    text = "{level} for the confidence and all rivals, and {fee} for looking after every round"
+    if advisor.problem.rewards.known:
+        text += ": the latter grows slowly with values and evidence"
+    else:
+        text += " with a sigma that is not known: the latter changes with values and evidence"
+    return Sentence("needed", text, level=f"{level:.2f}", fee=f"{needed - level:.2f}")
 
 
 def good_enough(

@@ -162,6 +162,7 @@ def study(moment: Any, seq: int) -> Data:
         "spent": f"{count(status.rounds, 'round')}, {count(status.values, 'value')}",
         "progress": progress(status),
         "weighed": status.weighed.spelt(PAGE),
+        "needs": None if plain["needs"] is None else plain["needs"]["text"],
         "left": left(status),
         "forecast": status.forecast,
         "lead": [] if plain["lead"] is None else lead(plain["lead"]),
