@@ -334,8 +334,10 @@ def test_an_end_without_a_certificate_says_each_confidence_once_and_of_what_it_i
 def test_nothing_is_proved_before_the_first_value_and_by_few():
     study = cg.Study(HARD, max_rounds=1)
     study.fail(study.ask(), "spilt", retry=False)
+    assert study.status.leader == () and study.status.leader_name == "nobody yet"
     study.stop("enough")
     text = str(study.decision.sentence)
+    assert study.decision.answer == () and study.decision.names == ()
     assert "nobody leads. Nothing is proved so far; 95% was asked for" in text
     study = played(HARD, 12, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=12)
     assert "That it is best is not proved so far, with any confidence" in str(study.decision)

@@ -41,7 +41,7 @@ class Status:
 
     name: str
     state: str  # "running", "certified", "budget", "deadline" or "by hand"
-    leader: tuple[int, ...]
+    leader: tuple[int, ...]  # () before the first value
     leader_name: str
     evidence: float
     threshold: float
