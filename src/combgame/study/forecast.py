@@ -170,7 +170,8 @@ def _odds(judge: Any, answers: Floats) -> Floats | None:
     if rivals is None:
         return None
     made = [[0.0 if i is j else float(rivals.odds(i, j)) for j in answers] for i in answers]
-    return np.maximum(made, -UNHEARD)
+    shares: Floats = np.maximum(np.array(made), -UNHEARD)
+    return shares
 
 
 class _Pairs(NamedTuple):
@@ -187,7 +188,7 @@ class _Pairs(NamedTuple):
         n, spread, mine = counts[..., arms], self.variance[arms], best[arms] > rival[arms]
         if self.odds is None:
             return _mixture(lead, mine, spread, n)
-        return _one_sided(lead, mine, spread, n) + self.odds[i, j]
+        return _one_sided(lead, mine, spread, n) + float(self.odds[i, j])
 
     def beyond(self, mean: Floats, counts: Floats, exact: Sequence[float]) -> Floats:
         """float64[answers, answers]: what the judge's evidence for the leader against each rival

@@ -81,7 +81,7 @@ class Margin:
         >>> known = (0.1, 0.0, 0.18, 0.05, True, 0.0)
         >>> print(Margin((1,), "b", ("b",), ("a",), *known, cut=True).sentence)
         b would be worse by 0.1, and by 0.18 at most, proved with confidence 95% at any time (how \
-little it may be is not proved, only that it is not better).
+little it may be is not proved, only that b is not better).
         """
         text, sure = "{exchange} would be worse by {value:.3g}", ", heuristic"
         if self.proved:
@@ -91,7 +91,7 @@ little it may be is not proved, only that it is not better).
         if self.low is not None and self.high is not None:
             if self.cut:
                 text += ", and by {high:.3g} at most" + sure
-                text += " (how little it may be is not proved, only that it is not better"
+                text += " (how little it may be is not proved, only that {exchange} is not better"
                 text += " by more than {within:g})" if self.within else ")"
             else:
                 text += " ({low:.3g} to {high:.3g}" + sure + ")"
