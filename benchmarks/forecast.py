@@ -16,6 +16,9 @@ from made import save
 import combgame as cg
 
 LOOKS = [int(x) for x in np.unique(np.round(np.geomspace(10, 480, 8)))]
+STEPS = [((i, j), (i + 1, j)) for i in range(2) for j in range(3)]
+STEPS += [((i, j), (i, j + 1)) for i in range(3) for j in range(2)]
+GRID = cg.Paths(STEPS, (0, 0), (2, 2))
 CASES = {
     "5 arms, sigma known": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian(1.0)), 1.0),
     "5 arms, one unknown sigma": (cg.Problem(cg.Arms(5), rewards=cg.Gaussian()), 1.0),
@@ -31,6 +34,7 @@ CASES = {
         0.5,
     ),
     "matchings, 3 x 3": (cg.Problem(cg.Matchings(3, 3), rewards=cg.Gaussian(1.0)), 1.0),
+    "paths through 2 x 2 squares": (cg.Problem(GRID, rewards=cg.Gaussian(1.0)), 1.0),
 }
 
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import combgame as cg
-from combgame.study.forecast import lengths
+from combgame.game.records import vector
+from combgame.game.rivals import differ
+from combgame.study.forecast import _odds, _Pairs, _rates, lengths
 from combgame.study.status import rivals
 
 from .studies import advisor_of
@@ -82,3 +84,30 @@ def test_the_range_contains_the_truth_in_most_studies():
                 n += 1
                 inside += study.decision.certified and about[0] <= left <= about[1]
     assert n >= 15 and inside >= 0.6 * n
+
+
+MATCHINGS = cg.Problem(cg.Matchings(3, 3), rewards=cg.Gaussian(1.0))
+
+
+def test_sets_are_forecast_with_what_their_judge_will_ask():
+    """Near the end the evidence is that of every arm's own mixture; and arms with few values keep
+    their share, which the best allocation in the long run would not give them.
+    """
+    study, rng = cg.Study(MATCHINGS, delta=1e-6, seed=1), np.random.default_rng(1)
+    means = [1.0, 0.4, -0.3, 0.3, 1.0, -0.2, -0.3, -0.4, 1.0]
+    for _ in range(120):
+        todo = study.ask()
+        study.tell(todo, {a: means[a] + rng.standard_normal() for a in todo.arms})
+    advisor = advisor_of(study)
+    judge, close, counts = advisor.told.game.judge, rivals(advisor), advisor.ledger.seen.counts
+    answers = np.array([advisor.told.view.best, *(vector(one.answer, 9) for one in close)])
+    pairs = _Pairs(answers, np.ones(9), _odds(judge, answers))
+    for j, one in enumerate(close, 1):
+        arms, sign = np.zeros(9, np.int64), np.zeros(9)
+        n = differ(answers[0], answers[j], arms, sign)
+        own = judge.weigher.own(arms, sign, n) - np.log(2.0) + judge.rivals.odds(*answers[[0, j]])
+        about = float(pairs.evidence(0, j, np.array(one.lead), counts))
+        assert own > 2.0 and own == pytest.approx(about, abs=0.4)
+        assert judge.level(1, 0) + one.evidence - one.threshold > own - 0.01  # and `joint`
+    rate = _rates(MATCHINGS, counts, np.array([means]), np.ones(9), 120.0)
+    assert rate[0] == pytest.approx(counts / 120.0)

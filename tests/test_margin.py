@@ -17,6 +17,7 @@ from combgame.study.advisor import least_passing
 from combgame.theory.chance import chance
 from combgame.theory.intervals import SCALES, charge, intervals, lead
 from combgame.theory.shown import shown
+from combgame.wire import status_data, status_from
 
 from .studies import COINS, HARD, PROBLEM, advisor_of, measure
 
@@ -311,6 +312,77 @@ def test_the_lead_is_said_when_the_budget_ends():
     data = json.loads(json.dumps(decision.to_dict()))
     assert data["lead"]["low"] == made.low and len(data["estimates"]) == 6
     assert data["lead"]["exchange"] == str(rival)
+
+
+def test_an_end_without_a_certificate_says_each_confidence_once_and_of_what_it_is(tmp_path):
+    """The lead with its interval, then the heuristic chance, then how far the proof has come."""
+    study = played(HARD, 100, (2.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=40, delta=1e-4)
+    decision, status = study.decision, study.status
+    assert decision.why == "budget" and 0.0 < decision.confidence < 1 - 1e-4
+    lead, chance, proof = decision.sentence.said().split(". ")[:3]
+    assert "proved with confidence 99.99% at any time" in lead and "chance" not in lead
+    assert chance.startswith("The chance that it is best is") and "(a heuristic" in chance
+    reached = f"is proved so far with confidence {100 * decision.confidence:.3g}%"
+    assert proof.startswith(f"That it is best {reached}; 99.99% was asked for (evidence against")
+    assert "proved" not in chance and reached in str(status)
+    assert status.proof.code == "proved-so-far"
+    study.report(tmp_path / "report.html")
+    assert f"That it is best {reached}; 99.99% was" in (tmp_path / "report.html").read_text()
+    assert status.to_dict()["proof"]["arguments"]["asked"] == pytest.approx(99.99)
+    assert status_from(json.loads(json.dumps(status_data(status)))) == status
+    assert study.extend(max_rounds=41, reason="more") is None and study.status.proof is None
+
+
+def test_nothing_is_proved_before_the_first_value_and_by_few():
+    study = cg.Study(HARD, max_rounds=1)
+    study.fail(study.ask(), "spilt", retry=False)
+    assert study.status.leader == () and study.status.leader_name == "nobody yet"
+    study.stop("enough")
+    text = str(study.decision.sentence)
+    assert study.decision.answer == () and study.decision.names == ()
+    assert "nobody leads. Nothing is proved so far; 95% was asked for" in text
+    study = played(HARD, 12, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=12)
+    assert "That it is best is not proved so far, with any confidence" in str(study.decision)
+
+
+def test_a_certified_lead_says_why_it_has_no_lower_end():
+    """The interval is the one theorem, the certificate another: 0 is no end of the interval."""
+    study = played(PROBLEM, 800, (0.5, 0.45, 0.2, 0.1, 0.0))
+    lead, text = study.decision.lead, str(study.decision.sentence)
+    assert lead.cut and lead.low == 0.0
+    assert f"worse by {lead.value:.3g}, and by {lead.high:.3g} at most, proved with" in text
+    rival = lead.rival_name
+    assert f"(how little it may be is not proved, only that {rival} is not better)" in text
+    assert "0 to" not in text
+    study = played(PROBLEM, 800, (0.5, 0.49, 0.2, 0.1, 0.0), epsilon=0.05)
+    assert study.decision.lead.cut and study.decision.lead.low == -0.05
+    assert "is not better by more than 0.05)" in str(study.decision.sentence)
+
+
+@pytest.mark.parametrize("level", [None, "per play"])
+def test_a_status_says_why_what_is_needed_has_grown(level):
+    """What is for the confidence stays; the fee is what plates add."""
+    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, level=level))
+    study, rng, said = cg.Study(problem, max_rounds=40), np.random.default_rng(1), []
+    assert study.status.needs is None
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, measure(todo, rng, (0.5, 0.47, 0.2, 0.1, 0.0, 0.0), 0.1))
+        if (needs := study.status.needs) is not None:
+            parts = [float(needs.arguments[key]) for key in ("level", "fee")]
+            assert sum(parts) == pytest.approx(study.status.threshold, abs=0.011)
+            assert f"needed       {parts[0]:.2f} for the confidence" in str(study.status)
+            said.append(parts)
+    assert study.decision.why == "budget" and study.status.needs is None
+    assert len({level for level, _ in said}) == 1 and said[-1][1] > said[0][1] > 0.0
+
+
+def test_a_clear_lead_keeps_its_interval():
+    study = cg.Study(PROBLEM)
+    study.observe({0: (0.9, 1000), 1: (0.3, 1000), 2: (0.2, 1000), 3: (0.1, 1000), 4: (0.0, 1000)})
+    lead = study.decision.lead
+    assert lead.low > 0.5 and not lead.cut
+    assert f"({lead.low:.3g} to {lead.high:.3g}, proved" in str(study.decision.sentence)
 
 
 def test_a_certified_lead_is_not_negative():

@@ -148,8 +148,10 @@ def test_the_demo_ends_with_one_plain_sentence(capsys):
         "A12G",
         "confidence 95%",
         "closest rival was",
+        "This one study took",
         "plates of 3",
-        "equal replication needs",
+        "the average of 100 studies",
+        "Equal replication needs",
     ):
         assert words in last
     found = json.loads(CliRunner().invoke(app, ["demo", "--json", "--seed", "3"]).output)

@@ -142,6 +142,15 @@ def test_studies_of_every_kind_are_seen_alike(twins, problem):
     assert seen(here) == seen(there)
 
 
+def test_nobody_leads_before_the_first_value(twins, service):
+    _, there = twins()
+    there.ask()
+    there.fail(1, "spilt", retry=False)
+    said = service.get("studies/twin/status").data
+    assert said["leader"] == [] and said["leader_name"] == "nobody yet" and said["values"] == 0
+    assert there.status.leader == ()
+
+
 def test_what_is_refused_is_refused_in_the_same_words(twins):
     here, there = twins(max_rounds=9)
     todo = both(here, there, "ask")

@@ -50,6 +50,25 @@ def test_more_rounds_and_more_time_on_the_command_line(lab):
     assert "max_rounds was reached" not in lab("status")[1] and lab("replay")[0] == 0
 
 
+def test_the_decision_has_a_command_of_its_own(lab):
+    rng = np.random.default_rng(0)
+    lab("create", "screen.toml", "--delta", 1e-9, "--max-rounds", 3)
+    code, told = lab("decision")
+    assert code == 0 and told.startswith("There is no decision yet: ")
+    assert "Ask for the next round" in told
+    data = json.loads(lab("decision", "--json")[1])
+    assert data["state"] == "running" and data["decision"] is None
+    assert data["next"]["code"] == "ask"
+    lab("ask", "-n", 3, "--out", "todo.csv")
+    fill("todo.csv", rng)
+    lab("tell", "todo.csv")
+    code, told = lab("decision")
+    assert code == 4 and told.startswith("Not certified: --max-rounds was reached after 3 rounds")
+    assert "study screen" not in told and "  leading" not in told
+    data = json.loads(lab("decision", "--json")[1])
+    assert data["decision"]["sentence"]["code"] == "not-certified"
+
+
 def test_a_value_that_is_hard_to_believe_is_said_when_it_is_told(lab):
     rng = np.random.default_rng(0)
     lab("create", "screen.toml", "--delta", 1e-9)
@@ -326,7 +345,7 @@ def test_sentences_name_commands_not_python(lab):
         in lab("stop", "-r", "the project ended")[1]
     )
     assert (
-        "`combgame study status` says" in lab("ask")[1]
+        "`combgame study decision` says" in lab("ask")[1]
         and "below is how sure it is" in lab("status")[1]
     )
 

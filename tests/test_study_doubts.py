@@ -11,7 +11,7 @@ from scipy import stats
 import combgame as cg
 from combgame.game.records import blank
 from combgame.game.round import note
-from combgame.study.doubts import ALARM, Doubt, doubts, nothing_far, reach
+from combgame.study.doubts import ALARM, ALONE, Doubt, doubts, nothing_far, reach
 
 from .said import says
 from .studies import COINS, NAMES, PROBLEM, measure
@@ -50,6 +50,11 @@ def naive(values, sigma):
             freedom = freedom if m > 1 else 0.4 * sum(one for one, _ in wide)
             bar = stats.t.isf(0.5 * ALARM / total, freedom)
         made[arm, k + 1] = off / math.sqrt(own * (1 + 1 / m)), bar
+    for arm, xs in enumerate(values):  # the only value of an arm, against the means of others
+        means = [np.mean(ys) for other, ys in enumerate(values) if ys and other != arm]
+        if len(xs) == 1 and means:
+            usual = max(max(means) - min(means), *map(abs, means), sigma or 0.0)
+            made[arm, 1] = abs(xs[0] - np.median(means)) / usual, ALONE
     return made
 
 
@@ -180,12 +185,33 @@ def test_a_first_plate_in_percent_is_noticed():
     assert {one.round for one in study.status.doubts} == {1} and len(study.status.doubts) == 5
 
 
-def test_a_single_value_cannot_be_doubted_and_the_decision_says_that():
+@pytest.mark.parametrize("rewards", [cg.Gaussian(0.1), cg.Gaussian(), cg.Gaussian(shared=False)])
+def test_a_value_that_is_far_from_all_other_arms_is_doubted_at_once(rewards):
+    study = cg.Study(cg.Problem(cg.Arms(4), rewards=rewards, names=["a", "b", "c", "d"]))
+    study.observe({"a": 0.5})
+    assert study.status.doubts == ()  # there is nothing to compare it with
+    study.observe({"b": 1e6})
+    (doubt,) = study.status.doubts
+    assert (doubt.name, doubt.value, doubt.others) == ("b", 1e6, 0)
+    assert "1e+06 is the only value of this arm, and far from the values of all others" in str(
+        doubt
+    )
+    study.observe({"c": 0.4})
+    assert [one.name for one in study.status.doubts] == ["b"]
+
+
+def test_arms_that_differ_are_not_doubted_for_it():
+    study = cg.Study(cg.Problem(cg.Arms(4), rewards=cg.Gaussian(0.1)))
+    study.observe({0: 0.5, 1: 9.0, 2: -20.0, 3: 60.0})
+    assert study.status.doubts == ()
+
+
+def test_a_single_value_beside_others_is_doubted_only_if_it_is_far_and_is_named():
     problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"])
     study = cg.Study(problem, min_pulls=0)
     for todo, x in zip(study.ask(3), (1.0, 1000.0, 1.1), strict=True):
         study.tell(todo, {todo.arms[0]: x})
-    assert study.decision.certified and study.decision.doubts == ()
+    assert study.decision.certified and [one.value for one in study.decision.doubts] == [1000.0]
     assert (
         "single value of b, 1000 in round 2, and of c, 1.1 in round 3; measure them again before "
         "you rely on it (min_pulls=2 asks for two values of every arm)."

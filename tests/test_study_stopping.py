@@ -178,7 +178,7 @@ def test_a_heuristic_confidence_is_called_so(threshold, proved):
         and decision.proved is decision.to_dict()["proved"] is proved
     )
     assert (
-        "by the heuristic threshold stylised, which is not proved" in str(decision.sentence)
+        "so far by the heuristic threshold stylised, which is not proved" in str(decision.sentence)
     ) is not proved
 
 

@@ -138,18 +138,22 @@ def error_from(data: Mapping[str, Any]) -> CombGameError:
 # ---- results
 
 
+SENTENCES = ("levels", "enough", "proof", "needs")  # of a status, where it has them
+
+
 def status_data(status: Status) -> dict[str, Any]:
     """As `Status.to_dict`, and every sentence with its parts."""
+    said = {name: getattr(status, name) for name in SENTENCES}
     return {
         **finite(status.to_dict()),
         "next": sentence_data(status.next),
-        "levels": None if status.levels is None else sentence_data(status.levels),
-        "enough": None if status.enough is None else sentence_data(status.enough),
+        **{name: None if one is None else sentence_data(one) for name, one in said.items()},
     }
 
 
 def status_from(data: Mapping[str, Any]) -> Status:
-    known = infinite({**data, "next": None, "levels": None, "enough": None})
+    said = {name: data[name] for name in SENTENCES}
+    known = infinite({**data, "next": None, **dict.fromkeys(SENTENCES)})
     return Status(
         **{
             **{name: _tupled(known[name]) for name in Status.__dataclass_fields__},
@@ -157,8 +161,7 @@ def status_from(data: Mapping[str, Any]) -> Status:
                 Rival(**{**one, "answer": tuple(one["answer"])}) for one in known["rivals"]
             ),
             "next": sentence_from(data["next"]),
-            "levels": None if data["levels"] is None else sentence_from(data["levels"]),
-            "enough": None if data["enough"] is None else sentence_from(data["enough"]),
+            **{name: None if one is None else sentence_from(one) for name, one in said.items()},
             **_shared(known),
         }
     )

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from ..sentences import PYTHON, looks
 
-STUDY = "ask copy create export extend fail observe plot replay report retract status stop tell"
+STUDY = "ask copy create decision export extend fail observe plot replay report retract status"
+STUDY += " stop tell"
 COMMANDS = {
     **{verb: verb for verb in ("compare", "plan", "simulate", "warm")},
     **{verb: f"study {verb}" for verb in STUDY.split()},
@@ -27,7 +28,7 @@ PHRASES = {
     "several values": "give each value a line of its own",
     "share of n": "give a share of n results as the value, with n in a column n",
     "share unrounded": "give the share with ten digits",
-    "decision says": "`combgame study status` says",
+    "decision says": "`combgame study decision` says",
     "again": "--again",
 }
 

@@ -108,6 +108,9 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
     elif certified:
         sure = f"{100 * decision['confidence']:g}%"
         yield "Confidence", sure + (" (proved)" if decision["proved"] else " (heuristic)")
+    elif status.get("proof"):
+        text = said(status["proof"])
+        yield "Confidence", text[:1].upper() + text[1:]
     else:
         yield "Confidence", f"not certified; {100 * (1 - status['settings']['delta']):g}% is asked"
     yield from _margin(data, unit)

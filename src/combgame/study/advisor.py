@@ -446,7 +446,7 @@ class Advisor:
         return {
             **ended,
             "why": why,
-            "answer": list(arms_of(side.view.best)),
+            "answer": list(arms_of(side.view.best)) if self.ledger.seen.counts.any() else [],
             "rival": list(rival),
             "evidence": have,
             "threshold": needed,

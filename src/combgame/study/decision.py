@@ -126,6 +126,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
         "weighed": weighed(facts["evidence"], facts["threshold"]),
         "percent": 100 * sure,
+        "asked": 100.0 * (1.0 - setting.delta),
         "whose": "user's" if validity.stated else "heuristic",
         "name": setting.stopping.name,
         "delta": setting.delta,
@@ -174,31 +175,56 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         text += "it was stopped by hand ({reason}) "
     if why != "by hand":
         remedy = "Results that still come are counted and may yet certify it"
-    text += SPENT + "; {answer} leads"
+    text += SPENT + "; {answer} {size:leads|lead}"
     if lead is not None:
-        text += ": {standing:by ; }"
-        known["standing"] = lead.standing()
-    if sure > 0.0:
-        text += ". The confidence "
-        text += "would be {percent:.3g}%" if wrong else "reached is {percent:.3g}%"
-        if not proved:
-            text += " by the {whose} threshold {name}, which is not proved,"
-        if wrong:
-            text += " if sigma were as stated, but {misfit}; {asked:g}% was asked for"
-        else:
-            text += " and {asked:g}% was asked for"
-    else:
-        text += ". {asked:g}% was asked for"
-    text += numbers
+        text += ": {lead:by ; }"
+        known["lead"] = lead.leading()
+        if chance := lead.likely():
+            text += ". {chance:capital}"
+            known["chance"] = chance
+    text += ". {proof:capital}" + numbers
     return Sentence(
         "not-certified",
         text,
         remedy=remedy,
-        asked=100.0 * (1.0 - setting.delta),
+        proof=so_far(advisor, facts),
+        size=len(facts["answer"]) if facts["values"] else 1,
         max_rounds=Option("max_rounds"),
         reason=advisor.ledger.stopped,
         **known,
     )
+
+
+def so_far(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+    """How far the proof that the leader is the best has come, where it ended without a
+    certificate.
+    """
+    setting, sure, misfit = advisor.setting, facts["confidence"], advisor.noise()
+    validity = setting.stopping.validity
+    known: dict[str, Any] = {
+        "percent": 100.0 * sure,
+        "asked": 100.0 * (1.0 - setting.delta),
+        "whose": "user's" if validity.stated else "heuristic",
+        "name": setting.stopping.name,
+        "epsilon": setting.epsilon,
+    }
+    text = "that it is best"
+    if setting.epsilon:
+        text += ", to within {epsilon:g},"
+    if not facts["values"]:
+        text = "nothing is proved so far"
+    elif not sure > 0.0:
+        text += " is not proved so far, with any confidence"
+    else:
+        if not validity.proved:
+            text += " has confidence {percent:.3g}% so far by the {whose} threshold {name}, which"
+            text += " is not proved"
+        else:
+            text += " is proved so far with confidence {percent:.3g}%"
+        if misfit is not None and misfit.contradicted:
+            text += ", but only if sigma were as stated, and {misfit}"
+            known["misfit"] = misfit.clause
+    return Sentence("proved-so-far", text + "; {asked:g}% was asked for", **known)
 
 
 def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:

@@ -17,6 +17,10 @@ mistake, and for Gaussian values, some value is doubted at a given look with pro
 
 Of two values that do not fit either may be wrong; the one that is far from the other arms' means,
 where only one is, is named alone.
+
+The only value of an arm has no others of its own, and its mean may be anything. It is doubted all
+the same, at once, if it is more than `ALONE` times as far from the middle of what the other arms
+have as these are apart, or from 0, or as sigma is large: 1e9 beside 0.4 and 0.6.
 """
 
 import math
@@ -32,6 +36,7 @@ from ..sentences import PYTHON, Call, Sentence, Surface
 
 ALARM = 1e-3
 SHOWN = 5
+ALONE = 100.0
 
 
 class Doubt(NamedTuple):
@@ -41,17 +46,20 @@ class Doubt(NamedTuple):
     arm: int
     name: str
     value: float
-    others: int  # values of the arm that it is compared with
-    errors: float
+    others: int  # values of the arm that it is compared with; 0: it is compared with other arms
+    errors: float  # standard errors; how many times as far as others, if it is the only one
     outside: bool = False  # whether it is data from outside
 
     @property
     def sentence(self) -> Sentence:
         text = "Data from outside, number {round}" if self.outside else "Round {round}"
         text += ", arm {name}: {value:g} is "
-        text += "{errors:,.3g}" if self.errors < 1000.0 else "more than 1,000"
-        text += " standard errors from the mean of the arm's "
-        text += "{others:,} other values" if self.others > 1 else "only other value"
+        if self.others:
+            text += "{errors:,.3g}" if self.errors < 1000.0 else "more than 1,000"
+            text += " standard errors from the mean of the arm's "
+            text += "{others:,} other values" if self.others > 1 else "only other value"
+        else:
+            text += "the only value of this arm, and far from the values of all others"
         text += " (a heuristic; it counts as it was told)"
         remedy = "if it is a mistake, {retract}, and "
         remedy += "observe it anew" if self.outside else "tell it anew"
@@ -100,6 +108,22 @@ def _believed(doubtful: Any, seen: Seen, value: Floats) -> Any:
     return near
 
 
+def _alone(problem: Problem, seen: Seen, value: Floats, only: Any) -> Floats:
+    """float64[d]: how many times as far from the other arms as these are from each other; 0 for
+    arms with several values. value: of arms with one; only: which they are.
+    """
+    times, told = np.zeros(only.size), seen.counts > 0.0
+    spread = problem.rewards.spread(problem.d) if problem.rewards.known else np.zeros(only.size)
+    for a in np.flatnonzero(only & told):
+        rest = told & (np.arange(only.size) != a)
+        if rest.any():
+            means = seen.sums[rest] / seen.counts[rest]
+            usual = max(float(np.ptp(means)), float(np.abs(means).max()), float(spread[a]))
+            away = abs(float(value[a]) - float(np.median(means)))
+            times[a] = away / usual if usual > 0.0 else 0.0
+    return times
+
+
 def doubts(
     problem: Problem, seen: Seen, far: Floats, most: int = SHOWN, scale: float = 1.0
 ) -> tuple[Doubt, ...]:
@@ -142,6 +166,9 @@ def doubts(
     errors = np.where((others > 0.0) & (errors == errors), errors, 0.0)
     doubtful = (errors > bar) & (errors >= errors.max(axis=0) * (1.0 - 1e-9))
     doubtful &= ~_believed(doubtful, seen, value)
+    far_out = _alone(problem, seen, value[0], (others <= 0.0).all(axis=0))
+    errors[0] = np.where(far_out > ALONE, far_out, errors[0])
+    doubtful[0] |= far_out > ALONE
     order = sorted(
         zip(*np.nonzero(doubtful), strict=True), key=lambda at: (-errors[at], number[at])
     )

@@ -3,15 +3,18 @@
 Means are drawn from what a flat prior makes of the data (`theory.chance`), and with each of them
 the values to come; from now on arms are played as suits these means. A path stops where the
 mixture of Theorem 1 (docs/thresholds.md), moved by what the judge's own evidence differs from it
-now, passes the threshold against the nearest rivals. The range has the middle 80 % of the paths:
-the more is known, the narrower it is.
+now, passes the threshold against the nearest rivals. Where answers are sets, every arm has a
+one-sided mixture of its own, and every rival its share of delta: what the judge's evidence differs
+from that now is mostly gone when it ends. The range has the middle 80 % of the paths: the more is
+known, the narrower it is.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import erf
 
 from ..errors import CombGameError
 from ..game.records import Floats, vector
@@ -25,6 +28,8 @@ from .advisor import Advisor
 MANY = 300  # arms; with more, they are taken to be played as they were so far
 PATHS, TIMES = 200, 80
 FARTHEST = 300.0  # times as many rounds as were played: what lasts longer is not forecast
+LATER = 0.3  # sets: by how much the judge's evidence is at most below what is forecast at the end
+UNHEARD = 50.0  # sets: odds of rivals that are never ruled out are no less than -this
 RANGE = (0.06, 0.87)  # quantiles of the paths: real studies end a little sooner than paths do
 
 
@@ -89,14 +94,10 @@ def lengths(
     paths = _paths(n, mean, means[:, arms], spreads[:, arms], counts, rng)
     level = float(side.game.judge.level(int(now), 0))
     lifted = mean + advisor.setting.epsilon / largest * answers[0, arms]
-    off = [
-        _beyond(answers[0, arms], rival, lifted, n, blurred, level + one.evidence - one.threshold)
-        for one, rival in zip(rivals, answers[1:, arms], strict=True)
-    ]
-    ends = [
-        _ends(answers[:, arms], paths, counts, blurred, off, level, epsilon / largest)
-        for epsilon in epsilons
-    ]
+    exact = [level + one.evidence - one.threshold for one in rivals]
+    spread = _Pairs(answers[:, arms], blurred, _odds(side.game.judge, answers))
+    off = spread.beyond(lifted, n, exact)
+    ends = [_ends(spread, paths, counts, off, level, epsilon / largest) for epsilon in epsilons]
     return [np.append(later, math.inf)[one] for one in ends]
 
 
@@ -105,7 +106,9 @@ def _rates(
 ) -> Floats | None:
     """float64[paths, d]: values of each arm per round. For single arms and sets of some size, an
     arm is played the more, the nearer it is to the border between the best and the others, as far
-    as that can be known; elsewhere as is best for the means of most paths, or as so far.
+    as that can be known; where answers differ by exchanges otherwise, as is best for the means of
+    most paths; elsewhere as so far, because what is best in the long run leaves out arms of which
+    few values are known, and a rule does not.
     """
     sizes = {"Arms": 1, "Subsets": getattr(problem.answers, "size", 1)}
     kind = type(problem.answers).__name__
@@ -116,7 +119,7 @@ def _rates(
         gap = np.where(means >= above, means - below, above - means)
         want = variance / (gap**2 + variance / counts)
         return _filled(want, float(problem.actions.largest()))
-    if problem.d > MANY:
+    if problem.d > MANY or not problem.answers.exchange().swaps:
         return np.broadcast_to(counts / now, means.shape)
     rewards = problem.rewards if problem.rewards.known else Gaussian(np.sqrt(variance).tolist())
     try:
@@ -159,40 +162,81 @@ def _paths(
     return np.asarray((n * mean + np.cumsum(new, axis=1)) / (n + np.cumsum(grown, axis=1)))
 
 
-def _apart(best: Floats, rival: Floats) -> tuple[Floats, Floats]:
-    """The arms that only the one has, and those that only the other has."""
-    return np.where(best > rival, 1.0, 0.0), np.where(rival > best, 1.0, 0.0)
-
-
-def _mixture(
-    lead: Floats, ours: Floats, theirs: Floats, variance: Floats, counts: Floats
-) -> Floats:
-    """The mixture of Theorem 1, one-sided, for a lead at these counts (float64[..., arms]). ours,
-    theirs: the arms that only one of two answers has.
+def _odds(judge: Any, answers: Floats) -> Floats | None:
+    """float64[answers, answers]: ln of a rival's share of delta, where a judge of sets has shares;
+    None: it has none.
     """
-    arms = np.flatnonzero(ours + theirs)
-    n, spread, mine = counts[..., arms], variance[arms], ours[arms] > 0.5
+    rivals = getattr(judge, "rivals", None)
+    if rivals is None:
+        return None
+    made = [[0.0 if i is j else float(rivals.odds(i, j)) for j in answers] for i in answers]
+    shares: Floats = np.maximum(np.array(made), -UNHEARD)
+    return shares
+
+
+class _Pairs(NamedTuple):
+    """Every pair of some answers, over the arms in which they differ."""
+
+    answers: Floats  # float64[answers, arms]
+    variance: Floats
+    odds: Floats | None  # see `_odds`
+
+    def evidence(self, i: int, j: int, lead: Floats, counts: Floats) -> Floats:
+        """About that of a judge for a lead of i over j at these counts (float64[..., arms])."""
+        best, rival = self.answers[i], self.answers[j]
+        arms = np.flatnonzero(best != rival)
+        n, spread, mine = counts[..., arms], self.variance[arms], best[arms] > rival[arms]
+        if self.odds is None:
+            return _mixture(lead, mine, spread, n)
+        return _one_sided(lead, mine, spread, n) + float(self.odds[i, j])
+
+    def beyond(self, mean: Floats, counts: Floats, exact: Sequence[float]) -> Floats:
+        """float64[answers, answers]: what the judge's evidence for the leader against each rival
+        is now beyond that, within limits.
+        """
+        off, leads = np.zeros((len(self.answers),) * 2), (self.answers[0] - self.answers) @ mean
+        for j, value in enumerate(exact, 1):
+            more = value - float(self.evidence(0, j, np.array(leads[j]), counts))
+            off[0, j] = off[j, 0] = min(max(more, -3.0 if self.odds is None else -LATER), 3.0)
+        return off
+
+
+def _mixture(lead: Floats, mine: Any, spread: Floats, n: Floats) -> Floats:
+    """The mixture of Theorem 1, one-sided, for arms that only one of two answers has. mine: which
+    of them the leader has; n: float64[..., arms].
+    """
     total = np.full(lead.shape, -math.inf)
     for c, e, _, _, chance in SCALES:
         prior = np.where(mine, c, e)
         blur = (spread * (n + prior) / n**2).sum(axis=-1)
         fee = 0.5 * np.log(np.prod(1.0 + n / prior, axis=-1))
         total = np.maximum(total, 0.5 * lead**2 / blur - fee + math.log(chance))
-    return np.asarray(total + math.log(2.0) * (ours.any() + theirs.any()))
+    return np.asarray(total + math.log(2.0) * (bool(mine.any()) + bool((~mine).any())))
+
+
+def _one_sided(lead: Floats, mine: Any, spread: Floats, n: Floats) -> Floats:
+    """The same for sets (`stopping.weighing`): every arm's mixture has one side, which gains ln(2
+    Phi(z)), z being its part of a positive lead, in standard deviations.
+    """
+    total, ahead = np.full(lead.shape, -math.inf), np.maximum(lead, 0.0)
+    for c, e, first, second, chance in SCALES:
+        prior, sided = np.where(mine, c, e), np.where(mine, first, second)
+        width = spread * (n + prior) / n**2
+        blur = width.sum(axis=-1)
+        z = (ahead / blur)[..., None] * np.sqrt(width)
+        gain = (sided * np.log1p(erf(z / math.sqrt(2.0)))).sum(axis=-1)
+        fee = 0.5 * np.log(np.prod(1.0 + n / prior, axis=-1))
+        total = np.logaddexp(total, 0.5 * ahead**2 / blur + gain - fee + math.log(chance))
+    return np.asarray(total - math.log(2.0))  # the other half is `joint`
 
 
 def _ends(
-    answers: Floats,
-    paths: Floats,
-    counts: Floats,
-    variance: Floats,
-    off: Sequence[float],
-    level: float,
-    lift: float,
+    pairs: _Pairs, paths: Floats, counts: Floats, off: Floats, level: float, lift: float
 ) -> Any:
     """int[paths]: at which of the times a path stops; the number of times: it does not. off: what
-    the judge's evidence is beyond that of the mixture, for the leader against each rival.
+    the judge's evidence is beyond what pairs have.
     """
+    answers = pairs.answers
     scores = paths @ answers.T  # float64[paths, times, answers]
     leader = scores.argmax(axis=2)
     passed = np.zeros(leader.shape, dtype=bool)
@@ -200,20 +244,8 @@ def _ends(
         where = np.nonzero(leader == i)
         for j, rival in enumerate(answers):
             if j != i and where[0].size:
-                ours, theirs = _apart(best, rival)
-                lead = scores[(*where, i)] - scores[(*where, j)] + lift * ours.sum()
-                more = off[max(i, j) - 1] if min(i, j) == 0 else 0.0
-                value = _mixture(lead, ours, theirs, variance, counts[where])
-                enough = value + more > level
+                lead = scores[(*where, i)] - scores[(*where, j)] + lift * (best > rival).sum()
+                enough = pairs.evidence(i, j, lead, counts[where]) + off[i, j] > level
                 where = (where[0][enough], where[1][enough])
         passed[where] = True
     return np.where(passed.any(axis=1), passed.argmax(axis=1), passed.shape[1])
-
-
-def _beyond(
-    best: Floats, rival: Floats, mean: Floats, counts: Floats, variance: Floats, exact: float
-) -> float:
-    """What the judge's evidence against a rival is now beyond that of the mixture, at most 3."""
-    ours, theirs = _apart(best, rival)
-    lead = np.array((best - rival) @ mean)
-    return min(max(exact - float(_mixture(lead, ours, theirs, variance, counts)), -3.0), 3.0)

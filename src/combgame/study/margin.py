@@ -35,6 +35,8 @@ class Estimate(NamedTuple):
 class Margin:
     """By how much the leader leads the nearest rival. `low` and `high` hold together with the
     intervals of the arms; `within` by the stopping rule's own theorem; `chance` is a heuristic.
+    Where `cut`, the interval goes below `low`, which is what the certificate says, another
+    statement: `low` and `high` then hold together with probability 1 - 2 delta.
     """
 
     rival: tuple[int, ...]
@@ -50,6 +52,7 @@ class Margin:
     within: float | None = None
     chance: float | None = None  # heuristic: that the leader is best, from a flat prior
     doubted: bool = False  # the values contradict the sigma on which all of it rests
+    cut: bool = False  # `low` is the certificate's: the leader is no worse, or not by more
 
     @property
     def exchange(self) -> Sentence:
@@ -74,13 +77,24 @@ class Margin:
         """The lead with its interval.
 
         >>> print(Margin((1,), "b", ("b",), ("a",), 0.1, 0.02, 0.18, 0.05, True).sentence)
-        b would be worse by 0.1 (0.02 to 0.18, with confidence 95% at any time).
+        b would be worse by 0.1 (0.02 to 0.18, proved with confidence 95% at any time).
+        >>> known = (0.1, 0.0, 0.18, 0.05, True, 0.0)
+        >>> print(Margin((1,), "b", ("b",), ("a",), *known, cut=True).sentence)
+        b would be worse by 0.1, and by 0.18 at most, proved with confidence 95% at any time (how \
+little it may be is not proved, only that b is not better).
         """
-        text = "{exchange} would be worse by {value:.3g}"
+        text, sure = "{exchange} would be worse by {value:.3g}", ", heuristic"
+        if self.proved:
+            sure = ", proved with confidence {percent:g}% at any time"
+        if self.doubted:
+            sure += ", if sigma were as stated"
         if self.low is not None and self.high is not None:
-            text += " ({low:.3g} to {high:.3g}"
-            text += ", with confidence {percent:g}% at any time" if self.proved else ", heuristic"
-            text += ", if sigma were as stated)" if self.doubted else ")"
+            if self.cut:
+                text += ", and by {high:.3g} at most" + sure
+                text += " (how little it may be is not proved, only that {exchange} is not better"
+                text += " by more than {within:g})" if self.within else ")"
+            else:
+                text += " ({low:.3g} to {high:.3g}" + sure + ")"
         return Sentence(
             "lead",
             text,
@@ -88,6 +102,7 @@ class Margin:
             value=self.value,
             low=self.low,
             high=self.high,
+            within=self.within,
             percent=self.percent,
         )
 
@@ -98,25 +113,37 @@ class Margin:
 
     def standing(self) -> list[Sentence]:
         """All that is said of it: the lead; how much the leader can lack; the chance."""
+        chance = self.likely()
+        return self.leading() + ([] if chance is None else [chance])
+
+    def leading(self) -> list[Sentence]:
+        """By how much: the lead, and how much the leader can lack."""
         made = [self.sentence]
         if self.within:
             text = (
-                "no answer is better than it by more than {within:g}, with confidence {percent:g}%"
+                "no answer is better than it by more than {within:g}, proved with confidence "
+                "{percent:g}%"
             )
             if self.doubted:
                 text += " if sigma were as stated"
             made.append(Sentence("lacks", text, within=self.within, percent=self.percent))
-        if self.chance is not None and not self.doubted:
-            text = "the chance that it is best is "
-            if self.chance > 0.99:
-                text += "above 99%"
-            elif self.chance < 0.01:
-                text += "below 1%"
-            else:
-                text += "{percent:.0f}%"
-            text += " (a heuristic: as if all means had been equally likely)"
-            made.append(Sentence("chance", text, percent=100.0 * self.chance))
         return made
+
+    def likely(self) -> Sentence | None:
+        """The chance that the leader is best, unless the values contradict sigma."""
+        if self.chance is None or self.doubted:
+            return None
+        text = "the chance that it is best is "
+        if self.chance > 0.99:
+            text += "above 99%"
+        elif self.chance < 0.01:
+            text += "below 1%"
+        else:
+            text += "{percent:.0f}%"
+        text += (
+            " (a heuristic: as if all means had been equally likely and nobody had looked before)"
+        )
+        return Sentence("chance", text, percent=100.0 * self.chance)
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, with what is said of it."""
@@ -177,19 +204,19 @@ def margin(
         return None
     ends = intervals(problem, seen, game.rewards, delta)
     value, low, high = lead(problem, seen, game.rewards, best, rival, delta, ends)
-    low = max(low, least)
     return Margin(
         arms_of(rival),
         problem.label(arms_of(rival)),
         tuple(problem.label([a]) for a in arms_of(rival) if best[a] < 0.5),
         tuple(problem.label([a]) for a in arms_of(best) if rival[a] < 0.5),
         value,
-        finite(low),
+        finite(max(low, least)),
         finite(high),
         delta,
         covered(problem),
         None,
         chance(problem, game, seen, best),
+        cut=low < least,
     )
 
 

@@ -1,5 +1,6 @@
 """Where a study stands, and what to do next."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from ..game.records import arms_of
 from ..report.words import count, weighed
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from .advisor import Advisor
+from .decision import so_far
 from .doubts import Doubt
 from .forecast import MANY, along, forecast
 from .margin import Estimate, Margin
@@ -39,7 +41,7 @@ class Status:
 
     name: str
     state: str  # "running", "certified", "budget", "deadline" or "by hand"
-    leader: tuple[int, ...]
+    leader: tuple[int, ...]  # () before the first value
     leader_name: str
     evidence: float
     threshold: float
@@ -69,6 +71,9 @@ class Status:
     estimates: tuple[Estimate, ...] = ()  # one per arm
     noise: Noise | None = None  # how the values vary, against the sigma that was stated
     levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
+    # how far the proof that the leader is best has come, once it ended without a certificate
+    proof: Sentence | None = None
+    needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -82,6 +87,8 @@ class Status:
             "enough": None if self.enough is None else self.enough.to_data(surface),
             "estimates": [one._asdict() for one in self.estimates],
             "noise": None if self.noise is None else self.noise.to_dict(surface),
+            "proof": None if self.proof is None else self.proof.to_data(surface),
+            "needs": None if self.needs is None else self.needs.to_data(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -101,9 +108,10 @@ class Status:
             )
         lines += [
             f"  leading      {self.leader_name} (evidence {self.weighed.spelt(surface)})",
+            *([] if self.needs is None else [f"  needed       {self.needs.spelt(surface)}"]),
             *(
                 f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
-                for k, one in enumerate(self.lead.standing() if self.lead else ())
+                for k, one in enumerate(self.standing())
             ),
             *(
                 f"  {'rivals' if k == 0 else '':<11}  {one.name} ({self._behind(one)}; evidence "
@@ -137,6 +145,11 @@ class Status:
         if self.levels is not None:
             lines.append(f"  levels       {self.levels.said(surface)}")
         return "\n".join([*lines, self.next.said(surface)])
+
+    def standing(self) -> list[Sentence]:
+        """What is known of the leader: its lead, the chance that it is best, the proof so far."""
+        made = [] if self.lead is None else self.lead.standing()
+        return made + ([] if self.proof is None else [self.proof])
 
     @property
     def weighed(self) -> Sentence:
@@ -297,7 +310,27 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         shown,
         advisor.noise(),
         advisor.unstated(),
+        so_far(advisor, facts) if state not in ("running", "certified") else None,
+        needs(advisor, facts["threshold"]) if state == "running" and facts["values"] else None,
     )
+
+
+FEE = 0.1  # what is asked for beyond the level, from which on it is said why
+
+
+def needs(advisor: Advisor, needed: float) -> Sentence | None:
+    """Why what is needed grows, with the same delta: a mixture over all leads pays for the looks
+    that it allows, and for a sigma that it has to find out. The rest of it does not change.
+    """
+    level = float(advisor.told.game.judge.level(int(advisor.ledger.seen.clock[0]), 0))
+    if not FEE <= needed - level < math.inf:
+        return None
+    text = "{level} for the confidence and all rivals, and {fee} for looking after every round"
+    if advisor.problem.rewards.known:
+        text += ": the latter grows slowly with values and evidence"
+    else:
+        text += " with a sigma that is not known: the latter changes with values and evidence"
+    return Sentence("needed", text, level=f"{level:.2f}", fee=f"{needed - level:.2f}")
 
 
 def good_enough(

@@ -1,5 +1,5 @@
-"""combgame study create | ask | tell | observe | fail | retract | extend | stop | status | export |
-plot | report | replay | copy | list.
+"""combgame study create | ask | tell | observe | fail | retract | extend | stop | status |
+decision | export | plot | report | replay | copy | list.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from . import changes, rounds, storage, views
 app = typer.Typer(
     help="A durable experiment: ask what to measure, tell what came out. Exit codes: 0 done as "
     "told, 2 refused (the sentence says why), "
-    "and for `ask` and `status`: 3 the answer is certified, 4 it stopped without a certificate; "
+    "and for `ask`, `status` and `decision`: 3 the answer is certified, 4 it stopped without a "
+    "certificate; "
     "for `ask`: 5 nothing to give just now; "
     "for `replay`: 1 it differs.",
     no_args_is_help=True,
@@ -27,6 +28,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     changes.extend,
     changes.stop,
     views.status,
+    views.decision,
     views.export,
     views.plot,
     views.report,

@@ -1,4 +1,4 @@
-"""combgame study status | export | plot | report | replay: what only looks."""
+"""combgame study status | decision | export | plot | report | replay: what only looks."""
 
 import time
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ...sentences import Sentence
 from ..options import AsJson, echo
 from ..speech import SHELL, Shell
 from .base import DIFFERS, Name, Where, leave, looked, opened, put
@@ -42,6 +43,21 @@ def status(
                 leave(now.state)
                 return
             time.sleep(every)
+
+
+def decision(storage: Where, name: Name = None, as_json: AsJson = False) -> None:
+    """The answer, and why it stopped; while it runs, that there is none yet, and what to do."""
+    with opened(storage, name) as study:
+        now, made = looked(study)
+        data = {
+            "state": now.state,
+            "decision": None if made is None else made.to_dict(SHELL),
+            "next": now.next.to_data(SHELL),
+        }
+        said = Sentence("no-decision", "There is no decision yet: {name} still runs", name=now.name)
+        text = f"{said.said(SHELL)} {now.next.said(SHELL)}" if made is None else made.said(SHELL)
+        put(data, text, as_json)
+        leave(now.state)
 
 
 def export(

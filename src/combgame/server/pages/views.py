@@ -162,9 +162,11 @@ def study(moment: Any, seq: int) -> Data:
         "spent": f"{count(status.rounds, 'round')}, {count(status.values, 'value')}",
         "progress": progress(status),
         "weighed": status.weighed.spelt(PAGE),
+        "needs": None if plain["needs"] is None else plain["needs"]["text"],
         "left": left(status),
         "forecast": status.forecast,
         "lead": [] if plain["lead"] is None else lead(plain["lead"]),
+        "proof": None if plain["proof"] is None else capital(plain["proof"]["text"]),
         "enough": None if plain["enough"] is None else plain["enough"]["text"],
         "noise": noise(status.noise),
         "levels": None if plain["levels"] is None else plain["levels"],
@@ -187,7 +189,11 @@ def study(moment: Any, seq: int) -> Data:
 def lead(plain: Data) -> list[str]:
     """What is said of the lead, each as a sentence; the first begins with a name, as that is."""
     first, *rest = (one["text"] for one in plain["sentences"])
-    return [first, *(one[:1].upper() + one[1:] for one in rest)]
+    return [first, *map(capital, rest)]
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def noise(one: Any) -> Data | None:
