@@ -7,6 +7,7 @@ numbers, the best arm first, and those fill the covering from which both start.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from made import save
 
@@ -17,13 +18,18 @@ REFERENCE = {
     5: {"uniform": 2700, "adahedge": 1850, "hedge": 1900},
     10: {"uniform": 5400, "adahedge": 3200, "hedge": 3250},
 }
-VARIANTS = {
-    "lloo": cg.CombGame(cg.LLOO()),
-    "lloo, D-tracking": cg.CombGame(cg.LLOO(), tracking="D"),
-    "lloo, one learner per answer": cg.CombGame(cg.LLOO(), per_answer=True),
-    "lloo, no sparsification": cg.CombGame(cg.LLOO(sparsify=False)),
-    "lloo, random covering": cg.CombGame(cg.LLOO(), start="random-covering"),
-    "lloo, theory bonus": cg.CombGame(cg.LLOO(), bonus="theory"),
+VARIANTS: dict[str, dict[str, cg.RuleBase]] = {
+    "lloo": {
+        "lloo": cg.CombGame(cg.LLOO()),
+        "lloo, D-tracking": cg.CombGame(cg.LLOO(), tracking="D"),
+        "lloo, one learner per answer": cg.CombGame(cg.LLOO(), per_answer=True),
+        "lloo, no sparsification": cg.CombGame(cg.LLOO(sparsify=False)),
+        "lloo, random covering": cg.CombGame(cg.LLOO(), start="random-covering"),
+        "lloo, theory bonus": cg.CombGame(cg.LLOO(), bonus="theory"),
+    },
+    "thompson": {
+        f"thompson, width {width:g}": cg.Thompson(width=width) for width in (1.0, 2.0, 4.0)
+    },
 }
 
 
@@ -35,7 +41,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--threshold", default="stylised")
     parser.add_argument(
-        "--variants", action="store_true", help="LLOO's options instead of the learners"
+        "--variants",
+        nargs="?",
+        const="lloo",
+        choices=list(VARIANTS),
+        help="the options of a rule instead of the learners",
     )
     parser.add_argument("--out", type=Path, default=None, help="also write the table to this file")
     options = parser.parse_args()
@@ -47,8 +57,8 @@ def main() -> None:
     print("\n".join(lines), flush=True)
     for d in options.sizes:
         problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
-        rules = (
-            VARIANTS
+        rules: dict[str, Any] = (
+            VARIANTS[options.variants]
             if options.variants
             else {name: name for name in ("uniform", "adahedge", "hedge", "ofw", "lloo")}
         )

@@ -9,6 +9,7 @@ import combgame as cg
 from combgame.game.catalogue import make_catalogue, make_mixture
 from combgame.game.records import vector
 from combgame.learners.base import Seating
+from combgame.learners.sftpl import MODULI
 from combgame.simulate.run import Run
 from combgame.stopping.base import NEVER
 from combgame.testing import check_learner
@@ -81,6 +82,21 @@ def test_perturbations_are_uniform_in_the_ball():
     assert np.abs((normal**2).mean(axis=0) - 1.0).max() < 4 * math.sqrt(2 / 4000)
     uniform = np.sort([part.uniform() for _ in range(4000)])
     assert np.abs(uniform - np.linspace(0, 1, 4000)).max() < 2.2 / math.sqrt(4000)
+
+
+def test_every_run_has_perturbations_of_its_own():
+    """Drawn from the run's generator: the same for the same run, and others for other runs."""
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3))
+    setup, means = cg.CombGame(cg.SFTPL()).setup(problem), np.linspace(1, 0.5, 4)
+    streams = []
+    for number in (0, 1, 2, 0):
+        run = Run(problem, setup, NEVER, means, 1, 0, number, "python")
+        streams.append(tuple(run.rule.learner.stream.tolist()))
+        assert all(0 < x < most for x, most in zip(streams[-1], MODULI, strict=True))
+    assert streams[0] == streams[3] and len(set(streams)) == 3
+    random = cg.CombGame(cg.SFTPL(), start="random-covering").setup(problem)
+    runs = [Run(problem, random, NEVER, means, 1, 0, i, "python") for i in (0, 1)]
+    assert not np.array_equal(*(run.rule.learner.stream for run in runs))
 
 
 def test_a_run_that_meets_many_actions_at_once_grows():

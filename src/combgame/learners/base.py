@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..game.descriptions import Description
 from ..game.protocols import Learner
-from ..game.records import Floats, Ints
+from ..game.records import Floats, Ints, Random
 from ..structures import Geometry, StructureBase
 
 
@@ -60,6 +60,9 @@ class LearnerBase(Description):
 
     def part(self, seating: Seating) -> Learner:
         raise NotImplementedError
+
+    def begin(self, part: Any, rng: Random) -> None:
+        """What a part draws once, when a run begins, from the run's generator."""
 
     def room(self, d: int, home: int) -> int:
         """How large a support to make room for at first."""

@@ -9,8 +9,8 @@ the support is at most `samples`. Hazan and Minasyan let their number grow like 
 blocks; here it is fixed, which leaves a regret of order t / sqrt(samples) from the sampling.
 
 A learner has no part in the run's random stream, so that it draws from a generator of its own
-(Wichmann and Hill 1982), the same in every run: what differs from run to run are the values, and
-the numbers of the arms.
+(Wichmann and Hill 1982). Its state is drawn from the run's generator when the run begins, so that
+runs are independent.
 """
 
 import math
@@ -22,8 +22,10 @@ import numpy as np
 from ..errors import whole
 from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
-from ..game.records import Floats, Ints
+from ..game.records import Floats, Ints, Random
 from .base import LearnerBase, Seating
+
+MODULI = (30269, 30307, 30323)  # of the generator: a state is 1 to that, less 1
 
 
 class SFTPLPart(NamedTuple):
@@ -77,7 +79,7 @@ class SFTPLPart(NamedTuple):
 
     def uniform(self) -> float:
         """In (0, 1)."""
-        self.stream[0] = 171 * self.stream[0] % 30269
+        self.stream[0] = 171 * self.stream[0] % 30269  # MODULI
         self.stream[1] = 172 * self.stream[1] % 30307
         self.stream[2] = 170 * self.stream[2] % 30323
         x = self.stream[0] / 30269.0 + self.stream[1] / 30307.0 + self.stream[2] / 30323.0
@@ -110,6 +112,10 @@ class SFTPL(LearnerBase):
         super().__post_init__()
         samples = whole("samples", self.samples, 1, of="SFTPL", most=10_000)
         object.__setattr__(self, "samples", samples)
+
+    def begin(self, part: SFTPLPart, rng: Random) -> None:
+        for i, most in enumerate(MODULI):
+            part.stream[i] = 1 + int((most - 1) * rng.random())
 
     def met(self) -> int:
         return self.samples

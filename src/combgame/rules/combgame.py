@@ -126,10 +126,13 @@ class CombGameSetup:
 
     def fresh(self, rng: Random) -> tuple[CombGamePart, Ints]:
         if self._original is None:
-            part, start = self._make(self._begin(rng))
-            return copied(part), start
-        original, start = self._original
-        return original.copy(), in_order(self.start, start, rng)
+            made, start = self._make(self._begin(rng))
+            part = copied(made)
+        else:
+            original, rows = self._original
+            part, start = original.copy(), in_order(self.start, rows, rng)
+        self.rule.learner.begin(part.learner, rng)
+        return part, start
 
     @property
     def alike(self) -> bool:
