@@ -233,13 +233,24 @@ def times(tables: Tables) -> list[Reason]:
     ]
     if not factors:
         return []
+    grown = [
+        (rule, float(np.polyfit(np.log(xs), np.log([us[x, rule] for x in xs]), 1)[0]))
+        for rule in ("uniform", "ofw", "lloo")
+        if len(xs := sorted(x for x, known in us if known == rule)) > 1
+    ]
     return [
+        Reason(
+            COMPUTED,
+            "d grows beside |A|. In terms of d, times grow like its power "
+            + ", ".join(f"{power:.2f} ({rule})" for rule, power in grown)
+            + ".",
+        ),
         Reason(
             COMPUTED,
             f"The paper's times per round are {min(factors):,.0f} to {max(factors):,.0f} times "
             "ours (interpreted against compiled code). Our Hedge and AdaHedge make d exponentials "
             "and one product per action, where the definition has an exponential per action.",
-        )
+        ),
     ]
 
 
