@@ -230,10 +230,10 @@ def learners(tables: Tables) -> Grid:
         cells.append(
             [
                 rule,
-                f"{growth(t, [row['support'] for row in mine]):.2f} ({last['support']:,.0f})",
+                f"{growth(t, [row['support'] for row in mine]):z.2f} ({last['support']:,.0f})",
                 f"{cost[low]['us_per_round']:.1f} to {cost[high]['us_per_round']:,.1f} us",
                 f"{last['regret']:,.1f}",
-                f"{growth(t, [row['regret'] for row in mine]):.2f}",
+                f"{growth(t, [row['regret'] for row in mine]):z.2f}",
                 CLAIMED[rule],
                 f"{last['bound']:,.0f}",
                 "never" if not broken else f"at {broken} of {len(mine) * last['runs']} points",
