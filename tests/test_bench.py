@@ -81,6 +81,7 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
     assert "10 to 12 runs each" in text
     assert "| uniform | three arms (10), three more (none) |" in text
     assert "| frank-wolfe | three more (none) |" in text
+    assert "frank-wolfe is within 1.1 of the best rule on" in text
     with open_store(tmp_path / "bench.db")[0] as store:
         assert sum(len(store.rows(c["key"])) for c in store.configurations()) == 24
 
@@ -148,6 +149,25 @@ def test_the_least_of_many_noisy_means_is_no_yardstick():
     assert naive > 120 and abs(np.mean(fair) - 1.1) < 0.005
     # 25 of each are expected; more than 50 have a chance of 1e-6
     assert found.count("no") <= 50 and found.count("yes") <= 50
+
+
+def test_what_has_not_been_run_is_open_and_makes_nobody_near():
+    rows = [row("a", "x", 100.0), row("a", "y", 200.0), row("b", "y", 100.0)]
+    found = {(one.rule, one.instance): one.verdict for one in places(rows, "xy", {("x", "b")})}
+    assert found == {("x", "a"): "yes", ("y", "a"): "no", ("x", "b"): "open", ("y", "b"): "open"}
+    assert [one.verdict for one in places(rows, "xy", {("z", "a")})][:2] == ["open", "no"]
+
+
+def test_a_rule_is_near_only_if_the_least_mean_says_so_too():
+    """The winner of either half is not the best over all, so the yardstick is too long."""
+    best = row("a", "x", 100.0) | {"mean_even": 100.0, "mean_odd": 100.0}
+    others = [
+        row("a", name, 105.0) | {"mean_even": 105.0 + shift, "mean_odd": 105.0 - shift}
+        for name, shift in (("y", 10.0), ("z", -10.0))
+    ]
+    rows = [best, *others, row("a", "w", 112.0)]
+    one = places(rows, ["w"])[0]
+    assert one.fair < 1.0 < 1.1 < one.ratio and one.verdict == "open"
 
 
 def test_a_rule_whose_runs_were_given_up_is_no_yardstick():

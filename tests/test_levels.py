@@ -1029,16 +1029,23 @@ def test_two_arms_that_are_always_together_lose_nothing_to_levels():
     assert cg.complexity(problem, [1.0, 0.0]).time == pytest.approx(4.0 * 0.25)
 
 
-def test_the_time_of_many_plays_is_bounded_without_listing_them(monkeypatch):
-    from combgame.theory import within
+def test_more_plays_than_can_be_listed_are_refused_and_simulations_say_which_time_it_is():
+    problem = cg.Problem(cg.Subsets(20, 4), cg.Arms(20), cg.Gaussian(0.3, level=LEVEL))
+    means = np.r_[0.9, np.linspace(0.4, 0.0, 19)]
+    with refused("level-complexity", InputError, most=2000):
+        cg.complexity(problem, means)
+    text = str(cg.simulate(problem, means, runs=2, engine="python"))
+    assert "It is that of plays without levels" in text
+    few = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.3, level=LEVEL))
+    assert "without levels" not in str(cg.simulate(few, means[:6], runs=2, engine="python"))
 
-    actions, answers, mean = cg.Subsets(8, 3), cg.Arms(8), np.r_[0.6, np.linspace(0.4, 0.0, 7)]
-    problem = cg.Problem(actions, answers, cg.Gaussian(0.3, level=LEVEL))
-    exact = cg.complexity(problem, mean, tolerance=1e-3)
-    monkeypatch.setattr(within, "LISTED", 0)
-    bound = cg.complexity(problem, mean, tolerance=1e-2)
-    assert bound.time / (1.0 + bound.gap) <= exact.time * (1.0 + 1e-9)
-    assert exact.time / (1.0 + exact.gap) <= bound.time <= 1.01 * exact.time
+
+def test_epsilon_keeps_the_level():
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3, level=LEVEL))
+    alike = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3))
+    how = {"means": [0.9, 0.5, 0.3, 0.1], "epsilon": 0.1, "runs": 2, "max_rounds": 30}
+    with_levels, without = (cg.plan(one, **how).rows()[0]["time"] for one in (problem, alike))
+    assert with_levels > 1.05 * without
 
 
 def test_ties_with_levels_are_refused():

@@ -61,8 +61,8 @@ def test_references_of_equal_problems_are_computed_once(monkeypatch, tmp_path):
     problems = [
         cg.Instance(name, problem, MEANS) for name, problem in (("one", FIVE), ("two", again))
     ]
-    asked, complexity = [], execute.complexity
-    monkeypatch.setattr(execute, "complexity", lambda *given: asked.append(1) or complexity(*given))
+    asked, least_time = [], execute.least_time
+    monkeypatch.setattr(execute, "least_time", lambda *given: asked.append(1) or least_time(*given))
     campaign = cg.Campaign.cross("c", problems[:1], ["uniform"], runs=1, threshold="stylised")
     campaign += cg.Campaign.cross("c", problems[1:], ["lloo"], runs=1, threshold="stylised")
     campaign.run(tmp_path / "c.db", engine="python", progress=False)

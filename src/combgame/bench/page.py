@@ -27,7 +27,7 @@ class Table(NamedTuple):
 
 def tables(contest: Contest, rows: Sequence[Row]) -> list[Table]:
     """All tables of the page."""
-    found = places(rows, contest.rules)
+    found = places(rows, contest.rules, unmade(contest, rows))
     rules = ranked(found, contest.rules)
     return [
         _profile(found, rules),
@@ -52,7 +52,7 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
         f"after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are marked "
         "with >=. combgame " + __version__ + ".",
     ]
-    found = places(rows, contest.rules)
+    found = places(rows, contest.rules, unmade(contest, rows))
     for rule in dict.fromkeys(one for one in (contest.mine, OURS) if one in contest.rules):
         made.append(verdict(found, str(rule)))
     return made
@@ -199,8 +199,18 @@ def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
         )
 
 
+def _runs(rows: Sequence[Row]) -> dict[tuple[str, str], int]:
+    return {(row["rule"], row["instance"]): row["runs"] for row in rows}
+
+
+def unmade(contest: Contest, rows: Sequence[Row]) -> set[tuple[str, str]]:
+    """Rules and instances that are to meet and have no line yet."""
+    wanted = {(one.label, one.instance.name) for one in contest.campaign.configurations}
+    return wanted - _runs(rows).keys()
+
+
 def _unfinished(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
-    made = {(row["rule"], row["instance"]): row["runs"] for row in rows}
+    made = _runs(rows)
     short: dict[str, list[str]] = {}
     for one in contest.campaign.configurations:
         runs = made.get((one.label, one.instance.name), 0)
@@ -210,7 +220,8 @@ def _unfinished(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
         yield Table(
             "Lines that have fewer runs",
             "Cheap lines are made first, so these are the ones whose runs take longest. What has "
-            f"fewer than {FEWEST} runs is left out everywhere else, and is not near the best.",
+            f"fewer than {FEWEST} runs is left out everywhere else; of such an instance it is open "
+            "who is near the best, but not who is far from it.",
             ["rule", "instances (runs)"],
             [[rule, ", ".join(where)] for rule, where in short.items()],
             2,

@@ -3,7 +3,7 @@ More, Mathematical Programming 2002).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from ..report.figures import OTHERS, STYLES, figure, style
@@ -29,8 +29,13 @@ class Place(NamedTuple):
     verdict: str
 
 
-def places(rows: Sequence[Row], rules: Sequence[str]) -> list[Place]:
-    """Every rule on every instance.
+def places(
+    rows: Sequence[Row],
+    rules: Sequence[str],
+    unmade: Collection[tuple[str, str]] = (),
+) -> list[Place]:
+    """Every rule on every instance. unmade: rules and instances whose runs have not been made yet.
+    What is not known of them is open, and so is whether anybody who looks near the best there is.
 
     >>> one = {"instance": "a", "standard_error": 0.1, "capped": 0}
     >>> slow, fast = ({"mean": x, "mean_even": x, "mean_odd": x} for x in (15.0, 10.0))
@@ -46,11 +51,14 @@ def places(rows: Sequence[Row], rules: Sequence[str]) -> list[Place]:
         for rule in rules:
             row = here.get(rule)
             if row is None:
-                made.append(Place(instance, rule, math.inf, False, math.inf, "no"))
+                known = "open" if (rule, instance) in unmade else "no"
+                made.append(Place(instance, rule, math.inf, False, math.inf, known))
                 continue
             fair = row["mean"] / (_yardstick(winners) if winners else least)
-            about = (row["mean"] / least, row["capped"] > 0, fair)
-            made.append(Place(instance, rule, *about, _near(row, winners)))
+            ratio, near = row["mean"] / least, _near(row, winners)
+            if near == "yes" and (ratio > NEAR or any(where == instance for _, where in unmade)):
+                near = "open"  # the winner of a half may not be the very best: both must say so
+            made.append(Place(instance, rule, ratio, row["capped"] > 0, fair, near))
     return made
 
 

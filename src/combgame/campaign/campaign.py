@@ -125,11 +125,21 @@ class Campaign(Specification):
 
     def so_far(self, path: str | Path, least: int = LEAST) -> list[dict[str, Any]]:
         """Report on the runs that a campaign file holds, and make none: the configurations that
-        have `least` of them, with as many as there are.
+        have `least` of them, with as many as there are from the first on without a gap. (What comes
+        after a gap was made sooner than that, and so is rather short.)
         """
         store, _ = open_store(check_path("path", path))
         with store:
-            known = report(store, {c.key: c.runs for c in self.configurations})
+            begun = {c["key"] for c in store.configurations()}
+            known = report(
+                store,
+                {
+                    c.key: next(n for n in range(c.runs + 1) if n == c.runs or n not in there)
+                    for c in self.configurations
+                    if c.key in begun
+                    for there in [store.stored(c.key)]
+                },
+            )
         return [row for row in known if row["runs"] >= least]
 
     def __add__(self, other: "Campaign") -> "Campaign":

@@ -29,7 +29,7 @@ from ..simulate.bench import CARD, TEMPLATES, Bench
 from ..simulate.card import PORTION, OnCard
 from ..simulate.run import Outcome
 from ..storage.lock import Lock
-from ..theory.complexity import Complexity, complexity, lower_bound
+from ..theory.complexity import Complexity, least_time, lower_bound
 from ..theory.evidence import best_answer
 from ..theory.limit import limit
 from ..version import __version__
@@ -344,7 +344,7 @@ def references(configurations: Sequence[Configuration], store: Store) -> list[di
             continue
         place = (c.instance.problem, c.instance.means)
         if place not in times:
-            times[place] = complexity(c.instance.problem, c.instance.means)
+            times[place] = least_time(c.instance.problem, c.instance.means)
         solved, bench = times[place], c.bench()
         best = best_answer(bench.problem, bench.means)
         bounds = [lower_bound(bench.problem, solved, delta) for delta in c.deltas]

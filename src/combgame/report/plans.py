@@ -14,11 +14,13 @@ SHOWN = 10  # arms and actions in the printed plan
 COLUMNS = (
     "bound: no rule needs fewer rounds on average (-: not known for bounded rewards, or with "
     "epsilon); limit: where the optimal proportions stop without noise (no bound: real runs stop "
-    "when noise helps, often before); gaps: how the supposed ones are scaled."
+    "when noise helps, often before; -: not known where plays have levels); gaps: how "
+    "the supposed ones are scaled."
 )
 AT_THE_END = (
-    "right: the answer at the end, or the leader where the budget ended first, is the best; "
-    "certified: it was proved before that; lead: what one sees then, in the middle of the runs."
+    "right: the answer at the end, or the leader where the budget ended first, is the best "
+    "(with epsilon: within it); certified: it was proved before that; lead: what one sees then, in "
+    "the middle of the runs."
 )
 BETWEEN = (
     "1/D_nu, the characteristic time, lies between {low:,.1f} and {high:,.1f}; limits are for the "
@@ -74,10 +76,13 @@ def _rounds(row: Row, max_rounds: int, where: Sentence) -> Sentence:
     if row["capped"]:
         text = (
             "{max_rounds:,} {where} to be enough in {certified:.0%} of {runs} runs; the answer "
-            "that leads at the end is the best in {right:.0%} of them"
+            "that leads at the end is "
         )
+        text += "within {epsilon:g} of the best" if row["epsilon"] else "the best"
+        text += " in {right:.0%} of them"
         if row["lead"] is not None:
-            text += ", by {lead:.3g} as it looks then ({lead_q25:.3g} to {lead_q75:.3g} in half)"
+            text += ", by {lead:.3g} as it looks then ({lead_q25:.3g} to {lead_q75:.3g} in half of "
+            text += "them)"
         return Sentence("rounds-cut", text, where=where, max_rounds=max_rounds, **row)
     text = "about {mean:,.0f} {where} (half of the runs need between {q25:,.0f} and {q75:,.0f})"
     return Sentence("rounds-of-runs", text, where=where, **row)

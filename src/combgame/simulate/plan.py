@@ -18,7 +18,7 @@ from ..rules.base import describe
 from ..stopping.base import Stopping
 from ..stopping.names import make_stopping
 from ..stopping.own import StoppingBase
-from ..theory.complexity import Complexity, complexity
+from ..theory.complexity import Complexity, least_time
 from ..theory.evidence import best_answer
 from .bench import CARD, Bench, check_level_sd, in_order, make_bench
 from .card import simulated as on_card
@@ -142,16 +142,13 @@ def _complexity(problem: Problem, means: Floats, epsilon: float) -> Complexity:
     lifted by epsilon (`JudgePart.shift`).
     """
     if not epsilon:
-        return complexity(problem, means)
+        return least_time(problem, means)
     means, problem = problem.inside(means), problem.maximised
-    free = Problem(
-        problem.actions,
-        problem.answers,
-        Gaussian(problem.rewards.spread(problem.d).tolist()),
-        problem.names,
-    )
+    level = "per play" if problem.rewards.levels() else None
+    rewards = Gaussian(problem.rewards.spread(problem.d).tolist(), level=level)
+    free = Problem(problem.actions, problem.answers, rewards, problem.names)
     leader = vector(best_answer(problem, means), problem.d)
-    return complexity(free, means + epsilon / problem.answers.largest() * leader)
+    return least_time(free, means + epsilon / problem.answers.largest() * leader)
 
 
 def _stoppings(

@@ -15,9 +15,10 @@ from ..problem import Problem
 from ..report.tables import aligned
 from ..rules import Stopping
 from ..stopping.base import Validity
-from ..theory.complexity import Complexity, complexity, lower_bound
+from ..theory.complexity import Complexity, least_time, lower_bound
 from ..theory.evidence import best_answer
 from ..theory.limit import limit
+from ..theory.within import listed
 
 Bools = npt.NDArray[np.bool_]
 
@@ -166,7 +167,7 @@ class Simulation:
         good.
         """
         try:
-            return complexity(self.problem, self.means)
+            return least_time(self.problem, self.means)
         except TieError:
             return Complexity(math.inf, np.full(self.problem.d, math.nan), [], 0.0)
 
@@ -213,6 +214,8 @@ class Simulation:
             root, time = self.limit(k), self.complexity.time
             row = summary(self.stops[:, k], self._right[:, k], self.max_rounds)
             bound = lower_bound(self.problem, self.complexity, delta)
+            if self.stopping.epsilon:  # that is for rules that must find the best answer
+                bound = math.nan
             known = self.leaders is not None and row["capped"] > 0
             right = self.at(delta).leader_rate if known else None
             rows.append(
@@ -336,9 +339,10 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         ]
         for row in rows
     ]
-    lines = [aligned(head, body, left=2)]
+    lines, epsilon = [aligned(head, body, left=2)], simulations[0].stopping.epsilon
+    right = f"an answer within {epsilon:g} of the best" if epsilon else "the right answer"
     lines += [
-        f"{row['rule']} at delta = {row['delta']:g}: the right answer led in "
+        f"{row['rule']} at delta = {row['delta']:g}: {right} led in "
         f"{row['leaders_right']:.0%} of the {row['capped']} runs that were capped."
         for row in rows
         if row["leaders_right"] is not None
@@ -349,16 +353,24 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
         for s in simulations
         if s.outgrown
     ]
-    c = simulations[0].complexity
+    c, limits = simulations[0].complexity, any(not math.isnan(row["limit"]) for row in rows)
     if c.gap > 1e-3:
         lines.append(
             f"1/D_nu, the characteristic time, lies between {c.time / (1.0 + c.gap):,.1f} and "
-            f"{c.time:,.1f}; limits are for the latter."
+            f"{c.time:,.1f}" + ("; limits are for the latter." if limits else ".")
         )
     else:
         lines.append(
             f"1/D_nu = {c.time:,.1f} is the characteristic time of the instance (certified to "
             f"{c.gap:.0e})."
+        )
+    problem = simulations[0].problem
+    if problem.rewards.levels() and not listed(problem):
+        lines[-1] += " It is that of plays without levels of their own."
+    if epsilon:
+        lines[-1] += (
+            f" That is for the best answer itself; errors are answers that are worse by more than "
+            f"epsilon = {epsilon:g}, for which no bound is known."
         )
     for row in {(r["delta"], r["threshold"]): r for r in rows}.values():
         said = []
@@ -368,7 +380,8 @@ def tabled(simulations: Sequence[Simulation]) -> tuple[list[str], list[list[str]
                 "rounds on average"
             )
         if not math.isnan(row["limit"]):
-            end = f"the limit t = beta(t, delta)/D_nu = {row['limit']:,.0f}"
+            end = "the limit " + ("" if epsilon else "t = beta(t, delta)/D_nu = ")
+            end += f"{row['limit']:,.0f}"
             said.append(
                 f"with the {row['threshold']} threshold the optimal proportions stop without "
                 f"noise at {end}"

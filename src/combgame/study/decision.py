@@ -174,7 +174,10 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     else:
         text += "it was stopped by hand ({reason}) "
     if why != "by hand":
-        remedy = "Results that still come are counted and may yet certify it"
+        remedy = "{more} lets it go on"
+        known["more"] = Call("extend", **{"max_rounds" if why == "budget" else "deadline": ...})
+        if facts["pending"]:
+            remedy += "; results that still come are counted, and may yet certify it"
     text += SPENT + "; {answer} {size:leads|lead}"
     if lead is not None:
         text += ": {lead:by ; }"
@@ -303,7 +306,7 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     if n := happened.get("missing"):
         text = (
             "{n:count value} {n:is|are} missing: the guarantee holds if that had nothing to do "
-            "with what they were"
+            "with what {n:it was|they were}"
         )
         made.append(Sentence("values-missing", text, n=n))
     if facts["retractions"]:

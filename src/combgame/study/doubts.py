@@ -20,7 +20,9 @@ where only one is, is named alone.
 
 The only value of an arm has no others of its own, and its mean may be anything. It is doubted all
 the same, at once, if it is more than `ALONE` times as far from the middle of what the other arms
-have as these are apart, or from 0, or as sigma is large: 1e9 beside 0.4 and 0.6.
+have as these are apart, or from 0, or as sigma is large: 1e9 beside 0.4 and 0.6. If sigma is not
+known, that takes `ENOUGH` other arms with values: of fewer, all may be near 0 by chance, and then
+any other one looks far away. No rate is known for it.
 """
 
 import math
@@ -34,6 +36,7 @@ from ..rewards import License
 from ..rewards.base import claimed
 from ..sentences import PYTHON, Call, Sentence, Surface
 
+ENOUGH = 3
 ALARM = 1e-3
 SHOWN = 5
 ALONE = 100.0
@@ -56,8 +59,12 @@ class Doubt(NamedTuple):
         text += ", arm {name}: {value:g} is "
         if self.others:
             text += "{errors:,.3g}" if self.errors < 1000.0 else "more than 1,000"
-            text += " standard errors from the mean of the arm's "
-            text += "{others:,} other values" if self.others > 1 else "only other value"
+            text += " standard errors from the "
+            text += (
+                "mean of the arm's {others:,} other values"
+                if self.others > 1
+                else ("arm's only other value")
+            )
         else:
             text += "the only value of this arm, and far from the values of all others"
         text += " (a heuristic; it counts as it was told)"
@@ -116,7 +123,7 @@ def _alone(problem: Problem, seen: Seen, value: Floats, only: Any) -> Floats:
     spread = problem.rewards.spread(problem.d) if problem.rewards.known else np.zeros(only.size)
     for a in np.flatnonzero(only & told):
         rest = told & (np.arange(only.size) != a)
-        if rest.any():
+        if rest.sum() >= (1 if problem.rewards.known else ENOUGH):
             means = seen.sums[rest] / seen.counts[rest]
             usual = max(float(np.ptp(means)), float(np.abs(means).max()), float(spread[a]))
             away = abs(float(value[a]) - float(np.median(means)))

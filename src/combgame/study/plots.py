@@ -52,7 +52,11 @@ def described(problem: Problem, status: dict[str, Any]) -> str:
     """What the intervals of the arms are."""
     if problem.rewards.levels():
         return NONE
-    return ALWAYS.format(100.0 * (1.0 - status["delta"])) if status.get("estimates") else ALONE
+    return (
+        ALWAYS.format(100.0 * (1.0 - status["settings"]["delta"]))
+        if status.get("estimates")
+        else ALONE
+    )
 
 
 def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:

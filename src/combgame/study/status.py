@@ -276,7 +276,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
             left, sooner = along(advisor), None
         else:
             left, sooner = forecast(advisor, close, [epsilon, half])
-        if within is not None and half > epsilon:
+        if within is not None and half > epsilon and not advisor.doubts():
             enough = good_enough(within, half, sooner, left, facts["rounds"])
     if advisor.late and close:  # what is known now is not what it stopped with
         old = tuple(facts["rival"])
@@ -447,7 +447,12 @@ def advice(
                 rounds=late[:LONGEST],
                 held=len(advisor.ledger.held),
             )
+    doubtful = len(advisor.doubts())
+    look = ""
+    if doubtful:
+        look = "Look first at the {doubtful:count value} that {doubtful:is|are} hard to believe. "
     if out:
-        text = "Measure and tell the " + these + "; ask for more if you have capacity"
-        return Sentence("measure", text, n=n)
-    return Sentence("ask", "Ask for the next round, measure it, tell it")
+        text = look + "Measure and tell the " + these + "; ask for more if you have capacity"
+        return Sentence("measure", text, n=n, doubtful=doubtful)
+    text = look + "Ask for the next round, measure it, tell it"
+    return Sentence("ask", text, doubtful=doubtful)

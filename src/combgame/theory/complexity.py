@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CombGameError, must_be, whole
+from ..errors import CombGameError, InputError, must_be, whole
 from ..game.callback import own_errors
 from ..game.records import Floats, Ints
 from ..problem import Problem
 from ..report.progress import waiting
-from ..rewards import License
+from ..rewards import Gaussian, License
 from ..rewards.base import claimed
 from .players import Alone, Players, marginals
-from .within import Within
+from .within import LISTED, Within, listed
 
 
 class Complexity(NamedTuple):
@@ -45,6 +45,15 @@ def complexity(
     """
     if not isinstance(problem, Problem):
         raise must_be("problem", problem, "a Problem", remedy="it comes first", of="complexity")
+    if problem.rewards.levels() and not listed(problem):
+        raise InputError(
+            "level-complexity",
+            "complexity: where every play has a level of its own, it is known for {most:,} "
+            "different plays at most",
+            remedy="plan simulates such plays; without the level, complexity is what no rule can "
+            "beat with it either",
+            most=LISTED,
+        )
     if tolerance is None:
         tolerance = 1e-2 if problem.rewards.levels() else 1e-4
     if not (isinstance(tolerance, float) and 0.0 < tolerance < 1.0):
@@ -201,6 +210,16 @@ def _support(
     actions: list[tuple[int, ...]], weights: Floats
 ) -> list[tuple[tuple[int, ...], float]]:
     return [(chosen, float(w)) for chosen, w in zip(actions, weights, strict=True) if w > 1e-12]
+
+
+def least_time(problem: Problem, means: Any) -> Complexity:
+    """The complexity; where plays have levels and there are too many of them, that of the same
+    plays without: a rule that is right whatever the levels are is right where there are none.
+    """
+    if not problem.rewards.levels() or listed(problem):
+        return complexity(problem, means)
+    alike = Gaussian(problem.rewards.spread(problem.d).tolist())
+    return complexity(Problem(problem.actions, problem.answers, alike, problem.names), means)
 
 
 def lower_bound(problem: Problem, solved: Complexity, delta: float) -> float:

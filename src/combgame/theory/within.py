@@ -9,7 +9,6 @@ levels are is right against levels that follow the best b, so D_nu = max over w 
 these bounds it as the paper's Theorem 1 has it (docs/plates.md).
 """
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -20,9 +19,14 @@ from ..problem import Problem
 from ..structures.together import exchangeable
 from .players import Action, Move, sums, tied
 
-LISTED = 20_000  # actions that are looked at one by one
-CLIMB = 60  # steps towards the best fractional action, where there are more
+LISTED = 2_000  # actions, each of which is looked at in every step
 EQUAL = 1e-6  # of a current: arms are joined if it flows from one to the other up to this
+
+
+def listed(problem: Problem) -> bool:
+    """Whether there are few enough actions."""
+    size = problem.actions.size()
+    return size is not None and size <= LISTED
 
 
 class Within:
@@ -56,12 +60,10 @@ class Within:
             other = (answer - {pairs[closest][0]}) | {pairs[closest][1]}
             raise tied(label(tuple(sorted(answer))), label(tuple(sorted(other))))
         self.first = self._joined(groups)
-        size = self.actions.size()
-        self.every: Floats | None = None
-        if size is not None and size <= LISTED:
-            self.every = np.zeros((size, self.d))
-            for row, chosen in zip(self.every, self.actions.iterate(), strict=True):
-                row[list(chosen)] = 1.0
+        plays = list(self.actions.iterate())
+        self.every = np.zeros((len(plays), self.d))
+        for row, chosen in zip(self.every, plays, strict=True):
+            row[list(chosen)] = 1.0
 
     def _joined(self, groups: list[tuple[int, ...]]) -> list[Action]:
         """A covering, and plays that join the arms of every group."""
@@ -107,33 +109,8 @@ class Within:
     def respond(self, columns: Floats, mixed: Floats) -> tuple[float, Action]:
         used = mixed > 0.0
         z = np.sqrt(mixed[used])[:, None] * columns[used]
-        if self.every is not None:
-            told = self._told(self.every, z)
-            k = int(told.argmax())
-            return float(told[k]), arms_of(self.every[k])
-        return self._climb(z)
-
-    def _told(self, plays: Floats, z: Floats) -> Floats:
-        """Half the scatter of the points z[:, a] within each play, which may be fractional."""
-        p = self.precision
-        square, mean = plays @ (p * (z**2).sum(axis=0)), plays @ (p[:, None] * z.T)
-        return np.asarray(0.5 * (square - (mean**2).sum(axis=1) / (plays @ p)))
-
-    def _climb(self, z: Floats) -> tuple[float, Action]:
-        """An upper bound on what an action can tell, and a good one: scatter is concave in
-        fractional plays, so that steps towards the best play for its gradient climb it.
-        """
-        play, vertex = np.zeros(self.d), np.zeros(self.d)
-        for chosen in self.first:
-            play[list(chosen)] += 1.0 / len(self.first)
-        upper, most, found = math.inf, -math.inf, self.first[0]
-        for step in range(CLIMB):
-            p = self.precision * play
-            centre = (z @ p) / p.sum()
-            slope = 0.5 * self.precision * ((z - centre[:, None]) ** 2).sum(axis=0)
-            self.game.actions.argmax(slope, vertex)
-            upper = min(upper, float(vertex @ slope))
-            if (told := float(self._told(vertex[None], z)[0])) > most:
-                most, found = told, arms_of(vertex)
-            play += (vertex - play) * 2.0 / (step + 2.0)
-        return upper, found
+        p = self.precision  # half the scatter of the points z[:, a] within each play
+        square, mean = self.every @ (p * (z**2).sum(axis=0)), self.every @ (p[:, None] * z.T)
+        told = 0.5 * (square - (mean**2).sum(axis=1) / (self.every @ p))
+        k = int(told.argmax())
+        return float(told[k]), arms_of(self.every[k])
