@@ -113,9 +113,7 @@ def toll(
             taken = not taken
         elif i > first:
             same, other = after(state, i, pins, taken), after(state, i, pins, not taken)
-            if other >= 0 and (
-                same < 0 or price[a] + ahead[i + 1, other] < ahead[i + 1, same]
-            ):
+            if other >= 0 and (same < 0 or price[a] + ahead[i + 1, other] < ahead[i + 1, same]):
                 taken = not taken
         flips.trial[a] = 1.0 if taken else 0.0
         state = after(state, i, pins, taken)
