@@ -54,7 +54,7 @@ class Trail(NamedTuple):
 
 
 def make_trail(nodes: int, edges: int) -> Trail:
-    room = 2 * nodes + ROOM * edges + 16
+    room = 2 * nodes + ROOM * edges  # a first label for every node, and a beginning
 
     def whole(n: int) -> Ints:
         return np.zeros(n, np.int64)
