@@ -17,10 +17,7 @@ _TAUGHT: set[Any] = {longer}
 teach_methods(types, templates, declared.register_attr, made.lower, register_jitable)
 
 
-@overload(longer)  # type: ignore[untyped-decorator]
-def _as_long(x: Any) -> Any:
-    """Nothing grows on a card."""
-    return lambda x: x
+overload(longer)(lambda x: lambda x: x)  # nothing grows on a card
 
 
 def teach() -> None:
