@@ -144,6 +144,18 @@ def test_the_compiled_engine_plays_the_same_counted_runs(rule):
         assert one.stops.tolist() == two.stops.tolist() and one.lead == two.lead
 
 
+@pytest.mark.parametrize("name", ["paths", "matchings", "almost all"])
+def test_it_does_so_where_rivals_are_searched(name):
+    actions = golden.structures()[name]
+    problem = cg.Problem(actions, None, cg.Gaussian(0.1))
+    bench = make_bench(
+        problem, golden.MEANS[: actions.d], "frank-wolfe", [0.1, 0.01], "mixture", 3, 300, "cuda"
+    )
+    for number in (0, 1):
+        one, two = (replace(bench, twin=twin).one(number) for twin in ("python", "compiled"))
+        assert one.stops.tolist() == two.stops.tolist() and one.lead == two.lead
+
+
 def test_without_a_card_it_is_said():
     from combgame.game import cuda
 
