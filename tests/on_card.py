@@ -14,6 +14,7 @@ import combgame as cg
 from combgame.game.round import FULL
 from combgame.simulate import card
 from combgame.simulate.bench import make_bench
+from combgame.structures.nearest import detours
 
 from . import golden
 
@@ -44,7 +45,7 @@ def same():
             found = card.OnCard(bench, 1).batch(0, 1)
         except cg.CombGameError as error:
             if error.code == "card-part":
-                refused.append(str(error))
+                refused.append(f"{name}: {error}")
             continue
         one = replace(bench, twin="python").one(0)
         lead = float(found.leads[0])
@@ -74,6 +75,7 @@ def asked():
     outgrown = card.OnCard(small, 2).batch(0, 2)
     twins = [small.one(number) for number in range(2)]
     card.ROOM = 1 << 16
+    crowded, alone = labels_without_room()
     planned = cg.plan(
         PROBLEM, MEANS, rules=["uniform"], runs=3, thresholds=["stylised"], engine="cuda"
     )
@@ -99,10 +101,38 @@ def asked():
         "answers are the user's": sim.answers.count((0,)) >= 6,
         "what outgrows a card is played here": bool((outgrown.ended == FULL).all())
         and [one.stops.tolist() for one in twins] == outgrown.stops.tolist(),
+        "labels that outgrow a card too": bool((crowded.ended == FULL).all())
+        and [one.stops.tolist() for one in alone] == crowded.stops.tolist(),
         "plans are made": len(planned.cases[0].simulations[0].stops) == 3,
         "campaigns are run": rows[0]["runs"] == 5,
         "Python cannot be asked there": code == "card-part",
     }
+
+
+def labels_without_room():
+    """Runs on a network whose nodes have room for one label each, on a card where nothing grows;
+    and on the processor, where it does.
+    """
+    network, room, longer = cg.grid_network(4), detours.ROOM, detours.longer
+    problem = cg.Problem(network, None, cg.Gaussian(0.3))
+    detours.ROOM = 0
+    bench = make_bench(
+        problem, np.linspace(0.9, 0.1, 12), "uniform", 0.1, "stylised", 0, 40, "cuda"
+    )
+    played = card.OnCard(bench, 2)
+    play = played._player.play
+
+    def on_card(*where):
+        detours.longer = lambda x: x
+        try:
+            return play(*where)
+        finally:
+            detours.longer = longer
+
+    played._player.play = on_card
+    found, twins = played.batch(0, 2), [bench.one(number) for number in range(2)]
+    detours.ROOM = room
+    return found, twins
 
 
 if __name__ == "__main__":

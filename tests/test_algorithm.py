@@ -202,7 +202,17 @@ def test_labels_of_larger_grids_agree_with_the_search():
             for method in (labels, search):
                 rival, alternative = np.zeros(d), np.zeros(d)
                 if method is labels:
-                    labels(rewards, part.first, part.arm, part.head, mean, weight, best, rival)
+                    labels(
+                        rewards,
+                        part.first,
+                        part.arm,
+                        part.head,
+                        mean,
+                        weight,
+                        best,
+                        part.trail,
+                        rival,
+                    )
                 else:
                     search(
                         rewards,
@@ -215,6 +225,7 @@ def test_labels_of_larger_grids_agree_with_the_search():
                         part.arms,
                         part.sign,
                         alternative,
+                        part.trail,
                         rival,
                     )
                 assert net.contains(arms_of(rival))

@@ -6,6 +6,8 @@ from .marks import jitable
 from .protocols import Rewards
 from .records import Floats, Ints
 
+REFERENCES = 12  # of `Weigher.quote`
+
 
 @jitable
 def alike(one: Floats, other: Floats) -> bool:

@@ -14,7 +14,7 @@ q add up, and what counts is how far a sum of them is below the largest.
 import math
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from ..game.catalogue import Mixture
 from ..game.marks import jitable
 from ..game.parts import copied
-from ..game.records import Floats, Ints
+from ..game.records import Fixed, FixedInts, Floats, Ints
 from ..structures import StructureBase
 from ..structures.numbering import originally
 
 Keys = NDArray[np.uint64]
+FixedSmall = Annotated[NDArray[np.uint32], "fixed"]
 # a weight is at least exp(-2 DEPTH - ROOM) / |A|, far from the slow denormal numbers, or 0; then it
 # would be below exp(ROOM - DEPTH), 1e-52, of all
 ROOM, DEPTH = 150.0, 270.0
@@ -45,18 +46,18 @@ def number(mixture: Mixture, n: int) -> None:
 class Every(NamedTuple):
     """All actions of a structure, by number."""
 
-    parent: Ints  # int64[heads]: a head without its last arm; head 0 is empty and comes first
-    arm: Ints  # int64[heads]: its last arm
-    tail: Ints  # int64[heads]: its tail; tail 0 is empty
-    first: Ints  # int64[tails + 1]: where the ends of a tail begin
-    begin: Ints  # int64[ends + 1]: where the arms of an end begin
-    last: Ints  # the arms of the ends
-    head: NDArray[np.uint32]  # uint32[|A|]: the head of an action
-    place: NDArray[np.uint32]  # uint32[|A|]: its end
+    parent: FixedInts  # int64[heads]: a head without its last arm; head 0 is empty and comes first
+    arm: FixedInts  # int64[heads]: its last arm
+    tail: FixedInts  # int64[heads]: its tail; tail 0 is empty
+    first: FixedInts  # int64[tails + 1]: where the ends of a tail begin
+    begin: FixedInts  # int64[ends + 1]: where the arms of an end begin
+    last: FixedInts  # the arms of the ends
+    head: FixedSmall  # uint32[|A|]: the head of an action
+    place: FixedSmall  # uint32[|A|]: its end
     length: float  # L
     mantissa: Floats  # scratch: float64[d]: m
     power: Floats  # scratch: float64[d]: q
-    below: Floats  # scratch: exp(-L j)
+    below: Fixed  # exp(-L j)
     value: Floats  # scratch: float64[heads]: its product, over the sum over all actions
     height: Floats  # scratch: float64[heads]: its sum of q; then its share of the actions
     factor: Floats  # scratch: float64[ends]: its product; brought down like its tail

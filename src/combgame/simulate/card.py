@@ -84,7 +84,7 @@ class OnCard:
     def _template(self, run: Run, rule: Any, order: Ints) -> Any:
         parts = {
             "game": run.game,
-            "rule": rule,
+            "rule": self._cuda.widened(rule),
             "truth": np.array(run.means, dtype=np.float64),
             "seen": run.seen,
             "view": run.view,

@@ -12,7 +12,7 @@ from ..game.marks import compilable
 from ..game.parts import copied
 from ..game.protocols import Game, Rewards, Rivals, Threshold, Weigher
 from ..game.records import Floats, Ints, Seen, View
-from ..game.rivals import against, differ
+from ..game.rivals import REFERENCES, against, differ
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed
@@ -26,7 +26,6 @@ from .weighing import WeigherPart
 # c of weighed values, in values of all arms, as if one arm were played at a time; see `weighing`
 STEADY = 3.0 * 10.0 ** np.arange(3.0, 8.0)
 PAUSE = 1.02  # times the rounds so far, before a search that gave up is tried again
-REFERENCES = 12  # of `WeigherPart.quote`
 SHARED = 100.0  # so many times less for what the arms share
 
 

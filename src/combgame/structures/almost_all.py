@@ -11,12 +11,14 @@ import numpy as np
 
 from ..errors import must_be
 from ..game.descriptions import frozen
-from ..game.protocols import Rewards, Structure
+from ..game.protocols import Rewards
 from ..game.records import Fixed, Floats, Ints, Random
+from ..game.rivals import against
 from ..limits import items_of
+from ..rewards.base import WEIGHTLESS
 from .base import Geometry, StructureBase, distinct, is_arm
 from .called import counted, numbers_of
-from .nearest.bracket import BracketPart
+from .nearest.flips import Flips, make_flips, search
 from .polytope import needle_psi
 from .rivals.listed import SOME, EveryPart, every
 from .sums.diagram import DiagramPart, diagram
@@ -25,6 +27,7 @@ from .sums.diagram import DiagramPart, diagram
 class AlmostAllSetsPart(NamedTuple):
     needle: Fixed  # 0/1
     size: int  # of the needle
+    flips: Flips  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
         """All positive scores; if that contains the needle, without the needle's least arm, or the
@@ -83,7 +86,44 @@ class AlmostAllSetsPart(NamedTuple):
         rival: Floats,
         alternative: Floats,
     ) -> float:
-        return math.nan  # asked about through `answer_part`
+        """One arm joins or leaves, two change places, or the needle is one of the two: a search
+        pruned by a certified bound.
+        """
+        most, arms, sign = math.inf, self.flips.arms, self.flips.sign
+        if not self.free(rewards, mean, weight, best, rival, alternative):
+            most = search(self.flips, rewards, mean, weight, best, alternative, rival)
+        return min(against(rewards, mean, weight, best, arms, sign, rival, alternative), most)
+
+    def free(
+        self,
+        rewards: Rewards,
+        mean: Floats,
+        weight: Floats,
+        best: Floats,
+        rival: Floats,
+        alternative: Floats,
+    ) -> bool:
+        """Whether a set is at no distance because it differs in an arm that has no weight and may
+        go anywhere; it is written.
+        """
+        d, score, large = best.size, self.flips.price, 0.0
+        for a in range(d):
+            score[a] = rewards.project(mean[a], a)
+            large += 4.0 * abs(score[a])
+        large = large if large > 0.0 else 1.0
+        for a in range(d):
+            sign = 1.0 - 2.0 * best[a]
+            far = math.copysign(math.inf, sign)
+            if weight[a] < WEIGHTLESS and rewards.project(far, a) == far:
+                score[a] += sign * large
+                self.argmax(score, rival)
+                score[a] = rewards.project(mean[a], a)
+                arms, signs = self.flips.arms, self.flips.sign
+                if rival[a] != best[a] and not (
+                    against(rewards, mean, weight, best, arms, signs, rival, alternative) > 0.0
+                ):
+                    return True
+        return False
 
 
 @frozen
@@ -115,13 +155,10 @@ class AlmostAllSets(StructureBase):
     def part(self) -> AlmostAllSetsPart:
         needle = np.zeros(self.d)
         needle[list(self.needle)] = 1.0
-        return AlmostAllSetsPart(needle, len(self.needle))
+        return AlmostAllSetsPart(needle, len(self.needle), make_flips(needle))
 
     def unnamed(self) -> "AlmostAllSets":
         return self if self.called is None else AlmostAllSets(self.d, self.needle)
-
-    def answer_part(self) -> Structure:
-        return BracketPart(self, exact=True)
 
     def ensemble(self) -> DiagramPart:
         """Arm after arm, the needle's first, in at most three states: its arms are all taken so

@@ -30,7 +30,7 @@ MANY = 20  # rows of the smaller side, up to which components are searched
 
 @jitable
 def solve(
-    rows: int, columns: int, arm: Ints, score: Floats, cost: Floats, chosen: Ints, worth: Floats
+    rows: int, columns: int, arm: Ints, score: Floats, cost: Floats, held: Ints, worth: Floats
 ) -> None:
     """The assignment problem of the scores."""
     side, total = cost.shape[0], 0.0
@@ -44,7 +44,7 @@ def solve(
                 cost[r, c] = -score[a] if a >= 0 else 4.0 * total
             else:  # a spare row or column; two spare ones may not meet
                 cost[r, c] = 0.0 if r < rows or c < columns else 4.0 * total
-    assign(cost, chosen, worth)
+    assign(cost, held, worth)
 
 
 class MatchingsPart(NamedTuple):
@@ -57,18 +57,18 @@ class MatchingsPart(NamedTuple):
     row: FixedInts  # of an arm
     column: FixedInts
     cost: Floats  # scratch: float64[side, side]
-    chosen: Ints  # scratch: int64[side + 1]: the row of a column
+    held: Ints  # scratch: int64[3, side + 1]: the row of a column, and for `assign`
     arms: Ints
     sign: Floats
-    worth: Floats  # scratch: float64[2, side + 1]: potentials
+    worth: Floats  # scratch: float64[3, side + 1]: potentials, and for `assign`
     board: Board  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
-        solve(self.rows, self.columns, self.board.arm, score, self.cost, self.chosen, self.worth)
+        solve(self.rows, self.columns, self.board.arm, score, self.cost, self.held, self.worth)
         for a in range(score.size):
             out[a] = 0.0
         for c in range(self.columns):
-            r = self.chosen[c + 1] - 1
+            r = self.held[0, c + 1] - 1
             if r < self.rows:
                 out[self.board.arm[r, c]] = 1.0
 
@@ -95,7 +95,7 @@ class MatchingsPart(NamedTuple):
         board = self.board
         for a in range(mean.size):
             alternative[a] = rewards.project(mean[a], a)
-        solve(self.rows, self.columns, board.arm, alternative, self.cost, self.chosen, self.worth)
+        solve(self.rows, self.columns, board.arm, alternative, self.cost, self.held, self.worth)
         for r in range(self.rows):
             board.row_worth[r] = -self.worth[0, r + 1]
         for c in range(self.columns):
@@ -229,10 +229,10 @@ class Matchings(StructureBase):
             row,
             column,
             np.zeros((side, side)),
-            np.zeros(side + 1, np.int64),
+            np.zeros((3, side + 1), np.int64),
             np.zeros(self.d, np.int64),
             np.zeros(self.d),
-            np.zeros((2, side + 1)),
+            np.zeros((3, side + 1)),
             make_board(self._arm),
         )
 

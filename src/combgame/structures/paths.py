@@ -15,7 +15,7 @@ from ..game.rivals import against
 from .base import Geometry, StructureBase, distinct
 from .graphs.reading import Graph, read_graph, reordered
 from .nearest.detour_search import search
-from .nearest.detours import labels
+from .nearest.detours import Trail, labels, make_trail
 from .numbering import figure, per_arm, renumbered, some_arms
 from .rivals.detours import DetoursPart, counted, detours
 from .sums.diagram import DiagramPart, diagram
@@ -35,6 +35,7 @@ class PathsPart(NamedTuple):
     take: Ints  # scratch: int64[nodes]
     arms: Ints  # scratch: int64[d]
     sign: Floats
+    trail: Trail  # scratch
 
     def argmax(self, score: Floats, out: Floats) -> None:
         """The best way from each node to the sink, backwards."""
@@ -82,7 +83,7 @@ class PathsPart(NamedTuple):
         """
         most = math.inf
         if rewards.blur(1.0, 0) > 0.0:
-            labels(rewards, self.first, self.arm, self.head, mean, weight, best, rival)
+            labels(rewards, self.first, self.arm, self.head, mean, weight, best, self.trail, rival)
         else:
             most = search(
                 rewards,
@@ -95,6 +96,7 @@ class PathsPart(NamedTuple):
                 self.arms,
                 self.sign,
                 alternative,
+                self.trail,
                 rival,
             )
         return min(
@@ -199,6 +201,7 @@ class Paths(StructureBase):
             np.zeros(nodes, np.int64),
             np.zeros(self.d, np.int64),
             np.zeros(self.d),
+            make_trail(nodes, len(arms)),
         )
 
     def numbered(self, order: Ints) -> "Paths":

@@ -15,10 +15,11 @@ from ..engines import ours
 from ..parts import leaves_of
 from ..philox import philox
 from ..records import Found
-from .columns import KINDS, SLOTS, WARP, Plan, arrays_of, fixed_in, plan, stacked
+from .columns import KINDS, SLOTS, WARP, Plan, arrays_of, fixed_in, plan, stacked, widened
 from .compiling import SIMULATED, compiled, cuda, plain_addresses, quiet, view
 from .kernel import source_of
 
+__all__ = ["Player", "Template", "memory", "misfit", "name", "unusable", "widened"]
 THREADS = 128  # of a block
 PER_UNIT = 512  # slots per multiprocessor
 SHARE = 0.8  # of the free memory, for slots

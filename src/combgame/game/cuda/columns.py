@@ -49,6 +49,15 @@ def arrays_of(parts: Any) -> list[Any]:
     return list({id(x): x for x in leaves if isinstance(x, np.ndarray)}.values())
 
 
+def widened(part: Any) -> Any:
+    """A part whose small integers are int64."""
+    if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and part.itemsize < 8:
+        return part.astype(np.int64)
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return type(part)(*map(widened, part))
+    return part
+
+
 def fixed_in(part: Any, fixed: bool = False) -> list[int]:
     """The ids of arrays in a part that nobody writes, as its classes say it (`records.Fixed`)."""
     if isinstance(part, tuple) and hasattr(part, "_fields"):

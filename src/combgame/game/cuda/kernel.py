@@ -13,7 +13,7 @@ import numpy as np
 
 from ..marks import jitable
 from ..philox import Philox
-from ..round import ON, step
+from ..round import FULL, ON, step
 from .columns import SLOTS, WARP, Place, Plan
 
 SOURCE = """
@@ -44,6 +44,7 @@ def kernel(cursor, slots, runs, first, last, seed, templates, floats, ints, begi
                 rng.place[0], rng.place[1] = seed, run
                 here = start[which, : rows[which]]
             ended = step(game, rule, here, truth, rng, last, seen, view, stops, winners)
+            {marks}
 """
 
 
@@ -126,5 +127,22 @@ def source_of(
         on=ON,
         float_words=plan.words[0],
         int_words=plan.words[1],
+        marks="\n            ".join(
+            f"ended = {FULL} if {mark}[0] > 0 else ended"
+            for name, part in parts.items()
+            for mark in marked(name, part)
+        ),
     )
     return text, scope
+
+
+def marked(name: str, part: Any) -> list[str]:
+    """The marks in a part that say that something was too small (`growing.py`)."""
+    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+        return []
+    inner = zip(part._fields, part, strict=True)
+    return [
+        mark
+        for field, x in inner
+        for mark in ([f"{name}.{field}"] if field == "outgrown" else marked(f"{name}.{field}", x))
+    ]

@@ -4,22 +4,20 @@ Volgenant): O(n^3).
 
 import math
 
-import numpy as np
-
 from ...game.marks import jitable
 from ...game.records import Floats, Ints
 
 
 @jitable
-def assign(cost: Floats, chosen: Ints, worth: Floats) -> None:
-    """Minimise the total cost: chosen[c + 1] becomes the row + 1 of column c.
+def assign(cost: Floats, held: Ints, worth: Floats) -> None:
+    """Minimise the total cost: held[0, c + 1] becomes the row + 1 of column c; two more rows are
+    scratch.
 
-    worth: float64[2, n + 1], from 1: the potentials of rows and columns, whose sum is the cost
-    where they meet, and never above it.
+    worth: float64[3, n + 1], from 1: the potentials of rows and columns, whose sum is the cost
+    where they meet, and never above it; scratch.
     """
-    n, u, v = cost.shape[0], worth[0], worth[1]
-    way = np.zeros(n + 1, np.int64)
-    least, used = np.zeros(n + 1), np.zeros(n + 1, np.int64)
+    n, u, v, least = cost.shape[0], worth[0], worth[1], worth[2]
+    chosen, way, used = held[0], held[1], held[2]
     for c in range(n + 1):
         chosen[c], u[c], v[c] = 0, 0.0, 0.0
     for row in range(1, n + 1):

@@ -113,10 +113,16 @@ def lay(
 
 @jitable
 def toll(
-    board: Board, rewards: Rewards, mean: Floats, weight: Floats, slope: float, shave: float
+    board: Board,
+    rewards: Rewards,
+    mean: Floats,
+    weight: Floats,
+    slope: float,
+    shave: float,
+    share: float,
 ) -> None:
-    """The price of every step at a multiplier, shaved; without a shave, that of what is lost
-    alone.
+    """The price of every step at a multiplier, with a share of the weights, shaved; without a
+    shave, that of what is lost alone.
     """
     rows, columns = board.arm.shape
     for r in range(rows):
@@ -127,12 +133,12 @@ def toll(
             if c == board.match[r]:
                 board.losses[r] = -away - shave * abs(away)
                 if shave > 0.0:
-                    board.losses[r] += shaved(rewards, mean[a], weight[a], -slope, a)
+                    board.losses[r] += shaved(rewards, mean[a], share * weight[a], -slope, a)
             elif a >= 0:
                 away -= slope * board.column_worth[c] if board.owner[c] == rows else 0.0
                 board.gains[r, c] = away - shave * (abs(away) + slope * abs(board.column_worth[c]))
                 if shave > 0.0:
-                    board.gains[r, c] += shaved(rewards, mean[a], weight[a], slope, a)
+                    board.gains[r, c] += shaved(rewards, mean[a], share * weight[a], slope, a)
     for x in range(rows):
         board.pay[x, rows], board.pay[rows, x], board.column[x] = math.inf, math.inf, -1
         for c in range(columns):
@@ -262,7 +268,7 @@ def search(
     up.
     """
     rows, columns = board.arm.shape
-    toll(board, rewards, mean, weight, 1.0, 0.0)
+    toll(board, rewards, mean, weight, 1.0, 0.0, 1.0)
     start, tied = shortest(board, -math.inf), False
     if start < 0:  # a matching that is better, if only by rounding
         start, tied = shortest(board, 0.0), True
@@ -278,7 +284,7 @@ def search(
     if length > 0 and (tied or nearest <= 0.0):
         return 0.0
     if nearest == math.inf:  # does M let any cycle catch up?
-        toll(board, rewards, mean, np.zeros(weight.size), 1.0, SHAVE)
+        toll(board, rewards, mean, weight, 1.0, SHAVE, 0.0)
         start = shortest(board, -math.inf)
         if n > 0 and start >= 0 and board.ways[start, start] > 0.0:
             return math.inf
@@ -287,7 +293,7 @@ def search(
     for factor in (1.0, *FACTORS):  # the bound is concave in the multiplier, and holds at each
         while 1e-300 < slope * factor < 1e300 and bound < NEARLY * nearest:
             last = slope * factor
-            toll(board, rewards, mean, weight, last, SHAVE)
+            toll(board, rewards, mean, weight, last, SHAVE, 1.0)
             start = shortest(board, -math.inf)
             value = board.ways[start, start] if start >= 0 else -last
             if not value > bound:
@@ -296,7 +302,7 @@ def search(
     if bound >= NEARLY * nearest:
         return math.inf
     if last != slope:
-        toll(board, rewards, mean, weight, slope, SHAVE)
+        toll(board, rewards, mean, weight, slope, SHAVE, 1.0)
         shortest(board, -math.inf)
 
     tries, node, spent, tried, seen = 0, board.node, board.spent, board.tried, board.seen

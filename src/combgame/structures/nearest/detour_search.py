@@ -9,14 +9,12 @@ rounding can have added to them, so what is passed over is not nearer.
 
 import math
 
-import numpy as np
-
 from ...game.marks import jitable
 from ...game.protocols import Rewards
 from ...game.records import Floats, Ints
 from ...game.rivals import rebuild
 from ...rewards.base import SHAVE, shaved
-from .detours import lose, walk
+from .detours import Trail, lose, walk
 
 FACTORS = (
     8.0,
@@ -40,18 +38,22 @@ def toll(
     weight: Floats,
     best: Floats,
     slope: float,
-    along: Ints,
-    place: Ints,
-    loss: Floats,
-    saved: Floats,
-    price: Floats,
+    share: float,
+    trail: Trail,
 ) -> None:
-    """At a multiplier: what it costs to take each edge and to leave out the path up to the place of
-    its head.
+    """At a multiplier, with a share of the weights: what it costs to take each edge and to leave
+    out the path up to the place of its head.
     """
+    along, place, loss, saved, price = (
+        trail.along,
+        trail.place,
+        trail.loss,
+        trail.saved,
+        trail.price,
+    )
     for i in range(place[first.size - 2]):
         a = arm[along[i]]
-        saved[i] = shaved(rewards, mean[a], weight[a], -slope, a)
+        saved[i] = shaved(rewards, mean[a], share * weight[a], -slope, a)
     for v in range(first.size - 2):
         for k in range(first[v], first[v + 1]):
             a = arm[k]
@@ -59,7 +61,7 @@ def toll(
                 price[k] = (
                     slope * loss[k]
                     - SHAVE * abs(slope * loss[k])
-                    + shaved(rewards, mean[a], weight[a], slope, a)
+                    + shaved(rewards, mean[a], share * weight[a], slope, a)
                 )
                 for i in range(place[v], place[head[k]]):
                     price[k] += saved[i]
@@ -71,15 +73,12 @@ def cheapest(
     arm: Ints,
     head: Ints,
     best: Floats,
-    on: Ints,
-    price: Floats,
-    ahead: Floats,
-    take: Ints,
+    trail: Trail,
 ) -> int:
     """The cheapest way from each node back to the path; the node of the path at which the cheapest
     detour begins.
     """
-    start = -1
+    start, on, price, ahead, take = -1, trail.on, trail.price, trail.ahead, trail.take
     for v in range(first.size - 3, -1, -1):
         ahead[v], take[v] = math.inf, -1
         for k in range(first[v], first[v + 1]):
@@ -131,29 +130,22 @@ def search(
     arms: Ints,
     sign: Floats,
     trial: Floats,
+    trail: Trail,
     rival: Floats,
 ) -> float:
     """Write the nearest path, for any rewards; what its distance must be lowered to, if the search
     had to give up.
     """
-    nodes = first.size - 1
-    along, on, place = (
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
+    along, on, place, loss, price = (
+        trail.along,
+        trail.on,
+        trail.place,
+        trail.loss,
+        trail.price,
     )
-    steps, loss, price = (
-        walk(first, arm, head, best, along, on, place),
-        np.zeros(arm.size),
-        np.zeros(arm.size),
-    )
-    saved, ahead, take = np.zeros(nodes), np.zeros(nodes), np.zeros(nodes, np.int64)
-    spent, via, tried = (
-        np.zeros(nodes + 1),
-        np.zeros(nodes + 1, np.int64),
-        np.zeros(nodes + 1, np.int64),
-    )
-    lose(rewards, first, arm, head, mean, along, on, steps, loss)
+    ahead, take, spent, via, tried = trail.ahead, trail.take, trail.spent, trail.via, trail.tried
+    steps = walk(first, arm, head, best, along, on, place)
+    lose(rewards, first, arm, head, mean, steps, trail)
 
     nearest, slope = math.inf, 1.0
     for a in range(loss.size):
@@ -161,7 +153,7 @@ def search(
     # the detour that loses least; if M does not let it catch up, the one that M lets go
     # furthest
     for attempt in range(2):
-        begin = v = cheapest(first, arm, head, best, on, price, ahead, take)
+        begin = v = cheapest(first, arm, head, best, trail)
         n = 0
         while n == 0 or on[v] == 0:
             via[n] = take[v]
@@ -174,46 +166,18 @@ def search(
         if nearest < math.inf:
             slope = 2.0 * nearest / ahead[begin] if attempt == 0 and ahead[begin] > 0.0 else 1.0
             break
-        toll(
-            rewards,
-            first,
-            arm,
-            head,
-            mean,
-            np.zeros(weight.size),
-            best,
-            1.0,
-            along,
-            place,
-            loss,
-            saved,
-            price,
-        )
+        toll(rewards, first, arm, head, mean, weight, best, 1.0, 0.0, trail)
     if nearest <= 0.0 or nearest == math.inf:
         return math.inf
     slope = slope if 1e-300 < slope < 1e300 else 1.0
 
-    toll(rewards, first, arm, head, mean, weight, best, slope, along, place, loss, saved, price)
-    start = cheapest(first, arm, head, best, on, price, ahead, take)
+    toll(rewards, first, arm, head, mean, weight, best, slope, 1.0, trail)
+    start = cheapest(first, arm, head, best, trail)
     bound, changed = ahead[start], False
     for factor in FACTORS:  # the bound is concave in the multiplier, and holds at each
         while 1e-300 < slope * factor < 1e300 and bound < NEARLY * nearest:
-            toll(
-                rewards,
-                first,
-                arm,
-                head,
-                mean,
-                weight,
-                best,
-                slope * factor,
-                along,
-                place,
-                loss,
-                saved,
-                price,
-            )
-            start = cheapest(first, arm, head, best, on, price, ahead, take)
+            toll(rewards, first, arm, head, mean, weight, best, slope * factor, 1.0, trail)
+            start = cheapest(first, arm, head, best, trail)
             changed = not ahead[start] > bound
             if changed:
                 break
@@ -221,8 +185,8 @@ def search(
     if bound >= NEARLY * nearest:
         return math.inf
     if changed:
-        toll(rewards, first, arm, head, mean, weight, best, slope, along, place, loss, saved, price)
-        start = cheapest(first, arm, head, best, on, price, ahead, take)
+        toll(rewards, first, arm, head, mean, weight, best, slope, 1.0, trail)
+        start = cheapest(first, arm, head, best, trail)
 
     tries = 0
     for i in range(

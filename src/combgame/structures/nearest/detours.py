@@ -14,14 +14,73 @@ topological order that keeps the undominated pairs.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from ...game.growing import longer
 from ...game.marks import jitable
 from ...game.numerics import two_sum
 from ...game.protocols import Rewards
 from ...game.records import Floats, Ints
 from ...rewards.base import WEIGHTLESS
+
+ROOM = 4  # labels per edge, before there are more
+
+
+class Trail(NamedTuple):
+    """Scratch, of `labels` and of `detour_search`."""
+
+    along: Ints  # int64[nodes]: see `walk`
+    on: Ints
+    place: Ints
+    worth: Floats  # float64[nodes]: see `lose`
+    rest: Floats
+    loss: Floats  # float64[edges]
+    top: Ints  # int64[nodes]: the first label of a node
+    behind: Floats  # of a label: its loss
+    variance: Floats
+    parent: Ints
+    edge: Ints
+    follow: Ints  # the next label of its node
+    outgrown: Ints  # int64[1]: 1 if there was no room for all labels
+    price: Floats  # float64[edges]
+    saved: Floats  # float64[nodes]
+    ahead: Floats
+    take: Ints
+    spent: Floats
+    via: Ints
+    tried: Ints
+
+
+def make_trail(nodes: int, edges: int) -> Trail:
+    room = 2 * nodes + ROOM * edges  # a first label for every node, and a beginning
+
+    def whole(n: int) -> Ints:
+        return np.zeros(n, np.int64)
+
+    return Trail(
+        whole(nodes),
+        whole(nodes),
+        whole(nodes),
+        np.zeros(nodes),
+        np.zeros(nodes),
+        np.zeros(edges),
+        whole(nodes),
+        np.zeros(room),
+        np.zeros(room),
+        whole(room),
+        whole(room),
+        whole(room),
+        whole(1),
+        np.zeros(edges),
+        np.zeros(nodes),
+        np.zeros(nodes),
+        whole(nodes),
+        np.zeros(nodes),
+        whole(nodes),
+        whole(nodes),
+    )
 
 
 @jitable
@@ -34,6 +93,8 @@ def walk(
     after v.
     """
     v, n = 0, 0
+    for u in range(first.size - 1):
+        on[u] = 0
     on[0] = 1
     while v < first.size - 2:
         for k in range(first[v], first[v + 1]):
@@ -56,16 +117,16 @@ def lose(
     arm: Ints,
     head: Ints,
     mean: Floats,
-    along: Ints,
-    on: Ints,
     steps: int,
-    loss: Floats,
+    trail: Trail,
 ) -> None:
     """What each edge loses against the best way to its head, which for the path's nodes is the
     path; in twice the digits.
     """
-    nodes, v = first.size - 1, 0
-    worth, rest = np.full(nodes, -math.inf), np.zeros(nodes)
+    nodes, v, along, on = first.size - 1, 0, trail.along, trail.on
+    worth, rest, loss = trail.worth, trail.rest, trail.loss
+    for u in range(nodes):
+        worth[u], rest[u] = -math.inf, 0.0
     worth[0] = 0.0
     for i in range(steps):
         k = along[i]
@@ -100,45 +161,35 @@ def labels(
     mean: Floats,
     weight: Floats,
     best: Floats,
+    trail: Trail,
     rival: Floats,
 ) -> None:
     """Write the nearest path for Gaussian rewards and free means; of equally near ones the one that
     loses least.
     """
-    nodes = first.size - 1
-    along, on, place = (
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
+    nodes, along, on, place, loss = (
+        first.size - 1,
+        trail.along,
+        trail.on,
+        trail.place,
+        trail.loss,
     )
-    steps, loss = walk(first, arm, head, best, along, on, place), np.zeros(arm.size)
-    lose(rewards, first, arm, head, mean, along, on, steps, loss)
-    room, n = 4 * arm.size + 16, 0
-    behind, variance = np.zeros(room), np.zeros(room)  # of a label: its loss, its variance
-    parent, edge, follow = (
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
+    steps, n, top = walk(first, arm, head, best, along, on, place), nodes, trail.top
+    lose(rewards, first, arm, head, mean, steps, trail)
+    behind, variance, parent, edge, follow = (
+        trail.behind,
+        trail.variance,
+        trail.parent,
+        trail.edge,
+        trail.follow,
     )
-    top = np.full(nodes, -1)
+    for v in range(nodes):
+        top[v] = -1
     value, least, last_label, last_edge = math.inf, math.inf, -1, -1
     for v in range(nodes - 1):
-        if on[v] == 1:  # a detour may begin here
-            if n == room:
-                behind, variance = (
-                    np.append(behind, np.zeros(room)),
-                    np.append(variance, np.zeros(room)),
-                )
-                more = np.zeros(room, np.int64)
-                parent, edge, follow = (
-                    np.append(parent, more),
-                    np.append(edge, more),
-                    np.append(follow, more),
-                )
-                room *= 2
-            behind[n], variance[n], parent[n], edge[n], follow[n] = 0.0, 0.0, -1, v, -1
-            top[v] = n
-            n += 1
+        if on[v] == 1:  # a detour may begin here: with label v
+            behind[v], variance[v], parent[v], edge[v], follow[v] = 0.0, 0.0, -1, v, -1
+            top[v] = v
         if top[v] < 0:
             continue
         for k in range(first[v], first[v + 1]):
@@ -164,21 +215,16 @@ def labels(
                     after = follow[before] if before >= 0 else top[u]
                     while after >= 0 and behind[after] <= lead:
                         before, after = after, follow[after]
-                    if before < 0 or variance[before] < blur:  # undominated
+                    undominated = before < 0 or variance[before] < blur
+                    if undominated and n + nodes >= behind.size:
+                        behind, variance = longer(behind), longer(variance)
+                        parent, edge, follow = longer(parent), longer(edge), longer(follow)
+                        if n + nodes >= behind.size:  # a card: what is left is for first labels
+                            trail.outgrown[0] = 1
+                            undominated = top[u] < 0
+                    if undominated:
                         while after >= 0 and variance[after] <= blur:
                             after = follow[after]
-                        if n == room:
-                            behind, variance = (
-                                np.append(behind, np.zeros(room)),
-                                np.append(variance, np.zeros(room)),
-                            )
-                            more = np.zeros(room, np.int64)
-                            parent, edge, follow = (
-                                np.append(parent, more),
-                                np.append(edge, more),
-                                np.append(follow, more),
-                            )
-                            room *= 2
                         behind[n], variance[n], parent[n], edge[n], follow[n] = (
                             lead,
                             blur,

@@ -13,7 +13,7 @@ import numpy as np
 from ...game.marks import jitable
 from ...game.protocols import Weigher
 from ...game.records import Fixed, FixedInts, Floats, Ints
-from ...game.rivals import differ, rebuild
+from ...game.rivals import REFERENCES, differ, rebuild
 from ..nearest.detour_search import LIMIT
 from .shares import by_size
 
@@ -27,6 +27,12 @@ class ComponentsPart(NamedTuple):
     chance: Fixed  # float64[rows + 1]: by the number of rows
     arms: Ints  # scratch: d
     sign: Floats
+    steps: Ints  # scratch: int64[4, rows]
+    free: Ints  # scratch: int64[columns]
+    price: Floats  # scratch: float64[references, rows, columns]
+    rest: Floats  # scratch: float64[references, rows + 2, rows]
+    spent: Floats  # scratch: float64[references, rows + 1]
+    reach: Floats  # scratch: float64[2, rows]
 
     def odds(self, best: Floats, rival: Floats) -> float:
         n = 0
@@ -42,16 +48,16 @@ class ComponentsPart(NamedTuple):
         (rows, columns), arms, sign, board = self.board.shape, self.arms, self.sign, self.board
         weigher.quote(best, arms, sign, differ(best, rival, arms, sign))
         base, tries, lowest = weigher.base, 0, math.inf
-        match, node, option, used = np.zeros((4, rows + 1), np.int64)
-        free = np.ones(columns, np.int64)
+        match, node, option, used = self.steps[0], self.steps[1], self.steps[2], self.steps[3]
+        free, price, rest, spent = self.free, self.price, self.rest, self.spent
+        for c in range(columns):
+            free[c] = 1
         for a in range(best.size):
             if best[a] > 0.5:
                 match[self.row[a]], free[self.column[a]] = self.column[a], 0
-        price = np.full((base.size, rows, columns), math.inf)
         toll(weigher.offer, board, match, price)
-        rest, spent = np.zeros((base.size, rows + 2, rows)), np.zeros((base.size, rows + 1))
         for start in range(rows):
-            walks(price, match, free, self.chance, start, rest)
+            walks(price, match, free, self.chance, start, self.reach, rest)
             bound = -math.inf
             for r in range(base.size):
                 spent[r, 0] = base[r]
@@ -115,19 +121,28 @@ def toll(offer: Floats, board: Ints, match: Ints, price: Floats) -> None:
     for r in range(offer.shape[0]):
         for x in range(rows):
             for c in range(columns):
+                price[r, x, c] = math.inf
                 if c != match[x] and board[x, c] >= 0:
                     price[r, x, c] = offer[r, board[x, c]] + offer[r, board[x, match[x]]]
 
 
 @jitable
-def walks(price: Floats, match: Ints, free: Ints, chance: Floats, start: int, rest: Floats) -> None:
+def walks(
+    price: Floats,
+    match: Ints,
+    free: Ints,
+    chance: Floats,
+    start: int,
+    reach: Floats,
+    rest: Floats,
+) -> None:
     """rest[r, m, x]: the least that it costs to go on from row x, the m-th, to the end, with the
     odds of what has then so many rows; for components that begin with a row.
     """
     (references, rows, columns), spare = price.shape, False
     for c in range(columns):
         spare = spare or free[c] == 1
-    now, then = np.zeros(rows), np.zeros(rows)
+    now, then = reach[0], reach[1]
     for r in range(references):
         for m in range(1, rows + 2):
             for x in range(rows):
@@ -171,7 +186,18 @@ def components(board: Ints, row: Ints, column: Ints) -> ComponentsPart:
     counts = counted(rows, columns - rows)
     chance = by_size(counts, float(counts.sum()))
     return ComponentsPart(
-        board, row, column, chance, np.zeros(row.size, np.int64), np.zeros(row.size)
+        board,
+        row,
+        column,
+        chance,
+        np.zeros(row.size, np.int64),
+        np.zeros(row.size),
+        np.zeros((4, rows), np.int64),
+        np.zeros(columns, np.int64),
+        np.zeros((REFERENCES, rows, columns)),
+        np.zeros((REFERENCES, rows + 2, rows)),
+        np.zeros((REFERENCES, rows + 1)),
+        np.zeros((2, rows)),
     )
 
 

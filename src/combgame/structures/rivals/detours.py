@@ -14,7 +14,7 @@ import numpy as np
 from ...game.marks import jitable
 from ...game.protocols import Weigher
 from ...game.records import Fixed, FixedInts, Floats, Ints
-from ...game.rivals import differ, rebuild
+from ...game.rivals import REFERENCES, differ, rebuild
 from ..nearest.detour_search import LIMIT
 from ..nearest.detours import walk
 from .shares import HUGE, log_share
@@ -29,6 +29,10 @@ class DetoursPart(NamedTuple):
     chance: Fixed  # float64[nodes, nodes]: of detours, by the nodes where they begin and end
     arms: Ints  # scratch: d
     sign: Floats
+    steps: Ints  # scratch: int64[5, nodes]
+    price: Floats  # scratch: float64[references, edges]
+    ahead: Floats  # scratch: float64[references, nodes]
+    spent: Floats
 
     def odds(self, best: Floats, rival: Floats) -> float:
         """By where the paths part first, and meet last."""
@@ -48,12 +52,17 @@ class DetoursPart(NamedTuple):
     ) -> float:
         first, arm, head, arms, sign = self.first, self.arm, self.head, self.arms, self.sign
         weigher.quote(best, arms, sign, differ(best, rival, arms, sign))
-        base, nodes, tries, lowest = weigher.base, first.size - 1, 0, math.inf
-        along, on, place, via, option = np.zeros((5, nodes + 1), np.int64)
+        base, tries, lowest, begin = weigher.base, 0, math.inf, 0
+        along, on, place, via, option = (
+            self.steps[0],
+            self.steps[1],
+            self.steps[2],
+            self.steps[3],
+            self.steps[4],
+        )
+        price, ahead, spent = self.price, self.ahead, self.spent
         steps = walk(first, arm, head, best, along, on, place)
-        price, ahead = np.zeros((base.size, arm.size)), np.zeros((base.size, nodes))
         toll(weigher.offer, first, arm, head, best, along, place, price)
-        spent, begin = np.zeros((base.size, nodes + 1)), 0
         for i in range(steps):
             back(first, arm, head, best, on, price, self.chance[begin], begin, ahead)
             bound = -math.inf
@@ -201,6 +210,10 @@ def detours(
         log_share(most, classes, ways),
         np.zeros(d, np.int64),
         np.zeros(d),
+        np.zeros((5, nodes), np.int64),
+        np.zeros((REFERENCES, len(flat))),
+        np.zeros((REFERENCES, nodes)),
+        np.zeros((REFERENCES, nodes)),
     )
 
 
