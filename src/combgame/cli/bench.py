@@ -31,7 +31,9 @@ def bench(
     mine: Mine = None,
     runs: Runs = 300,
     delta: Annotated[float, typer.Option(help="The error probability that is allowed.")] = 0.1,
-    threshold: Annotated[str, typer.Option(help="Which stopping rule all have.")] = "stylised",
+    threshold: Annotated[
+        str, typer.Option(help="Which stopping rule all have; stylised is a heuristic.")
+    ] = "stylised",
     seed: Seed = 0,
     jobs: Jobs = 1,
     cluster: Cluster = None,

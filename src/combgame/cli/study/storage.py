@@ -62,7 +62,7 @@ def create(
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a study of a problem file."""
+    """Make a study from a problem file."""
     from ...data import read_problem
     from ...study.carrying import check_fits
     from ...study.settings import now, past, read_time
