@@ -190,9 +190,7 @@ def test_a_deadline_ends_the_asking(monkeypatch):
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
     assert study.decision.why == "deadline" and study.decision.values == 2
-    assert str(study.decision.sentence).endswith(
-        "Results that still come are counted and may yet certify it."
-    )
+    assert str(study.decision.sentence).endswith("extend(deadline=...) lets it go on.")
 
 
 def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
@@ -202,7 +200,8 @@ def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
     one, two = study.ask(2)
     study.tell(one, {0: 0.0})
     monkeypatch.setattr("combgame.study.queries.now", lambda: 4e10)
-    assert study.decision.why == "deadline" and study.decision.sentence.remedy()
+    assert study.decision.why == "deadline"
+    assert "results that still come are counted" in study.decision.sentence.remedy()
     assert says(study.decision.assumptions, "values-out", n=1)
     study.tell(two, {1: 50.0})
     assert study.decision.certified and not study.decision.sentence.remedy()
