@@ -75,6 +75,8 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
     replace(whole.campaign, configurations=tuple(some)).run(
         tmp_path / "bench.db", engine="python", progress=False
     )
+    with refused("bench-empty", cg.InputError, least=10):
+        bench(contest("arms", ["ofw"], runs=3, instances=WHERE), tmp_path, so_far=True)
     rows = bench(whole, tmp_path, engine="python", progress=False, so_far=True)
     assert [(one["rule"], one["runs"]) for one in rows] == [("uniform", 10), ("frank-wolfe", 12)]
     text = (tmp_path / "bench.md").read_text()

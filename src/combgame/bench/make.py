@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ..campaign import Configuration
+from ..campaign.campaign import LEAST
 from ..campaign.opening import open_store
 from ..campaign.shown import duration
 from ..campaign.store import Store
+from ..errors import InputError
 from ..report.figures import save as save_figure
 from ..report.files import save
 from ..report.tables import as_csv
@@ -39,26 +41,34 @@ def bench(
     folder.mkdir(parents=True, exist_ok=True)
     if so_far:
         rows = contest.campaign.so_far(folder / STORE)
+        if not rows:
+            raise InputError(
+                "bench-empty",
+                "{path} has no line with {least} runs yet",
+                remedy="make more without so_far",
+                path=str(folder / STORE),
+                least=LEAST,
+            )
     else:
         rows = contest.campaign.run(
             folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
         )
     with open_store(folder / STORE)[0] as store:
         known = {c.key: c for c in contest.campaign.configurations}
-        rows = [{**row, **halves(store, known[row["key"]])} for row in rows]
+        rows = [{**row, **halves(store, known[row["key"]], row["runs"])} for row in rows]
         spent = f"{duration(store.busy())} of work of one processor (with compiling)"
     write(contest, rows, folder, command, spent)
     return rows
 
 
-def halves(store: Store, configuration: Configuration) -> dict[str, float | None]:
-    """The mean rounds of the runs with even numbers, and of those with odd ones (None: there are
-    none), as `profile.py` needs them.
+def halves(store: Store, configuration: Configuration, runs: int) -> dict[str, float | None]:
+    """The mean rounds of the first runs, those with even numbers and those with odd ones (None:
+    there are none), as `profile.py` needs them.
     """
     rounds = {
         one.run: one.stops[0] if one.stops[0] >= 0 else configuration.max_rounds
         for one in store.rows(configuration.key)
-        if one.run < configuration.runs
+        if one.run < runs
     }
     even, odd = ([x for run, x in rounds.items() if run % 2 == rest] for rest in (0, 1))
     return {"mean_even": _mean(even), "mean_odd": _mean(odd)}

@@ -128,18 +128,16 @@ class Campaign(Specification):
         have `least` of them, with as many as there are from the first on without a gap. (What comes
         after a gap was made sooner than that, and so is rather short.)
         """
+        least = whole("least", least, 1)
         store, _ = open_store(check_path("path", path))
         with store:
             begun = {c["key"] for c in store.configurations()}
-            known = report(
-                store,
-                {
-                    c.key: next(n for n in range(c.runs + 1) if n == c.runs or n not in there)
-                    for c in self.configurations
-                    if c.key in begun
-                    for there in [store.stored(c.key)]
-                },
-            )
+            wanted = {
+                c.key: min(set(range(c.runs + 1)) - (store.stored(c.key) - {c.runs}))
+                for c in self.configurations
+                if c.key in begun
+            }
+            known = report(store, wanted)
         return [row for row in known if row["runs"] >= least]
 
     def __add__(self, other: "Campaign") -> "Campaign":

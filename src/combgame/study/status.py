@@ -265,7 +265,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
     else:
         lead = Margin.of(facts["margin"])
         shown = tuple(Estimate(*one) for one in facts["estimates"])
-    leader = tuple(facts["answer"])
+    leader, doubts = tuple(facts["answer"]), advisor.doubts()
     close = rivals(advisor) if facts["values"] else ()
     left, enough = None, None
     if state == "running":
@@ -276,7 +276,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
             left, sooner = along(advisor), None
         else:
             left, sooner = forecast(advisor, close, [epsilon, half])
-        if within is not None and half > epsilon and not advisor.doubts():
+        if within is not None and half > epsilon and not doubts:
             enough = good_enough(within, half, sooner, left, facts["rounds"])
     if advisor.late and close:  # what is known now is not what it stopped with
         old = tuple(facts["rival"])
@@ -296,9 +296,9 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         overdue,
         waiting,
         left,
-        advice(advisor, state, out, overdue, left, advisor.max_rounds),
+        advice(advisor, state, out, overdue, left, advisor.max_rounds, len(doubts)),
         tuple(known[number].client for number in out),
-        advisor.doubts(),
+        doubts,
         settings(advisor),
         advisor.late,
         facts["retractions"],
@@ -376,12 +376,12 @@ def advice(
     overdue: tuple[int, ...],
     left: tuple[int, int] | None,
     most: int | None,
+    doubtful: int,
 ) -> Sentence:
-    """What to do next."""
+    """What to do next. doubtful: how many values are hard to believe."""
     n, problem = len(out), advisor.setting.problem
     says, these = Phrase("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
     if state == "certified":
-        doubtful = len(advisor.doubts())
         text = "Stop: the answer is certified"
         if doubtful:
             text += (
@@ -447,7 +447,6 @@ def advice(
                 rounds=late[:LONGEST],
                 held=len(advisor.ledger.held),
             )
-    doubtful = len(advisor.doubts())
     look = ""
     if doubtful:
         look = "Look first at the {doubtful:count value} that {doubtful:is|are} hard to believe. "
