@@ -169,6 +169,22 @@ def test_nearest_alternatives_are_exact(kind, family, data):
     assert math.isinf(value) or (rival - vector(best, d)) @ alternative >= -1e-6
 
 
+def test_a_matching_whose_steps_lead_to_a_row_without_a_way_back():
+    """An arm without weight costs minus infinity; where no cycle has it, nothing is added to that
+    (found by hypothesis; the interpreter warned).
+    """
+    structure = cg.Matchings(3, 3, size=3, forbidden={(1, 1), (2, 1)})
+    mean = np.array([0.6154, 0.1911, 0.7049, 0.5439, 0.3042, 0.4212, 0.3295])
+    weight = np.array([0.0, 9.2, 0.0, 7.5, 10.5, 1.8, 4.8])
+    rewards = cg.Gaussian(1.0).part(np.full(7, -np.inf), np.full(7, np.inf))
+    best, rival, alternative = structure.argmax(mean), np.zeros(7), np.zeros(7)
+    part = structure.answer_part()
+    value = part.nearest(rewards, mean, weight, vector(best, 7), rival, alternative)
+    assert value == pytest.approx(
+        min(all_distances(rewards, structure.sets(), mean, weight, best, 7).values()), rel=1e-9
+    )
+
+
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 @pytest.mark.parametrize("kind", ["paths", "trees", "matchings"])
 @given(data=st.data())

@@ -648,6 +648,14 @@ def test_thompson_is_its_twin(case, samples, width):
     assert played(problem, rule, rounds) == ThompsonTwin(problem, rule).plays(rounds)
 
 
+def test_thompson_draws_normals_by_the_spread_that_is_stated():
+    """1/2 for values 0 or 1, as published; from the posterior where sigma is not known."""
+    coins = cg.Thompson().setup(cg.Problem(cg.Arms(3), None, cg.Bernoulli())).fresh(None)[0]
+    assert coins.stated and coins.sigma.tolist() == [0.5] * 3
+    unknown = cg.Thompson().setup(cg.Problem(cg.Arms(3), None, cg.Gaussian(None))).fresh(None)[0]
+    assert not unknown.stated
+
+
 # ---- the delta of a run, and the unit of values
 
 

@@ -57,10 +57,7 @@ class SFTPLPart(NamedTuple):
         reach = self.clock[seat, 1] * math.sqrt(d * self.clock[seat, 0])  # rho_t
         self.used[seat] = 0
         for _ in range(self.samples):
-            length = 0.0
-            for a in range(d):
-                self.score[a] = self.normal()
-                length += self.score[a] * self.score[a]
+            length = self.normals(self.score)
             scale = reach * self.uniform() ** (1.0 / d) / math.sqrt(length)
             for a in range(d):
                 self.score[a] = total[a] + scale * self.score[a]
@@ -85,10 +82,18 @@ class SFTPLPart(NamedTuple):
         x = self.stream[0] / 30269.0 + self.stream[1] / 30307.0 + self.stream[2] / 30323.0
         return float(max(x - math.floor(x), 1e-12))
 
-    def normal(self) -> float:
-        """Box and Muller."""
-        radius = math.sqrt(-2.0 * math.log(self.uniform()))
-        return radius * math.cos(2.0 * math.pi * self.uniform())
+    def normals(self, out: Floats) -> float:
+        """Independent ones, in pairs (Box and Muller); returns the sum of their squares."""
+        length, last = 0.0, out.size - 1
+        for a in range(0, out.size, 2):
+            radius = math.sqrt(-2.0 * math.log(self.uniform()))
+            angle = 2.0 * math.pi * self.uniform()
+            out[a] = radius * math.cos(angle)
+            length += out[a] * out[a]
+            if a < last:
+                out[a + 1] = radius * math.sin(angle)
+                length += out[a + 1] * out[a + 1]
+        return length
 
     def full(self) -> bool:
         return False

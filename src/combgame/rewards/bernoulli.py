@@ -44,6 +44,21 @@ def kl(x: float, y: float, z: float, off: float) -> float:
     return surprise(x, y, off) + surprise(1.0 - x, z, -off)
 
 
+@jitable
+def reach(x: float, c: float, level: float) -> float:
+    """Nearly the y - x > 0 with d_KL(x, y) = level; c = 1 - x.
+
+    In the angles of x = sin^2 u and y = sin^2 (u + v) the divergence is 2 v^2 - (4/3) v^3 cot 2u +
+    ...; of a large one little but (1 - x) ln(1 / (1 - y)) is left.
+    """
+    if level > 2.0 * c:
+        return c - math.exp((x * math.log(x) + c * math.log(c) - level) / c)
+    root, v = math.sqrt(x * c), math.sqrt(0.5 * level)
+    v += v * min(max(v * (0.5 - x) / (3.0 * root), -0.5), 0.5)
+    sine = math.sin(v)
+    return sine * (2.0 * root * math.cos(v) + (1.0 - 2.0 * x) * sine)
+
+
 class BernoulliPart(NamedTuple):
     low: Fixed  # M, per arm, inside [0, 1]
     high: Fixed
@@ -63,33 +78,42 @@ class BernoulliPart(NamedTuple):
         return 1.0 - self.upper(1.0 - x, level, arm)
 
     def upper(self, x: float, level: float, arm: int) -> float:
-        """The root of d(x, y) = level in [x, 1): Newton from the right, which is monotone,
+        """The root of d(x, y) = level in [x, 1): Halley's method from a start by the arcsine,
         safeguarded by bisection.
         """
         if level <= 0.0 or x >= 1.0:
             return max(x, 0.0)
         if x <= 0.0:
             return -math.expm1(-level)
-        left, right = x, 1.0 - EDGE
-        if self.divergence(x, right, arm) <= level:
-            return right
-        right = min(
-            x + math.sqrt(0.5 * level), right
-        )  # Pinsker: d(x, y) >= 2 (x - y)^2, so the root is not beyond
-        y = right
+        c, far = 1.0 - x, 1.0 - EDGE - x
+        # d(x, 1 - EDGE) >= c ln(1 / EDGE) - ln 2
+        if far <= 0.0 or (level > 27.0 * c - 0.7 and kl(x, x + far, EDGE, far) <= level):
+            return max(x, 1.0 - EDGE)
+        # Pinsker: d(x, y) >= 2 (x - y)^2, so that the root is not beyond
+        left, right = 0.0, min(math.sqrt(0.5 * level), far)
+        off = reach(x, c, level)  # y - x
+        if not left < off < right:
+            off = right
         for _ in range(100):
-            excess = self.divergence(x, y, arm) - level
-            if excess > 0.0:
-                right = y
+            y, z = x + off, c - off
+            above = kl(x, y, z, off) - level
+            if above > 0.0:
+                right = off
             else:
-                left = y
-            step = y - excess * y * (1.0 - y) / (y - x) if y > x else left
-            if not left < step < right:
-                step = 0.5 * (left + right)
-            if abs(step - y) <= 1e-15 or not left < step < right:
-                break
-            y = step
-        return y
+                left = off
+            newton = above * y * z / off
+            bend = 0.5 * newton * (x * z / y + c * y / z) / off  # F F'' / (2 F'^2)
+            step = newton / (1.0 - bend) if bend < 0.5 else newton
+            trial = off - step
+            # the error is cubed, so that nothing is left of it
+            if abs(step) <= max(1e-5 * min(off, z), 1e-16 * y):
+                return x + trial
+            if not left < trial < right:
+                trial = 0.5 * (left + right)
+                if not left < trial < right:
+                    break
+            off = trial
+        return x + off
 
     def project(self, x: float, arm: int) -> float:
         return float(min(max(x, self.low[arm]), self.high[arm]))

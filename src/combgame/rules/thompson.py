@@ -3,10 +3,11 @@ sampling rule.
 
 After t rounds L = ln(12 |I|^2 t^2 / delta). M = ceil(L / q) draws are made from the posterior,
 widened by C = L / phi(q)^2: N(mean_a, C sigma_a^2 / N_a), phi(q) the point that a standard normal
-exceeds with probability q. (The paper has C / N_a; see `width`.) Each draw has its best answer; the
-one that leads the best answer at the estimates by most, in its own draw, is the rival, and the arm
-with the fewest values among those in which the two differ is played. If no draw has another answer,
-TS-Explore stops.
+exceeds with probability q. (The paper has C / N_a; see `width`. sigma_a is the spread of the
+rewards, 1/2 for values 0 or 1; where none is stated, `draw_means` draws.) Each draw has its best
+answer; the one that leads the best answer at the estimates by most, in its own draw, is the rival,
+and the arm with the fewest values among those in which the two differ is played. If no draw has
+another answer, TS-Explore stops.
 """
 
 import math
@@ -19,7 +20,8 @@ import numpy as np
 
 from ..errors import must_be, positive, real, whole
 from ..game.protocols import Game
-from ..game.records import Floats, Random, Seen, View
+from ..game.records import Fixed, Floats, Random, Seen, View
+from ..rewards.base import spread_of
 from ..stopping.base import Question
 from .base import UNSAID, FixedSetup, RuleBase
 from .posterior import draw_means
@@ -33,6 +35,9 @@ class ThompsonPart(NamedTuple):
     q: float
     wide: float  # width / phi(q)^2
     samples: int  # 0: as many as the formula says
+    stated: bool  # whether sigma is
+    sigma: Fixed
+    error: Floats  # of a draw, its standard deviation
     means: Floats  # a draw
     trial: Floats
     rival: Floats
@@ -44,8 +49,15 @@ class ThompsonPart(NamedTuple):
         for a in range(self.rival.size):  # if no draw has another: a stopping rule goes on
             self.rival[a] = view.rival[a]
         most = 0.0
+        scale = level * self.wide  # C
+        for a in range(self.error.size):
+            self.error[a] = self.sigma[a] * math.sqrt(scale / max(seen.counts[a], 1.0))
         for _ in range(draws):
-            draw_means(game.rewards, seen, level * self.wide, rng, self.means)
+            if self.stated:
+                for a in range(self.means.size):
+                    self.means[a] = seen.mean[a] + self.error[a] * rng.standard_normal()
+            else:
+                draw_means(game.rewards, seen, scale, rng, self.means)
             game.answers.argmax(self.means, self.trial)
             lead = 0.0
             for a in range(self.trial.size):
@@ -117,6 +129,10 @@ class Thompson(RuleBase):
         sets = problem.answers.size_bound()
         base = math.log(12.0 / (self.delta or UNSAID)) + 2.0 * math.log(sets)
         wide = self.width * NormalDist().inv_cdf(1.0 - self.q) ** -2.0
-        scratch = np.zeros((4, problem.actions.d))
-        part = ThompsonPart(base, self.q, wide, self.samples or 0, *scratch)
+        d, rewards = problem.actions.d, problem.rewards
+        spread = spread_of(rewards, d) if rewards.known else None
+        sigma = np.ones(d) if spread is None else spread.copy()
+        part = ThompsonPart(
+            base, self.q, wide, self.samples or 0, spread is not None, sigma, *np.zeros((5, d))
+        )
         return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))

@@ -335,9 +335,9 @@ def search(
             if price == math.inf:
                 continue
             cost, back = spent[depth] + price, 0.0 if to == start else board.ways[to, start]
-            if (
-                bound > 0.0 and cost + back >= NEARLY * nearest
-            ):  # without a bound, `ways` says nothing
+            # without a bound, `ways` says nothing; where there is no way back, a step may cost
+            # minus infinity
+            if bound > 0.0 and (back == math.inf or cost + back >= NEARLY * nearest):
                 continue
             if to != start:
                 depth += 1
