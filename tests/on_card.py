@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import combgame as cg
+from combgame.game import round as rounds
+from combgame.game.cuda import kernel
 from combgame.game.round import FULL
 from combgame.simulate import card
 from combgame.simulate.bench import make_bench
@@ -22,8 +24,27 @@ PROBLEM, MEANS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.
 LAST = 25
 
 
+def overhear():
+    """From now on every play is added to a list, on the card and in the interpreter: the action,
+    the counts and the means after it.
+    """
+    plain, heard = rounds.step, []
+
+    def step(game, rule, start, truth, rng, last, seen, view, stops, winners):
+        ended = plain(game, rule, start, truth, rng, last, seen, view, stops, winners)
+        if ended == rounds.ON:
+            state = [float(x) for part in (view.action, seen.counts, seen.mean) for x in part]
+            heard.append((int(seen.clock[0]), state))
+        return ended
+
+    rounds.step = kernel.step = step
+    return heard
+
+
 def same():
-    """Every rule on every structure, every kind of rewards on every structure, and plates."""
+    """Every rule on every structure, every kind of rewards on every structure, and plates: the same
+    plays and the same means, round by round and to the last bit.
+    """
     wells = cg.Subsets(5, 3), cg.Arms(5)
     more = [
         ("plates", cg.Problem(*wells, cg.Gaussian(0.1, level="per play"))),
@@ -34,7 +55,7 @@ def same():
     several = list(golden.cases())
     cases += [one for one in several if "gaussian, stylised" in one[0] or "gcb-pe" in one[0]]
     cases += [one for one in several if one[0].endswith("frank-wolfe")][::4]
-    compared, different, refused = 0, [], []
+    heard, compared, compared_rounds, different, refused = overhear(), 0, 0, [], []
     for name, problem, means, rule, threshold in cases:
         if name.startswith("programme"):
             continue  # slow, and refused like "oracle"
@@ -42,23 +63,33 @@ def same():
             deltas = [0.2, 0.01] if problem.rewards.known else 0.2
             made = golden.RULES[rule]
             bench = make_bench(problem, means, made, deltas, threshold, 2, LAST, "cuda")
+            heard.clear()
             found = card.OnCard(bench, 1).batch(0, 1)
         except cg.CombGameError as error:
             if error.code == "card-part":
                 refused.append(f"{name}: {error}")
             continue
+        there = heard.copy()
+        heard.clear()
         one = replace(bench, twin="python").one(0)
         lead = float(found.leads[0])
         compared += 1
         if (
-            one.stops.tolist() != found.stops[0].tolist()
+            there != heard
+            or one.stops.tolist() != found.stops[0].tolist()
             or one.rounds != found.rounds[0]
             or (one.winners != found.winners[0]).any()
             or (one.leader != found.leaders[0]).any()
             or not (abs(one.lead - lead) < 1e-12 or (np.isnan(one.lead) and np.isnan(lead)))
         ):
             different.append(name)
-    return {"compared": compared, "different": different, "refused": refused}
+        compared_rounds += len(heard)
+    return {
+        "compared": compared,
+        "rounds": compared_rounds,
+        "different": different,
+        "refused": refused,
+    }
 
 
 def asked():

@@ -124,7 +124,7 @@ def on_simulated_card(*what):
 
 def test_every_rule_on_every_structure_plays_the_same_on_a_card():
     found = on_simulated_card("same")
-    assert found["different"] == [] and found["compared"] > 110
+    assert found["different"] == [] and found["compared"] > 110 and found["rounds"] > 2000
     assert all(why.startswith("oracle") for why in found["refused"])  # Python's
 
 
