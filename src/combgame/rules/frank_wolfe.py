@@ -139,6 +139,8 @@ class FrankWolfePart(NamedTuple):
                 for i in range(n):
                     a = arms[i]
                     self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
+                    if not self.value[k] > 0.0:
+                        self.slope[k, i] = self.parting(seen, k, a)
             least = min(least, self.value[k])
         return least
 
@@ -159,12 +161,25 @@ class FrankWolfePart(NamedTuple):
         """Add `weight` times the gradient of f_J to the scores."""
         for i in range(self.number[k]):
             a, slope = self.arms[k, i], self.slope[k, i]
-            if self.closed[0] == 1:
+            if self.closed[0] == 1 and not self.slope[k, 0] > 0.0:
+                slope = self.parting(seen, k, a)
+            elif self.closed[0] == 1:
                 y = game.rewards.move(
                     seen.mean[a], seen.worth[a], self.sign[k, i] * self.slope[k, 0], a
                 )
                 slope = game.rewards.divergence(seen.mean[a], y, a)
             self.score[a] += weight * slope
+
+    def parting(self, seen: Seen, k: int, arm: int) -> float:
+        """What a value of an arm is worth where a rival is tied with the leader, as coins often
+        are: the gradient is 0 there, and nothing would ever part them. It is the evidence that one
+        more value makes on average, for Gaussian values: (sigma / N_a)^2 / (2 sigma^2 sum 1 / N).
+        """
+        spread = 0.0
+        for i in range(self.number[k]):
+            spread += 1.0 / max(seen.counts[self.arms[k, i]], 0.5)
+        n = max(seen.counts[arm], 0.5)
+        return 0.5 / (n * n * spread)
 
     def follow(self, view: View) -> None:
         """If another answer leads, the differences to the rivals are new."""
