@@ -30,7 +30,7 @@ CASES = {
 }
 
 
-def twin(sets, answers, rng, rounds, rule, places, draw):
+def twin(sets, answers, rng, rounds, rule, places, draw, sigma=SIGMA):
     """Written from the description: the rivals met so far with the round in which each was last
     nearest.
     """
@@ -46,7 +46,7 @@ def twin(sets, answers, rng, rounds, rule, places, draw):
             chosen = start[t]
         else:
             best = naive.best_set(answers, mean)
-            near = {j: pair(mean, counts, best, j) for j in answers if j != best}
+            near = {j: pair(mean, counts, best, j, sigma) for j in answers if j != best}
             nearest = min(near, key=lambda j: (near[j][0], answers.index(j)))
             rivals.pop(best, None) if best in rivals else None
             even = t * largest / d
@@ -63,7 +63,10 @@ def twin(sets, answers, rng, rounds, rule, places, draw):
                 for j in rivals:
                     value, alternative = near[j]
                     for a in set(best) ^ set(j):
-                        gain = (mean[a] - alternative[a]) ** 2 / (2 * SIGMA[a] ** 2)
+                        gain = (mean[a] - alternative[a]) ** 2 / (2 * sigma[a] ** 2)
+                        if value == 0.0:  # tied
+                            several = sum(1.0 / counts[b] for b in set(best) ^ set(j))
+                            gain = 1.0 / (2.0 * counts[a] ** 2 * several)
                         score[a] += math.exp(-rate * (value - least)) * gain
             value = [draw["number"](x) for x in score]
             chosen = max(
@@ -76,16 +79,16 @@ def twin(sets, answers, rng, rounds, rule, places, draw):
     return played
 
 
-def pair(mean, counts, best, rival):
+def pair(mean, counts, best, rival, sigma):
     """f_J at the counts and its alternative, in closed form."""
     arms = {a: (1.0 if a in rival else -1.0) for a in set(best) ^ set(rival)}
     lead = -sum(sign * mean[a] for a, sign in arms.items())
-    if lead <= 0.0:
+    if lead <= 1e-12:
         return 0.0, dict(enumerate(mean))
-    spread = sum(SIGMA[a] ** 2 / counts[a] for a in arms)
+    spread = sum(sigma[a] ** 2 / counts[a] for a in arms)
     moved = dict(enumerate(mean))
     for a, sign in arms.items():
-        moved[a] += sign * lead / spread * SIGMA[a] ** 2 / counts[a]
+        moved[a] += sign * lead / spread * sigma[a] ** 2 / counts[a]
     return lead**2 / (2 * spread), moved
 
 
@@ -114,6 +117,36 @@ def test_every_action_is_the_one_that_the_description_gives(case, options):
         places = rule.pool or 16
         expected = twin(actions.sets(), answers.sets(), rng, 300, rule, places, game)
         assert found == expected
+
+
+@pytest.mark.parametrize("actions", [cg.Arms(5), cg.Subsets(5, 3)], ids=["arms", "threes"])
+def test_so_it_is_where_arms_are_tied(actions):
+    """Values 0 and 1, of which means are often the same."""
+    answers = cg.Arms(5)
+    problem, rule = cg.Problem(actions, answers, cg.Bounded(0, 1)), cg.FrankWolfe()
+    draw, half, tied = problem.game().rewards.draw, [0.5] * 5, 0
+    game = {"draw": draw, "start": actions.covering(), "number": Fraction}
+    for number in range(4):
+        run = Run(problem, rule.setup(problem), NEVER, np.array(MEANS), 1, 5, number, "python")
+        found = []
+        for t in range(1, 201):
+            run.advance(t)
+            found.append(tuple(np.flatnonzero(run.view.action > 0.5).tolist()))
+            two = np.sort(run.seen.mean)[-2:]
+            tied += two[1] - two[0] <= 1e-12
+        rng = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(number,)))
+        assert found == twin(actions.sets(), answers.sets(), rng, 200, rule, 16, game, half)
+    assert tied > 10
+
+
+@pytest.mark.parametrize("rewards", [cg.Bernoulli(), cg.Bounded(0, 1)], ids=["coins", "bounded"])
+def test_arms_that_are_tied_are_told_apart(rewards):
+    """Two arms that always show 1: their evidence has no gradient, and all plays went elsewhere."""
+    problem = cg.Problem(cg.Arms(3), None, rewards)
+    setup = cg.FrankWolfe().setup(problem)
+    run = Run(problem, setup, NEVER, np.array([1.0, 1.0, 0.2]), 1, 0, 0, "python")
+    run.advance(400)
+    assert run.seen.counts[2] < 40 and min(run.seen.counts[:2]) > 150
 
 
 def test_distances_are_taken_at_what_the_counts_are_worth():
