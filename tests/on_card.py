@@ -22,6 +22,7 @@ from . import golden
 
 PROBLEM, MEANS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
 LAST = 25
+LITERATURE = ("top-two", "ttucb", "ttts", "clucb", "thompson", "sftpl", "fws", "p-fws")
 
 
 def overhear():
@@ -42,8 +43,9 @@ def overhear():
 
 
 def same():
-    """Every rule on every structure, every kind of rewards on every structure, and plates: the same
-    plays and the same means, round by round and to the last bit.
+    """The paper's rules on every structure, every kind of rewards on every structure, plates, and
+    the rules of the literature on three: the same plays and the same means, round by round and to
+    the last bit.
     """
     wells = cg.Subsets(5, 3), cg.Arms(5)
     more = [
@@ -55,19 +57,27 @@ def same():
     several = list(golden.cases())
     cases += [one for one in several if "gaussian, stylised" in one[0] or "gcb-pe" in one[0]]
     cases += [one for one in several if one[0].endswith("frank-wolfe")][::4]
+    coins = cg.Bernoulli(), tuple(golden.RULES)
+    for kind, (rewards, chosen) in {"gaussian": (cg.Gaussian(0.1), ()), "coins": coins}.items():
+        for shape in ("arms", "subsets", "paths"):
+            actions = golden.structures()[shape]
+            problem = cg.Problem(actions, None, rewards)
+            cases += [
+                (f"{shape}, {kind}, {rule}", problem, golden.MEANS[: actions.d], rule, "stylised")
+                for rule in (*LITERATURE, *chosen)
+            ]
     heard, compared, compared_rounds, different, refused = overhear(), 0, 0, [], []
     for name, problem, means, rule, threshold in cases:
         if name.startswith("programme"):
             continue  # slow, and refused like "oracle"
+        heard.clear()
         try:
             deltas = [0.2, 0.01] if problem.rewards.known else 0.2
-            made = golden.RULES[rule]
+            made = golden.RULES.get(rule, rule)
             bench = make_bench(problem, means, made, deltas, threshold, 2, LAST, "cuda")
-            heard.clear()
             found = card.OnCard(bench, 1).batch(0, 1)
         except cg.CombGameError as error:
-            if error.code == "card-part":
-                refused.append(f"{name}: {error}")
+            refused.append(f"{name}: {error.code}")
             continue
         there = heard.copy()
         heard.clear()
@@ -76,6 +86,7 @@ def same():
         compared += 1
         if (
             there != heard
+            or len(heard) == 0
             or one.stops.tolist() != found.stops[0].tolist()
             or one.rounds != found.rounds[0]
             or (one.winners != found.winners[0]).any()

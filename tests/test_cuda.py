@@ -122,10 +122,11 @@ def on_simulated_card(*what):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_every_rule_on_every_structure_plays_the_same_on_a_card():
+def test_rules_on_structures_play_the_same_on_a_card():
     found = on_simulated_card("same")
-    assert found["different"] == [] and found["compared"] > 110 and found["rounds"] > 2000
-    assert all(why.startswith("oracle") for why in found["refused"])  # Python's
+    assert found["different"] == [] and found["compared"] > 200 and found["rounds"] > 4000
+    others = [why for why in found["refused"] if not why.startswith("oracle")]  # Python's
+    assert others == ["matchings best, gaussian, stylised, product-adahedge: no-closed-form"]
 
 
 def test_what_a_card_is_asked():

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import combgame as cg
 from combgame.game.records import blank
 from combgame.game.rivals import differ
+from combgame.rewards.bernoulli import EDGE
 from combgame.rules.combgame import optimism
 
 from . import naive
@@ -60,6 +62,35 @@ def test_bernoulli_interval_against_bisection(x, level):
         assert low == pytest.approx(alpha, abs=1e-9) and high == pytest.approx(beta, abs=1e-9)
     elif x == 0.0:
         assert high == pytest.approx(1 - math.exp(-level), abs=1e-12)
+
+
+def test_bernoulli_interval_in_high_precision():
+    """Within 8 units of the last digit of 1, for small and large means and levels, also beside the
+    end at 1 - 1e-12.
+    """
+    part, rng = cg.Bernoulli().part(*UNIT), np.random.default_rng(0)
+    mpmath.mp.dps = 40
+    end, tried = mpmath.mpf(1) - mpmath.mpf(EDGE), 0
+    for k in range(600):
+        x = (rng.uniform(), 10 ** rng.uniform(-16, 0), 1.0 - 10 ** rng.uniform(-11, 0))[k % 3]
+        level, c = 10 ** rng.uniform(-16, 1.6), 1 - mpmath.mpf(x)
+        if k % 5 == 0:  # near where the end is reached
+            level = float((27.6 * c - 0.5) * rng.uniform(0.97, 1.03))
+        if not (0.0 < x < 1.0 and level > 0.0):
+            continue
+
+        def over(y, x=mpmath.mpf(x), c=c, level=level):
+            return x * mpmath.log(x / y) + c * mpmath.log(c / (1 - y)) - level
+
+        low, high = mpmath.mpf(x), end
+        if over(end) <= 0:
+            low = end
+        for _ in range(120):
+            middle = (low + high) / 2
+            low, high = (low, middle) if over(middle) > 0 else (middle, high)
+        assert abs(part.upper(x, level, 0) - low) <= 8 * mpmath.mpf(2) ** -53
+        tried += 1
+    assert tried > 500 and part.upper(0.5, 5e-324, 0) == 0.5
 
 
 @given(x=probability, y=probability)

@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 import combgame as cg
 from combgame.game.philox import LOW, philox
 from combgame.game.records import arms_of, vector
+from combgame.game.round import recommend
 from combgame.rules.allocation import make_allocation
 from combgame.rules.base import stopping_of
 from combgame.simulate.bench import make_bench
@@ -648,12 +649,35 @@ def test_thompson_is_its_twin(case, samples, width):
     assert played(problem, rule, rounds) == ThompsonTwin(problem, rule).plays(rounds)
 
 
-def test_thompson_draws_normals_by_the_spread_that_is_stated():
-    """1/2 for values 0 or 1, as published; from the posterior where sigma is not known."""
-    coins = cg.Thompson().setup(cg.Problem(cg.Arms(3), None, cg.Bernoulli())).fresh(None)[0]
-    assert coins.stated and coins.sigma.tolist() == [0.5] * 3
-    unknown = cg.Thompson().setup(cg.Problem(cg.Arms(3), None, cg.Gaussian(None))).fresh(None)[0]
-    assert not unknown.stated
+@pytest.mark.parametrize(
+    ("rewards", "bounds"),
+    [
+        (cg.Bernoulli(), None),
+        (cg.Bounded(-1, 2), None),
+        (cg.Bernoulli(), (0.2, 0.6)),
+        (cg.Gaussian(SIGMA), (0.2, 0.6)),
+    ],
+    ids=["coins", "bounded", "coins in a box", "Gaussian in a box"],
+)
+def test_thompson_draws_normals_by_the_spread_that_is_stated(rewards, bounds):
+    """1/2 for values 0 or 1; bounds on the means hold for draws too."""
+    problem = cg.Problem(cg.Arms(6), None, rewards, bounds=bounds)
+    part = cg.Thompson(samples=1, delta=0.1).setup(problem).fresh(None)[0]
+    run = Run(problem, cg.Uniform().setup(problem), NEVER, np.array(MEANS), 1, 0, 0, "python")
+    run.advance(60)
+    recommend(run.game, run.seen, run.view)
+    part.choose(run.game, run.seen, run.view, np.random.default_rng(7))
+    level = math.log(12.0 * 36 * 60**2 / 0.1)
+    scale = math.sqrt(level) / NormalDist().inv_cdf(0.9)
+    error = scale * rewards.spread(6) / np.sqrt(run.seen.counts)
+    drawn = run.seen.mean + error * np.random.default_rng(7).standard_normal(6)
+    assert part.means == pytest.approx(drawn if bounds is None else np.clip(drawn, *bounds))
+    assert bounds is None or (part.means != pytest.approx(drawn))
+
+
+def test_thompson_draws_from_the_posterior_where_sigma_is_not_known():
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(None))
+    assert not cg.Thompson().setup(problem).fresh(None)[0].stated
 
 
 # ---- the delta of a run, and the unit of values

@@ -91,6 +91,8 @@ class BernoulliPart(NamedTuple):
             return max(x, 1.0 - EDGE)
         # Pinsker: d(x, y) >= 2 (x - y)^2, so that the root is not beyond
         left, right = 0.0, min(math.sqrt(0.5 * level), far)
+        if not right > 0.0:
+            return x
         off = reach(x, c, level)  # y - x
         if not left < off < right:
             off = right

@@ -34,6 +34,7 @@ TINY = 1e-9
 LOST = math.log(TINY) - 54.0 * math.log(2.0) - 0.01  # beside a score of 1 / N^2, nothing
 
 OFTEN = 32  # charges are asked for anew when t has grown by 1/OFTEN of itself
+TIED = 1e-12  # of the means: what rounding may leave of a lead
 NOTHING = 50.0  # a weight of exp(-NOTHING) is none beside TINY
 
 
@@ -132,6 +133,8 @@ class FrankWolfePart(NamedTuple):
                 lead = max(lead - doubt, 0.0)
                 self.slope[k, 0] = lead / spread
                 self.value[k] = 0.5 * lead * self.slope[k, 0]
+                if self.tied(seen, k):
+                    self.slope[k, 0] = 0.0
             else:
                 self.value[k] = game.rewards.distance(
                     seen.mean, seen.worth, arms, sign, n, view.alternative
@@ -139,8 +142,9 @@ class FrankWolfePart(NamedTuple):
                 for i in range(n):
                     a = arms[i]
                     self.slope[k, i] = game.rewards.divergence(seen.mean[a], view.alternative[a], a)
-                    if not self.value[k] > 0.0:
-                        self.slope[k, i] = self.parting(seen, k, a)
+                if self.tied(seen, k):
+                    for i in range(n):
+                        self.slope[k, i] = self.parting(seen, k, arms[i])
             least = min(least, self.value[k])
         return least
 
@@ -170,16 +174,29 @@ class FrankWolfePart(NamedTuple):
                 slope = game.rewards.divergence(seen.mean[a], y, a)
             self.score[a] += weight * slope
 
+    def tied(self, seen: Seen, k: int) -> bool:
+        """Whether a rival is as good as the leader at the estimates, but for rounding."""
+        lead, size = 0.0, 0.0
+        for i in range(self.number[k]):
+            x = self.sign[k, i] * seen.mean[self.arms[k, i]]
+            lead += x
+            size += abs(x)
+        return bool(abs(lead) <= TIED * size)
+
     def parting(self, seen: Seen, k: int, arm: int) -> float:
         """What a value of an arm is worth where a rival is tied with the leader, as coins often
-        are: the gradient is 0 there, and nothing would ever part them. It is the evidence that one
-        more value makes on average, for Gaussian values: (sigma / N_a)^2 / (2 sigma^2 sum 1 / N).
+        are: there the gradient is 0, and both would wait until all others have as many values. It
+        is the evidence that one more value makes on average, (s_a / N_a)^2 / (2 sum s^2 / N), s^2
+        being how the values of an arm have varied so far: none where they were all the same, as one
+        more would hardly part them then.
         """
         spread = 0.0
         for i in range(self.number[k]):
-            spread += 1.0 / max(seen.counts[self.arms[k, i]], 0.5)
+            a = self.arms[k, i]
+            n = max(seen.counts[a], 0.5)
+            spread += seen.squares[a] / (n * n)
         n = max(seen.counts[arm], 0.5)
-        return 0.5 / (n * n * spread)
+        return float(0.5 * seen.squares[arm] / (n * n * n * spread)) if spread > 0.0 else 0.0
 
     def follow(self, view: View) -> None:
         """If another answer leads, the differences to the rivals are new."""

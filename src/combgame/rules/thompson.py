@@ -37,6 +37,8 @@ class ThompsonPart(NamedTuple):
     samples: int  # 0: as many as the formula says
     stated: bool  # whether sigma is
     sigma: Fixed
+    floor: Fixed  # the means that such rewards can have
+    ceiling: Fixed
     error: Floats  # of a draw, its standard deviation
     means: Floats  # a draw
     trial: Floats
@@ -55,7 +57,11 @@ class ThompsonPart(NamedTuple):
         for _ in range(draws):
             if self.stated:
                 for a in range(self.means.size):
-                    self.means[a] = seen.mean[a] + self.error[a] * rng.standard_normal()
+                    drawn = seen.mean[a] + self.error[a] * rng.standard_normal()
+                    inside = game.rewards.project(drawn, a)
+                    # a bound on the mean holds; the ends of all that such rewards can have do not
+                    bound = self.floor[a] < inside < self.ceiling[a]
+                    self.means[a] = inside if bound else drawn
             else:
                 draw_means(game.rewards, seen, scale, rng, self.means)
             game.answers.argmax(self.means, self.trial)
@@ -132,7 +138,9 @@ class Thompson(RuleBase):
         d, rewards = problem.actions.d, problem.rewards
         spread = spread_of(rewards, d) if rewards.known else None
         sigma = np.ones(d) if spread is None else spread.copy()
+        floor, ceiling = rewards.range(d)
+        number, stated = self.samples or 0, spread is not None
         part = ThompsonPart(
-            base, self.q, wide, self.samples or 0, spread is not None, sigma, *np.zeros((5, d))
+            base, self.q, wide, number, stated, sigma, floor, ceiling, *np.zeros((5, d))
         )
         return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
