@@ -73,16 +73,16 @@ def test_bernoulli_interval_in_high_precision():
     end, tried = mpmath.mpf(1) - mpmath.mpf(EDGE), 0
     for k in range(600):
         x = (rng.uniform(), 10 ** rng.uniform(-16, 0), 1.0 - 10 ** rng.uniform(-11, 0))[k % 3]
-        level, c = 10 ** rng.uniform(-16, 1.6), 1 - mpmath.mpf(x)
+        level, exact, c = 10 ** rng.uniform(-16, 1.6), mpmath.mpf(x), 1 - mpmath.mpf(x)
         if k % 5 == 0:  # near where the end is reached
             level = float((27.6 * c - 0.5) * rng.uniform(0.97, 1.03))
         if not (0.0 < x < 1.0 and level > 0.0):
             continue
 
-        def over(y, x=mpmath.mpf(x), c=c, level=level):
+        def over(y, x=exact, c=c, level=level):
             return x * mpmath.log(x / y) + c * mpmath.log(c / (1 - y)) - level
 
-        low, high = mpmath.mpf(x), end
+        low, high = exact, end
         if over(end) <= 0:
             low = end
         for _ in range(120):
