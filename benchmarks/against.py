@@ -60,7 +60,7 @@ def interleaved(
             for what, value in once(name, path, repeat).items():
                 best[name][what] = min(value, best[name].get(what, float("inf")))
                 print(
-                    f"{repeat + 1}/{repeats} {name}: {what}: {value:.6f} s",
+                    f"{repeat + 1}/{repeats} {name}: {what}: {value:.6g}",
                     file=sys.stderr,
                     flush=True,
                 )

@@ -14,6 +14,7 @@ import combgame as cg
 from combgame import instances
 from combgame.bench import RULES, bench, contest
 from combgame.bench.contest import cap, imported
+from combgame.bench.make import undecided
 from combgame.bench.page import as_html, as_markdown, verdict
 from combgame.bench.profile import places, ranked, share
 from combgame.campaign.execute import Driver, Share
@@ -86,6 +87,37 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
     assert "frank-wolfe is within 1.1 of the best rule on" in text
     with open_store(tmp_path / "bench.db")[0] as store:
         assert sum(len(store.rows(c["key"])) for c in store.configurations()) == 24
+
+
+def test_what_is_open_is_decided_with_more_runs_of_those_who_may_be_best(tmp_path):
+    how = {"rules": ["uniform", "frank-wolfe", "clucb"], "instances": WHERE}
+    made = contest("arms", runs=12, **how)
+    first = bench(made, tmp_path, engine="python", progress=False)
+    assert "could not tell" not in (tmp_path / "bench.md").read_text()
+    want = undecided(made, first, 30)
+    found = {(one.instance, one.rule): one for one in places(first, made.rules)}
+    close = {key for key, one in found.items() if one.ratio <= 1.3}
+    where = {name for name, rule in close if found[name, "frank-wolfe"].verdict == "open"}
+    assert {(c.instance.name, c.label) for c in want} == {one for one in close if one[0] in where}
+    assert want and len(want) < len(first) and all(c.runs == 30 for c in want)
+    again = bench(made, tmp_path, engine="python", progress=False, decide=30)
+    runs = {row["key"]: row["runs"] for row in again}
+    assert [row["key"] for row in again] == [row["key"] for row in first]
+    assert all(runs[c.key] == 30 for c in want)
+    assert sum(runs.values()) == 12 * len(first) + 18 * len(want)
+    text = (tmp_path / "bench.md").read_text()
+    assert "12 to 30 runs each" in text and "Where 12 runs could not tell" in text
+    assert "fewer runs" not in text
+    assert bench(made, tmp_path, progress=False, so_far=True, decide=30) == again
+    assert undecided(made, first, 12) == ()  # they have these
+    with refused("must-be", cg.InputError, name="decide"):
+        bench(made, tmp_path, progress=False, decide=0)
+
+
+def test_only_rules_that_the_page_asks_about_are_decided():
+    made = contest("arms", ["uniform", "clucb"], runs=2, instances=WHERE)
+    rows = [row("three arms", "uniform", 100.0, 9.0), row("three arms", "clucb", 105.0, 9.0)]
+    assert undecided(made, rows, 30) == ()
 
 
 def test_a_campaign_makes_first_what_is_nearly_complete():

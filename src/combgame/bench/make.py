@@ -2,23 +2,25 @@
 and a picture.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..campaign import Configuration
+from ..campaign import Campaign, Configuration
 from ..campaign.campaign import LEAST
 from ..campaign.opening import open_store
 from ..campaign.shown import duration
 from ..campaign.store import Store
-from ..errors import InputError
+from ..errors import InputError, whole
 from ..report.figures import save as save_figure
 from ..report.files import save
 from ..report.tables import as_csv
 from .contest import Contest
-from .page import as_html, as_markdown
-from .profile import picture, places, ranked
+from .page import as_html, as_markdown, asked, unmade
+from .profile import Row, picture, places, ranked
 
+CONTENDER = 1.3  # within this of the least mean, a rule may be the best one
 STORE, PAGE, HTML, TABLE, PROFILE = "bench.db", "bench.md", "bench.html", "bench.csv", "profile"
 
 
@@ -32,33 +34,69 @@ def bench(
     say: Callable[[str], None] | None = None,
     progress: bool | None = None,
     so_far: bool = False,
+    decide: int | None = None,
 ) -> list[dict[str, Any]]:
     """Make every run that the folder's campaign file does not hold yet, and write the page. The
     same call again goes on where the last one ended. so_far: make no more runs, and write the page
-    of those that are there.
+    of those that are there. decide: where the runs cannot tell who is near the best, those who may
+    be the best have so many.
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    if so_far:
-        rows = contest.campaign.so_far(folder / STORE)
-        if not rows:
-            raise InputError(
-                "bench-empty",
-                "{path} has no line with {least} runs yet",
-                remedy="make more without so_far",
-                path=str(folder / STORE),
-                least=LEAST,
+    decide = None if decide is None else whole("decide", decide, 1)
+
+    def played(campaign: Campaign) -> list[dict[str, Any]]:
+        if so_far:
+            rows = campaign.so_far(folder / STORE)
+        else:
+            rows = campaign.run(
+                folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
             )
-    else:
-        rows = contest.campaign.run(
-            folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
+        made = {row["key"]: row for row in rows}
+        with open_store(folder / STORE)[0] as store:
+            return [
+                {**made[c.key], **halves(store, c, made[c.key]["runs"])}
+                for c in campaign.configurations
+                if c.key in made
+            ]
+
+    rows = played(contest.campaign)
+    if not rows:
+        raise InputError(
+            "bench-empty",
+            "{path} has no line with {least} runs yet",
+            remedy="make more without so_far",
+            path=str(folder / STORE),
+            least=LEAST,
         )
+    if decide is not None and (open_ones := undecided(contest, rows, decide)):
+        campaign = Campaign(f"{contest.campaign.name}, what is open", open_ones)
+        more = {row["key"]: row for row in played(campaign)}
+        rows = [more.get(row["key"], row) for row in rows]
     with open_store(folder / STORE)[0] as store:
-        known = {c.key: c for c in contest.campaign.configurations}
-        rows = [{**row, **halves(store, known[row["key"]], row["runs"])} for row in rows]
         spent = f"{duration(store.busy())} of work of one processor (with compiling)"
     write(contest, rows, folder, command, spent)
     return rows
+
+
+def undecided(contest: Contest, rows: Sequence[Row], runs: int) -> tuple[Configuration, ...]:
+    """With so many runs: the rules that may be the best on instances of which the rows cannot tell
+    whether a rule that the page asks about is near it.
+    """
+    found = places(rows, contest.rules, unmade(contest, rows))
+    close = {(one.instance, one.rule) for one in found if one.ratio <= CONTENDER and not one.capped}
+    where = {
+        one.instance
+        for one in found
+        if one.rule in asked(contest)
+        and one.verdict == "open"
+        and (one.instance, one.rule) in close
+    }
+    return tuple(
+        replace(c, runs=runs)
+        for c in contest.campaign.configurations
+        if c.runs < runs and c.instance.name in where and (c.instance.name, c.label) in close
+    )
 
 
 def halves(store: Store, configuration: Configuration, runs: int) -> dict[str, float | None]:

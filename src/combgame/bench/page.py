@@ -43,19 +43,28 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
     """What the page begins with."""
     runs = {row["runs"] for row in rows}
     many = f"{min(runs):,}" if len(runs) == 1 else f"{min(runs):,} to {max(runs):,}"
-    first = rows[0]
+    first, planned = rows[0], contest.campaign.configurations[0].runs
     label = f"{first['threshold']} ({first['label']})"
+    more = ""
+    if max(runs) > planned:
+        more = (
+            f" Where {planned:,} runs could not tell who is near the best, the rules that may be "
+            "the best have more."
+        )
     made = [
         f"{len(contest.rules)} rules on {len(contest.instances)} instances (suite "
         f"{contest.suite!r}), {many} runs each, all stopped by the same threshold, {label}, at "
         f"delta = {first['delta']:g}; the arms are relabelled in every run. A run is given up "
         f"after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are marked "
-        "with >=. combgame " + __version__ + ".",
+        f"with >=. combgame {__version__}.{more}",
     ]
     found = places(rows, contest.rules, unmade(contest, rows))
-    for rule in dict.fromkeys(one for one in (contest.mine, OURS) if one in contest.rules):
-        made.append(verdict(found, str(rule)))
-    return made
+    return [*made, *(verdict(found, rule) for rule in asked(contest))]
+
+
+def asked(contest: Contest) -> tuple[str, ...]:
+    """The rules whose place the page begins with."""
+    return tuple(dict.fromkeys(str(one) for one in (contest.mine, OURS) if one in contest.rules))
 
 
 def verdict(found: Sequence[Place], rule: str) -> str:

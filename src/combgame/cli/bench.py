@@ -42,6 +42,13 @@ def bench(
     so_far: Annotated[
         bool, typer.Option("--so-far", help="Make no more runs: the page of what is there.")
     ] = False,
+    decide: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Where these runs cannot tell who is near the best, so many of those who may be.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Everybody's rules on the instances of the literature, under one stopping rule, beside the
@@ -62,7 +69,7 @@ def bench(
         threshold=threshold,
     )
     said: dict[str, object] = {"--suite": suite, "--mine": mine, "--runs": runs, "--seed": seed}
-    said |= {"--delta": delta, "--threshold": threshold}
+    said |= {"--delta": delta, "--threshold": threshold, "--decide": decide}
     words = [str(word) for pair in said.items() if pair[1] is not None for word in pair]
     words += [word for rule in rules or () for word in ("--rules", rule)]
     command = shlex.join(["combgame", "bench", *words])
@@ -76,6 +83,7 @@ def bench(
             say=say,
             progress=how_far(quiet, as_json),
             so_far=so_far,
+            decide=decide,
         )
     typer.echo(json.dumps(finite(rows), indent=1) if as_json else as_text(made, rows))
     say(f"the page is {out / 'bench.md'}, and {out / 'bench.html'} is one file that stands alone.")
