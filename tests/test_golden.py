@@ -4,8 +4,6 @@ tests/golden.py --check.
 
 import json
 
-import pytest
-
 from . import golden
 
 KEPT = json.loads(golden.FILE.read_text())
@@ -16,12 +14,14 @@ def test_the_file_has_every_case():
     assert set(KEPT["runs"]) == set(CASES)
 
 
-@pytest.mark.skipif(
-    KEPT["arithmetic"] != golden.fingerprint(),
-    reason="this machine's exp and log have other last digits",
-)
-@pytest.mark.parametrize(
-    "name", [name for name in sorted(CASES) if not name.startswith(("programme", "oracle"))][::9]
-)
-def test_runs_are_as_they_were(name):
-    assert golden.outcome(*CASES[name]) == KEPT["runs"][name]
+TENTH = [name for name in sorted(CASES) if not name.startswith(("programme", "oracle"))][::9]
+
+
+def test_runs_are_as_they_were():
+    """Another machine's exp and log may have other last digits, and a run may then take another
+    course; in 60 rounds few do. (Of all 288 runs that one machine had recorded, none did on a
+    second one of other arithmetic.)
+    """
+    changed = [name for name in TENTH if golden.outcome(*CASES[name]) != KEPT["runs"][name]]
+    allowed = 0 if KEPT["arithmetic"] == golden.fingerprint() else len(TENTH) // 10
+    assert len(changed) <= allowed, changed
