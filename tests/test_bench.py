@@ -33,16 +33,13 @@ def small(name="three arms", lead=1.0):
     return KnownInstance(name, problem, (lead, 0.0, -1.0), 3, "arms", source, "2026")
 
 
-HALVES = ("mean_even", "mean_odd")
 WHERE = [small(), small("three more", 2.0)]
 
 
 def row(instance, rule, mean, error=1.0, capped=0):
     about = {"instance": instance, "rule": rule, "mean": mean, "standard_error": error}
-    rest = {"threshold": "stylised", "label": "heuristic", "delta": 0.1, "runs": 9, "errors": 0}
+    rest = {"threshold": "stylised", "label": "heuristic", "delta": 0.1, "runs": 300, "errors": 0}
     rest |= {"error_rate": 0.0, "time": 5.0, "limit": 20.0, "ratio": mean / 20.0}
-    half = None if error is None else mean
-    rest |= dict(zip(HALVES, (mean, half), strict=True))
     return {**about, **rest, "capped": capped, "us_per_round": 1.5}
 
 
@@ -60,7 +57,6 @@ def test_a_bench_runs_writes_a_page_and_goes_on(tmp_path):
     text, page = (tmp_path / "bench.md").read_text(), (tmp_path / "bench.html").read_text()
     for said in ("2 rules on 2 instances", "3 runs each", "stylised (heuristic)", "three more"):
         assert said in text and said in page
-    assert all(2 * r["mean_even"] + r["mean_odd"] == pytest.approx(3 * r["mean"]) for r in rows)
     mean = next(r["mean"] for r in rows if (r["instance"], r["rule"]) == ("three arms", "uniform"))
     assert f"{mean:,.0f} ± " in text and "made for a test" in text and "profile.svg" in text
     assert "<svg" in page and "<script" not in page and not re.search('(src|href)="[^#]', page)
@@ -90,16 +86,17 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
 
 
 def test_what_is_open_is_decided_with_more_runs_of_those_who_may_be_best(tmp_path):
-    how = {"rules": ["uniform", "frank-wolfe", "clucb"], "instances": WHERE}
+    problem = cg.Problem(cg.Arms(8), None, cg.Gaussian(1.0))  # of which uniform wastes most rounds
+    wide = KnownInstance("wide", problem, (1.0, 0.0, *[-3.0] * 6), 8, "arms", "a test's", "2026")
+    how = {"rules": ["uniform", "frank-wolfe", "clucb"], "instances": [WHERE[0], wide]}
     made = contest("arms", runs=12, **how)
     first = bench(made, tmp_path, engine="python", progress=False)
     assert "could not tell" not in (tmp_path / "bench.md").read_text()
     want = undecided(made, first, 30)
-    found = {(one.instance, one.rule): one for one in places(first, made.rules)}
-    close = {key for key, one in found.items() if one.ratio <= 1.3}
-    where = {name for name, rule in close if found[name, "frank-wolfe"].verdict == "open"}
-    assert {(c.instance.name, c.label) for c in want} == {one for one in close if one[0] in where}
-    assert want and len(want) < len(first) and all(c.runs == 30 for c in want)
+    found = [one for one in places(first, made.rules) if one.rule == "frank-wolfe"]
+    known = {(one.instance, rule) for one in found for rule in (one.rule, *one.against)}
+    assert {(c.instance.name, c.label) for c in want} == known and all(c.runs == 30 for c in want)
+    assert [one.verdict for one in found] == ["open", "open"] and len(want) < len(first)
     again = bench(made, tmp_path, engine="python", progress=False, decide=30)
     runs = {row["key"]: row["runs"] for row in again}
     assert [row["key"] for row in again] == [row["key"] for row in first]
@@ -117,7 +114,7 @@ def test_what_is_open_is_decided_with_more_runs_of_those_who_may_be_best(tmp_pat
 def test_only_rules_that_the_page_asks_about_are_decided():
     made = contest("arms", ["uniform", "clucb"], runs=2, instances=WHERE)
     rows = [row("three arms", "uniform", 100.0, 9.0), row("three arms", "clucb", 105.0, 9.0)]
-    assert undecided(made, rows, 30) == ()
+    assert undecided(made, rows, 3000) == ()
 
 
 def test_a_campaign_makes_first_what_is_nearly_complete():
@@ -162,27 +159,34 @@ def test_a_verdict_accounts_for_the_noise(mean, error, said):
     )
 
 
-def test_the_least_of_many_noisy_means_is_no_yardstick():
-    """One rule whose true mean is 110, and 16 of 100, all with errors of 3: the
-    border. By the least mean and 1.96 errors, it was said to be far in 16 % of such cases.
+@pytest.mark.parametrize("rivals", [1, 3, 16])
+@pytest.mark.parametrize("runs", [12, 300])
+def test_on_the_border_a_verdict_is_seldom_wrong(rivals, runs):
+    """One rule whose true mean is 110, and others of 100, of stopping times as skewed as ours: it
+    is on the border, so that "yes" and "no" are both to be rare. 2.5 % of each are expected at most
+    (of the mean of 12 such times a few more, for it is not quite normal); with 1,000 trials, more
+    than 5 % (8 %) have a chance below 1e-5. By the least mean and 1.96 errors it was "no" in 16 %.
     """
-    rng, found, naive, fair = np.random.default_rng(3), [], 0, []
-    true = np.r_[110.0, np.full(16, 100.0)]
+    rng, found = np.random.default_rng(3), []
+    true = np.r_[110.0, np.full(rivals, 100.0)]
     for _ in range(1000):
-        halves = true + 3.0 * math.sqrt(2.0) * rng.standard_normal((2, 17))
-        means = halves.mean(axis=0)
-        rows = [
-            row("a", str(i), means[i], 3.0) | dict(zip(HALVES, halves[:, i].tolist(), strict=True))
-            for i in range(17)
-        ]
-        one = places(rows, ["0"])[0]
-        found.append(one.verdict)
-        fair.append(one.fair)
-        ratio = means[0] / means.min()
-        naive += ratio - 1.96 * ratio * math.hypot(3.0 / means[0], 3.0 / means.min()) > 1.1
-    assert naive > 120 and abs(np.mean(fair) - 1.1) < 0.005
-    # 25 of each are expected; more than 50 have a chance of 1e-6
-    assert found.count("no") <= 50 and found.count("yes") <= 50
+        times = (
+            rng.gamma(1.8, 1 / 1.8, (runs, rivals + 1)) * true
+        )  # a deviation of 0.75 of the mean
+        means, errors = times.mean(axis=0), times.std(axis=0, ddof=1) / math.sqrt(runs)
+        rows = [row("a", str(i), means[i], errors[i]) | {"runs": runs} for i in range(rivals + 1)]
+        found.append(places(rows, ["0"])[0].verdict)
+    most = 50 if runs == 300 else 80
+    assert found.count("yes") <= most and found.count("no") <= most
+
+
+def test_a_lucky_win_is_not_beyond_doubt():
+    """The least mean of all is not near the best by that alone: a rival within the noise may be
+    much better.
+    """
+    rows = [row("a", "x", 100.0, 8.0), row("a", "y", 104.0, 8.0), row("a", "z", 300.0, 8.0)]
+    one = places(rows, "x")[0]
+    assert (one.ratio, one.verdict, one.against) == (1.0, "open", ("y",))
 
 
 def test_what_has_not_been_run_is_open_and_makes_nobody_near():
@@ -190,18 +194,6 @@ def test_what_has_not_been_run_is_open_and_makes_nobody_near():
     found = {(one.rule, one.instance): one.verdict for one in places(rows, "xy", {("x", "b")})}
     assert found == {("x", "a"): "yes", ("y", "a"): "no", ("x", "b"): "open", ("y", "b"): "open"}
     assert [one.verdict for one in places(rows, "xy", {("z", "a")})][:2] == ["open", "no"]
-
-
-def test_a_rule_is_near_only_if_the_least_mean_says_so_too():
-    """The winner of either half is not the best over all, so the yardstick is too long."""
-    best = row("a", "x", 100.0) | {"mean_even": 100.0, "mean_odd": 100.0}
-    others = [
-        row("a", name, 105.0) | {"mean_even": 105.0 + shift, "mean_odd": 105.0 - shift}
-        for name, shift in (("y", 10.0), ("z", -10.0))
-    ]
-    rows = [best, *others, row("a", "w", 112.0)]
-    one = places(rows, ["w"])[0]
-    assert one.fair < 1.0 < 1.1 < one.ratio and one.verdict == "open"
 
 
 def test_a_rule_whose_runs_were_given_up_is_no_yardstick():

@@ -11,7 +11,6 @@ from ..campaign import Campaign, Configuration
 from ..campaign.campaign import LEAST
 from ..campaign.opening import open_store
 from ..campaign.shown import duration
-from ..campaign.store import Store
 from ..errors import InputError, whole
 from ..report.figures import save as save_figure
 from ..report.files import save
@@ -20,7 +19,6 @@ from .contest import Contest
 from .page import as_html, as_markdown, asked, unmade
 from .profile import Row, picture, places, ranked
 
-CONTENDER = 1.3  # within this of the least mean, a rule may be the best one
 STORE, PAGE, HTML, TABLE, PROFILE = "bench.db", "bench.md", "bench.html", "bench.csv", "profile"
 
 
@@ -53,12 +51,7 @@ def bench(
                 folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
             )
         made = {row["key"]: row for row in rows}
-        with open_store(folder / STORE)[0] as store:
-            return [
-                {**made[c.key], **halves(store, c, made[c.key]["runs"])}
-                for c in campaign.configurations
-                if c.key in made
-            ]
+        return [made[c.key] for c in campaign.configurations if c.key in made]
 
     rows = played(contest.campaign)
     if not rows:
@@ -80,40 +73,20 @@ def bench(
 
 
 def undecided(contest: Contest, rows: Sequence[Row], runs: int) -> tuple[Configuration, ...]:
-    """With so many runs: the rules that may be the best on instances of which the rows cannot tell
-    whether a rule that the page asks about is near it.
+    """With so many runs: every rule that the page asks about where the rows cannot tell whether it
+    is near the best, and those that it is not told apart from.
     """
-    found = places(rows, contest.rules, unmade(contest, rows))
-    close = {(one.instance, one.rule) for one in found if one.ratio <= CONTENDER and not one.capped}
-    where = {
-        one.instance
-        for one in found
-        if one.rule in asked(contest)
-        and one.verdict == "open"
-        and (one.instance, one.rule) in close
-    }
+    found = [
+        one
+        for one in places(rows, contest.rules, unmade(contest, rows))
+        if one.rule in asked(contest) and one.verdict == "open"
+    ]
+    wanted = {(one.instance, rule) for one in found for rule in (one.rule, *one.against)}
     return tuple(
         replace(c, runs=runs)
         for c in contest.campaign.configurations
-        if c.runs < runs and c.instance.name in where and (c.instance.name, c.label) in close
+        if c.runs < runs and (c.instance.name, c.label) in wanted
     )
-
-
-def halves(store: Store, configuration: Configuration, runs: int) -> dict[str, float | None]:
-    """The mean rounds of the first runs, those with even numbers and those with odd ones (None:
-    there are none), as `profile.py` needs them.
-    """
-    rounds = {
-        one.run: one.stops[0] if one.stops[0] >= 0 else configuration.max_rounds
-        for one in store.rows(configuration.key)
-        if one.run < runs
-    }
-    even, odd = ([x for run, x in rounds.items() if run % 2 == rest] for rest in (0, 1))
-    return {"mean_even": _mean(even), "mean_odd": _mean(odd)}
-
-
-def _mean(rounds: list[int]) -> float | None:
-    return sum(rounds) / len(rounds) if rounds else None
 
 
 def write(

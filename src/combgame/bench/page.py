@@ -77,9 +77,9 @@ def verdict(found: Sequence[Place], rule: str) -> str:
     if said["open"]:
         text += f", and on {len(said['open'])} more these runs cannot tell"
     if said["no"]:
-        far = sorted(said["no"], key=lambda one: -one.fair)
+        far = sorted(said["no"], key=lambda one: -one.ratio)
         text += f"; it is not on {len(far)}: " + ", ".join(
-            f"{one.instance} ({'>= ' if one.capped else ''}{one.fair:.2f})" for one in far
+            f"{one.instance} ({'>= ' if one.capped else ''}{one.ratio:.2f})" for one in far
         )
     return text + "."
 
@@ -91,8 +91,7 @@ def _profile(found: Sequence[Place], rules: Sequence[str]) -> Table:
         "The share of instances on which its mean number of rounds is at most so many times the "
         "least mean there. Where a rule cannot take part, or runs were given up, it is not near. "
         "This is the plain count: the least of many noisy means is a little too small, and the "
-        "ratios a little too large. The verdicts above choose the best rule on one half of the "
-        "runs and take its mean from the other.",
+        "ratios a little too large. The verdicts above account for the noise.",
         ["rule", *(f"x {factor:g}" for factor in FACTORS)],
         cells,
     )

@@ -6,27 +6,28 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from scipy.special import stdtrit
+
 from ..report.figures import OTHERS, STYLES, figure, style
 
 Row = dict[str, Any]
 NEAR = 1.1  # within this of the best rule counts as tied with it
 FACTORS = (1.0, 1.05, NEAR, 1.25, 1.5, 2.0, 3.0, 5.0)
 WIDEST = 5.0  # of the picture
-SURE = 1.96  # standard errors
+LEVEL = 0.025  # the probability of a wrong "yes", and of a wrong "no", on an instance
 
 
 class Place(NamedTuple):
-    """A rule on an instance: its mean over the least mean there, which is the plain count; its mean
-    over a fair yardstick; and whether it is near the best: "yes", "no", or "open" where the runs
-    cannot tell.
+    """A rule on an instance: its mean over the least mean there, and whether it is near the best:
+    "yes", "no", or "open" where the runs cannot tell.
     """
 
     instance: str
     rule: str
     ratio: float  # infinite where it cannot take part; at least this where runs were capped
     capped: bool
-    fair: float
     verdict: str
+    against: tuple[str, ...] = ()  # if it is open: the rules that it is not told apart from
 
 
 def places(
@@ -37,9 +38,8 @@ def places(
     """Every rule on every instance. unmade: rules and instances whose runs have not been made yet.
     What is not known of them is open, and so is whether anybody who looks near the best there is.
 
-    >>> one = {"instance": "a", "standard_error": 0.1, "capped": 0}
-    >>> slow, fast = ({"mean": x, "mean_even": x, "mean_odd": x} for x in (15.0, 10.0))
-    >>> rows = [{**one, **fast, "rule": "x"}, {**one, **slow, "rule": "y"}]
+    >>> one = {"instance": "a", "runs": 50, "standard_error": 0.1, "capped": 0}
+    >>> rows = [{**one, "mean": 10.0, "rule": "x"}, {**one, "mean": 15.0, "rule": "y"}]
     >>> [(p.ratio, p.verdict) for p in places(rows, "xyz")]
     [(1.0, 'yes'), (1.5, 'no'), (inf, 'no')]
     """
@@ -47,59 +47,47 @@ def places(
     for instance in dict.fromkeys(row["instance"] for row in rows):
         here = {row["rule"]: row for row in rows if row["instance"] == instance}
         played = [row for row in here.values() if not row["capped"]] or list(here.values())
-        least, winners = min(row["mean"] for row in played), _winners(played)
+        least = min(row["mean"] for row in played)
+        missing = any(where == instance for _, where in unmade)
         for rule in rules:
             row = here.get(rule)
             if row is None:
                 known = "open" if (rule, instance) in unmade else "no"
-                made.append(Place(instance, rule, math.inf, False, math.inf, known))
+                made.append(Place(instance, rule, math.inf, False, known))
                 continue
-            fair = row["mean"] / (_yardstick(winners) if winners else least)
-            ratio, near = row["mean"] / least, _near(row, winners)
-            if near == "yes" and (ratio > NEAR or any(where == instance for _, where in unmade)):
-                near = "open"  # the winner of a half may not be the very best: both must say so
-            made.append(Place(instance, rule, ratio, row["capped"] > 0, fair, near))
+            near, against = _near(row, [other for other in played if other is not row])
+            if near == "yes" and missing:
+                near = "open"
+            ratio, capped = row["mean"] / least, row["capped"] > 0
+            made.append(Place(instance, rule, ratio, capped, near, against))
     return made
 
 
-def _winners(rows: Sequence[Row]) -> list[tuple[Row, str]]:
-    """The rule with the least mean on one half of the runs, and the other half; and the other way
-    round. None, if a rule has a single run.
+def _near(row: Row, others: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
+    """Whether a rule's true mean is at most NEAR times that of the best, which is to say of every
+    other rule; if that is open, against whom.
 
-    The least of many noisy means is smaller than the best rule's true one, so it is no yardstick;
-    on the runs that did not choose it, the mean of the chosen rule is its own.
-    """
-    if any(row["mean_odd"] is None for row in rows):
-        return []
-    return [
-        (min(rows, key=lambda row: float(row[chosen])), other)
-        for chosen, other in (("mean_even", "mean_odd"), ("mean_odd", "mean_even"))
-    ]
-
-
-def _yardstick(winners: Sequence[tuple[Row, str]]) -> float:
-    return float(sum(best[half] for best, half in winners) / len(winners))
-
-
-def _near(row: Row, winners: Sequence[tuple[Row, str]]) -> str:
-    """Whether a mean is at most NEAR times the yardstick, if it is told apart from that by SURE
-    standard errors. A half has twice the variance, and the average of both half of that.
+    "yes": it is beyond doubt for each of them. Whichever is the best, a wrong "yes" is then wrong
+    of that one, and has the probability LEVEL at most, however many there are (an
+    intersection-union test: Berger, Technometrics 1982). "no": it is refuted beyond doubt by one of
+    them, at LEVEL divided by their number. Means are taken as Student's, with the degrees of the
+    line that has fewer runs, and runs of different rules as independent.
     """
     if row["capped"]:
-        return "no"
-    if not winners:
-        return "open"
-    far, variance = 0.0, 0.0
-    for best, half in winners:
-        far += (row[half] - NEAR * best[half]) / 2.0
-        if best is row:
-            variance += ((1.0 - NEAR) * row["standard_error"]) ** 2 / 2.0
-        else:
-            errors = (row["standard_error"], NEAR * best["standard_error"])
-            variance += math.hypot(*errors) ** 2 / 2.0
-    if abs(far) <= SURE * math.sqrt(variance):
-        return "open"
-    return "yes" if far <= 0.0 else "no"
+        return "no", ()
+    unknown = []
+    for other in others:
+        if row["standard_error"] is None or other["standard_error"] is None:
+            unknown.append(other["rule"])
+            continue
+        far = row["mean"] - NEAR * other["mean"]
+        error = math.hypot(row["standard_error"], NEAR * other["standard_error"])
+        degrees = min(row["runs"], other["runs"]) - 1
+        if far > stdtrit(degrees, 1.0 - LEVEL / len(others)) * error:
+            return "no", ()
+        if not far < stdtrit(degrees, LEVEL) * error:
+            unknown.append(other["rule"])
+    return ("open", tuple(unknown)) if unknown else ("yes", ())
 
 
 def share(found: Sequence[Place], rule: str, factor: float) -> float:
