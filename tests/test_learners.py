@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 
 import combgame as cg
 from combgame.game.catalogue import (
@@ -284,6 +285,47 @@ def test_weights_as_products_are_the_exponentials_of_the_sums(name, spread):
         chance = [sum(w for w, s in zip(weight, sets, strict=True) if a in s) for a in range(d)]
         assert np.allclose(arms, chance, rtol=0.0, atol=1e-12)
         assert mine.range(score) == pytest.approx((sums.min(), sums.max()), rel=1e-12, abs=1e-12)
+
+
+def in_high_precision(sets, rewards):
+    """AdaHedge's weights before each round and its gap after the last, with 60 digits."""
+    mp.dps, number = 60, len(sets)
+    gains, gap, weights = [mp.mpf(0)] * number, mp.mpf(0), []
+    for reward in rewards:
+        rate, top = mp.log(number) / gap if gap else mp.mpf(0), max(gains)
+        shares = [mp.exp(rate * (gain - top)) for gain in gains]
+        shares = [share / sum(shares) for share in shares]
+        weights.append([float(share) for share in shares])
+        got = [sum(mp.mpf(float(reward[a])) for a in chosen) for chosen in sets]
+        mix = max(got)
+        if gap:
+            inside = (w * mp.exp(rate * (x - mix)) for w, x in zip(shares, got, strict=True))
+            mix += mp.log(sum(inside)) / rate
+        gap += max(mp.mpf(0), mix - sum(w * x for w, x in zip(shares, got, strict=True)))
+        gains = [gain + x for gain, x in zip(gains, got, strict=True)]
+    return weights, float(gap)
+
+
+GROWING = {  # rewards that grow by so much that the rate is far too high at first
+    "alike": [1.0] * 12,
+    "from 1e-12": [1e-12] + [1.0] * 12,
+    "from 1e-16": [1e-16] + [1.0] * 12,
+    "from 1e-300": [1e-300] + [1.0] * 12,
+    "twice": [1e-200] * 2 + [1.0] * 6 + [1e100] * 6,
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_adahedge_follows_rewards_that_grow_by_any_factor(name):
+    rng, sets = np.random.default_rng(1), ACTIONS.sets()
+    rewards = [scale * rng.random(D) for scale in GROWING[name]]
+    part, catalogue, mixture, _ = seat(cg.AdaHedge())
+    weights, gap = in_high_precision(sets, rewards)
+    for reward, expected in zip(rewards, weights, strict=True):
+        part.act(0, mixture)
+        assert np.allclose(mixture.weight[: len(sets)], expected, rtol=0.0, atol=1e-12)
+        part.feed(0, mixture, catalogue, ACTIONS, reward)
+    assert part.gap[0] == pytest.approx(gap, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in ENUMERATED if name != "one"])

@@ -17,7 +17,7 @@ from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
 from .base import LearnerBase, Record, Seating
-from .every import Every, every_action, number
+from .every import FAR, Every, every_action, largest, number, tempered
 from .product_hedge import TIE
 
 
@@ -25,16 +25,16 @@ class AdaHedgePart(NamedTuple):
     every: Every
     gain: Floats  # float64[seats, d]: sum_s r_s
     gap: Floats  # float64[seats]: Delta
-    total: Floats  # float64[1]: ln Z(eta G), of the last `act`
+    last: Floats  # float64[2]: eta and ln Z(eta G), of the last `act`
     score: Floats  # scratch
 
     def act(self, seat: int, mixture: Mixture) -> None:
         gain, rate = self.gain[seat], 0.0  # at Delta = 0 all actions have led all the time
         if self.gap[seat] > 0.0:
-            rate = math.log(self.every.head.size) / self.gap[seat]
+            rate = tempered(math.log(self.every.head.size) / self.gap[seat], gain)
         for a in range(gain.size):
             self.score[a] = rate * gain[a]
-        self.total[0] = self.every.total(self.score)
+        self.last[0], self.last[1] = rate, self.every.total(self.score)
         self.every.chances(mixture.arms)
         self.every.weights(mixture.weight)
         number(mixture, self.every.head.size)
@@ -47,10 +47,13 @@ class AdaHedgePart(NamedTuple):
             mean += mixture.arms[a] * reward[a]
             gain[a] += reward[a]
         if self.gap[seat] > 0.0 and logs > 0.0:
-            rate = logs / self.gap[seat]
-            for a in range(gain.size):
-                self.score[a] = rate * gain[a]
-            mix = (self.every.total(self.score) - self.total[0]) / rate
+            rate, before = self.last[0], self.last[1]
+            if rate * largest(gain) <= FAR:
+                for a in range(gain.size):
+                    self.score[a] = rate * gain[a]
+                mix = (self.every.total(self.score) - before) / rate
+            else:  # ln Z is the largest score, but for ln |A| at most
+                mix = self.every.range(gain)[1] - before / rate
             self.gap[seat] += max(0.0, mix - mean)
         elif logs > 0.0:
             mix = self.every.range(reward)[1]  # eta is infinite: the best of the leaders
@@ -76,7 +79,7 @@ class AdaHedge(LearnerBase):
             every_action(seating.actions, seating.number),
             np.zeros((seating.seats, d)),
             np.zeros(seating.seats),
-            np.zeros(1),
+            np.zeros(2),
             np.zeros(d),
         )
 

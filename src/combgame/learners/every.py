@@ -31,7 +31,7 @@ FixedSmall = Annotated[NDArray[np.uint32], "fixed"]
 # a weight is at least exp(-2 DEPTH - ROOM) / |A|, far from the slow denormal numbers, or 0; then it
 # would be below exp(ROOM - DEPTH), 1e-52, of all
 ROOM, DEPTH = 150.0, 270.0
-FAR = 1e15  # scores beyond it are as good as infinite
+FAR = 1e15  # of scores: beyond it, differences of 1 are rounded away
 
 
 @jitable
@@ -43,8 +43,25 @@ def number(mixture: Mixture, n: int) -> None:
         mixture.size[0] = n
 
 
+@jitable
+def largest(gain: Floats) -> float:
+    most = 0.0
+    for a in range(gain.size):
+        most = max(most, abs(gain[a]))
+    return most
+
+
+@jitable
+def tempered(rate: float, gain: Floats) -> float:
+    """The rate, or as much of it as keeps all scores rate * gain within FAR. What leads beyond
+    rounding has all the weight either way; clamped scores would make it equal to others.
+    """
+    most = largest(gain)
+    return rate if rate * most <= FAR or not most > 0.0 else FAR / most
+
+
 class Every(NamedTuple):
-    """All actions of a structure, by number."""
+    """All actions of a structure, by number; scores are within FAR."""
 
     parent: FixedInts  # int64[heads]: a head without its last arm; head 0 is empty and comes first
     arm: FixedInts  # int64[heads]: its last arm
