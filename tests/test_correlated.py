@@ -112,6 +112,16 @@ def test_rounds_do_not_depend_on_how_arms_are_listed():
     assert abs(often[0].mean() - often[1].mean()) < 3.5 * slack
 
 
+def test_without_answers_the_best_action_is_asked_for():
+    covariance = 0.5 * np.eye(3) + 0.5
+    asked, same = (
+        cg.CorrelatedProblem(cg.Subsets(3, 2), answers, covariance)
+        for answers in (None, cg.Subsets(3, 2))
+    )
+    found, expected = (one.nearest(np.eye(3), [0.5, 0.4, 0.1]) for one in (asked, same))
+    assert found.best == (0, 1) and (found.rival, found.value) == (expected.rival, expected.value)
+
+
 def test_it_says_what_it_needs():
     for wrong in (np.ones((3, 3)), np.eye(4), "covariance", [[1, 2, 0], [0, 1, 0], [0, 0, 1]]):
         with refused("must-be", of="CorrelatedProblem", name="covariance"):
@@ -122,6 +132,8 @@ def test_it_says_what_it_needs():
         cg.CorrelatedProblem(3, cg.Arms(3), np.eye(3))
     with refused("must-be", of="Problem", name="answers"):
         cg.CorrelatedProblem(cg.Arms(3), "x", np.eye(3))
+    with refused("correlated-lists", cg.TooManySetsError, limit=2000):
+        cg.CorrelatedProblem(cg.Subsets(30, 5), cg.Arms(30), np.eye(30)).plays
     tied = cg.CorrelatedProblem(cg.Subsets(3, 2), cg.Arms(3), np.eye(3))
     with refused("tied-means", cg.InputError):
         tied.characteristic_time([0.5, 0.5, 0.1], steps=100)

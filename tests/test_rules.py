@@ -480,6 +480,7 @@ def test_drawn_rivals_stop_where_the_public_code_stops():
             break
     assert stopped is not None and run.stops[0] == stopped and not stopping.validity.proved
     judge, game, seen = run.game.judge, run.game, run.seen
+    assert judge.level(50, 0) == pytest.approx(1.001 * math.log((1.0 + math.log(50)) / 0.3))
     exact = twin.against(twin.best, rival)[0] * stopped / sum(twin.counts)
     assert judge.versus(game, seen, run.view.best, run.view.rival) == pytest.approx(exact)
     nearest = judge.weakest(game, seen, run.view.best, run.view.rival, run.view.alternative)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import SEED, InputError, must_be, positive, real, whole
+from ..errors import SEED, InputError, TooManySetsError, must_be, positive, real, whole
 from ..game.records import Floats, arms_of
 from ..problem import Problem
 from ..rewards import Gaussian
@@ -66,7 +66,7 @@ class CorrelatedRuns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CorrelatedProblem:
-    """Listed actions and answers, values with a known covariance.
+    """Listed actions and answers (None: which action is best?), values with a known covariance.
 
     >>> import combgame as cg
     >>> both = [[1.0, 0.8], [0.8, 1.0]]
@@ -81,7 +81,9 @@ class CorrelatedProblem:
     covariance: Any = field(repr=False)
 
     def __post_init__(self) -> None:
-        d = Problem(self.actions, self.answers, Gaussian(1.0)).d  # or a sentence
+        problem = Problem(self.actions, self.answers, Gaussian(1.0))  # or a sentence
+        object.__setattr__(self, "answers", problem.answers)
+        d = problem.d
         sigma = _definite("covariance", self.covariance, d, of="CorrelatedProblem")
         object.__setattr__(self, "covariance", sigma)
         if self.actions.observable() != set(range(d)):
@@ -99,12 +101,12 @@ class CorrelatedProblem:
 
     @cached_property
     def plays(self) -> list[tuple[int, ...]]:
-        return self.actions.sets(MOST)
+        return _listed(self.actions)
 
     @cached_property
     def asked(self) -> Floats:
         """float64[|I|, d]: the answers as 0/1 vectors."""
-        sets = self.answers.sets(MOST)
+        sets = _listed(self.answers)
         out = np.zeros((len(sets), self.actions.d))
         for row, chosen in zip(out, sets, strict=True):
             row[list(chosen)] = 1.0
@@ -239,6 +241,20 @@ class CorrelatedProblem:
             total = total + self.information[action]
             right = right + self.information[action] @ values
         return math.inf, found.best if found else ()
+
+
+def _listed(structure: StructureBase) -> list[tuple[int, ...]]:
+    try:
+        return structure.sets(MOST)
+    except TooManySetsError as error:
+        raise TooManySetsError(
+            "correlated-lists",
+            "CorrelatedProblem lists all actions and answers, and {structure} has more than "
+            "{limit:,}",
+            remedy="choose a smaller structure, or list the sets that matter with Listed",
+            structure=str(structure),
+            limit=MOST,
+        ) from error
 
 
 def _definite(name: str, given: Any, d: int, *, of: str) -> Floats:
