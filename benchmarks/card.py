@@ -1,11 +1,14 @@
 """Rounds a second on an NVIDIA card, beside one core and all cores of the same machine: python
-benchmarks/card.py [--warm] [--case NAME] [--out FILE]
+benchmarks/card.py [--warm] [--case NUMBER] [--registers N] [--per-unit N] [--out FILE]
 
 --warm: compile only, which is kept on disk. card: all runs from call to result, without compiling;
 the rest of a line is in the same run. alike: of 200 runs, how many are the same to the last
 round on the card and on the processor (the others part at the first rounding difference that
 decides something). KS: the p-value of a Kolmogorov-Smirnov test that stopping times on the card and
-those of the compiled engine, whose noise is another, have the same distribution.
+those of the compiled engine, whose noise is another, have the same distribution. --registers:
+what a thread may have at most, and --per-unit: runs at a time on a multiprocessor. frank-wolfe wants
+102 registers, so that 512 threads fit; with 80, 768 fit and hardly anything is spilled; with 64, 1,024.
+(That is what ptxas says; whether it pays is to be measured.)
 """
 
 import argparse
@@ -20,6 +23,7 @@ from scipy.stats import ks_2samp
 
 import combgame as cg
 from combgame.game import cuda
+from combgame.game.cuda import compiling
 from combgame.paper.instances import matroid_means
 from combgame.report.tables import markdown
 from combgame.simulate.bench import in_order, make_bench
@@ -81,8 +85,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--warm", action="store_true")
     parser.add_argument("--case", type=int, default=None, help="only the case of this number")
+    parser.add_argument("--registers", type=int, default=None)
+    parser.add_argument("--per-unit", type=int, default=cuda.PER_UNIT)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    compiling.REGISTERS, cuda.PER_UNIT = options.registers, options.per_unit
     cells, cores = [], os.cpu_count() or 1
     for number, (name, problem, means, rule, threshold, runs) in enumerate(cases()):
         if options.case not in (None, number):

@@ -27,6 +27,7 @@ from numba import cuda
 
 __all__ = ["SIMULATED", "compiled", "cuda", "plain_addresses", "quiet", "view"]
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+REGISTERS: int | None = None  # of a thread, at most; fewer let more threads play at a time
 _KERNELS: dict[Any, Any] = {}
 
 
@@ -34,7 +35,7 @@ def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
     """The kernel of a source. scope: what it refers to; ours: all of that is this package's, and
     the kernel can be kept.
     """
-    key = (text, *(id(kind) for kind in scope.values() if isinstance(kind, type)))
+    key = (text, REGISTERS, *(id(kind) for kind in scope.values() if isinstance(kind, type)))
     if key not in _KERNELS:
         scope = {**scope, "cuda": cuda, "record": record}
         if SIMULATED:
@@ -52,7 +53,7 @@ def _kept(text: str, scope: dict[str, Any]) -> Any:
     from ..numba.disk import COMPILED, root
 
     used = tuple(version(name) for name in ("numba", "numba-cuda", "numpy"))
-    key = hashlib.sha256(repr((digest(*COMPILED), used, text)).encode()).hexdigest()[:24]
+    key = hashlib.sha256(repr((digest(*COMPILED), used, REGISTERS, text)).encode()).hexdigest()[:24]
     try:
         file = Path(root()) / "cuda" / f"kernel_{key}.py"
         file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -65,14 +66,18 @@ def _kept(text: str, scope: dict[str, Any]) -> Any:
         module = importlib.util.module_from_spec(made)
         vars(module).update(scope)
         made.loader.exec_module(module)
-        return cuda.jit(cache=True)(module.kernel)
+        return cuda.jit(cache=True, **_limits())(module.kernel)
     except OSError:  # a disk that is full, say
         return _made(text, scope)
 
 
 def _made(text: str, scope: dict[str, Any]) -> Any:
     exec(text, scope)
-    return cuda.jit(scope["kernel"])
+    return cuda.jit(**_limits())(scope["kernel"])
+
+
+def _limits() -> dict[str, int]:
+    return {} if REGISTERS is None else {"max_registers": REGISTERS}
 
 
 @contextlib.contextmanager
