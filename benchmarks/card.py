@@ -6,9 +6,9 @@ the rest of a line is in the same run. alike: of 200 runs, how many are the same
 round on the card and on the processor (the others part at the first rounding difference that
 decides something). KS: the p-value of a Kolmogorov-Smirnov test that stopping times on the card and
 those of the compiled engine, whose noise is another, have the same distribution. --registers:
-what a thread may have at most, and --per-unit: runs at a time on a multiprocessor. frank-wolfe wants
-102 registers, so that 512 threads fit; with 80, 768 fit and hardly anything is spilled; with 64, 1,024.
-(That is what ptxas says; whether it pays is to be measured.)
+what a thread may have at most; --per-unit: runs at a time on a multiprocessor. frank-wolfe wants
+102 registers, so that 512 threads fit; with 80, 768 fit and hardly anything is spilled; with 64,
+1,024. (That is what ptxas says; whether it pays is to be measured.)
 """
 
 import argparse
