@@ -204,14 +204,16 @@ def test_check_stopping_refutes(part, said):
 
 
 class WrongRulePart(NamedTuple):
-    kind: int
+    kind: str
 
     def choose(self, game, seen, view, rng):
         game.actions.sample(rng, view.action)
-        if self.kind == 0:
+        if self.kind == "action":
             view.action[:] = 1.0
+        elif self.kind == "best":
+            view.best[:] = 0.0
         else:
-            seen.counts[0] += 1.0
+            getattr(seen, self.kind).flat[-1] += 1.0
 
     def full(self):
         return False
@@ -225,10 +227,91 @@ class WrongRule(cg.RuleBase):
         return FixedSetup(WrongRulePart(self.kind), padded(problem.actions.covering()))
 
 
-@pytest.mark.parametrize(("kind", "said"), [(0, "not an action"), (1, "only write view.action")])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("action", "not an action"),
+        ("counts", r"changed seen\.counts: it may only write view\.action"),
+        ("sums", r"changed seen\.sums: it may only write view\.action"),
+        ("mean", r"changed seen\.mean"),
+        ("feasible", r"changed seen\.feasible"),
+        ("clock", r"changed seen\.clock"),
+        ("weighed", r"changed seen\.weighed"),
+        ("best", r"changed view\.best"),
+    ],
+)
 def test_check_rule_refutes(kind, said):
     with pytest.raises(AssertionError, match=said):
         check_rule(WrongRule(kind), rounds=10)
+
+
+class Later:
+    """Lies about what was seen, but not in the rounds that are watched."""
+
+    def __init__(self, quiet):
+        self.quiet = quiet
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] >= self.quiet:
+            seen.sums[5] += 1.0
+
+    def full(self):
+        return False
+
+
+class Lying(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(Later(10), padded(problem.actions.covering()))
+
+
+def test_check_rule_refuses_more_errors_than_a_proved_threshold_makes():
+    with pytest.raises(AssertionError, match="with the proved threshold 'mixture', which holds"):
+        check_rule(Lying(), rounds=10)
+
+
+class Favour:
+    """Samples; every so often the play has an arm that it names."""
+
+    def __init__(self, often, first):
+        self.often, self.first = often, first
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        t = seen.clock[0]
+        if self.often and t % self.often == 0:
+            view.action[:] = 0.0
+            view.action[self.first : self.first + 2] = 1.0
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Partial(cg.RuleBase):
+    impartial: ClassVar[bool] = True
+    often: int = 0
+    first: int = 0
+
+    def setup(self, problem):
+        part = Favour(self.often, self.first)
+        return FixedSetup(part, padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize(("often", "first"), [(1, 0), (4, 0), (5, 3)])
+def test_check_rule_refuses_an_impartial_rule_that_names_arms(often, first):
+    with pytest.raises(AssertionError, match=r"arm \d is in \d+% of the plays, but in .*`impartial`"):
+        check_rule(Partial(often, first), rounds=10)
+
+
+def test_check_rule_says_that_numbers_are_kept_where_nobody_calls_it_impartial(capsys):
+    class Honest(Partial):
+        pass
+
+    check_rule(Honest(4), rounds=10)
+    assert "1 x  runs keep the given numbers" in capsys.readouterr().out
+    check_rule(Partial(), rounds=10)
+    assert "2 x  60 runs of 200 rounds with other numbers" in capsys.readouterr().out
 
 
 class SlantedPart(GaussianPart):

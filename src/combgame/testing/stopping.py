@@ -67,7 +67,7 @@ def check_stopping(
         ties="run",
     )
     errors = int((~sim.capped & ~sim.correct).sum())
-    assert error_interval(errors, runs, 1.0 - 2.0 * RARE)[0] <= DELTAS[0], (
+    assert not refuted(errors, runs, DELTAS[0]), (
         f"{errors} of {runs} runs with two answers almost tied stopped with the wrong one, at "
         f"delta = {DELTAS[0]}: that is no accident."
     )
@@ -77,6 +77,16 @@ def check_stopping(
         runs,
     )
     tally.tell()
+
+
+def refuted(errors: int, runs: int, delta: float) -> bool:
+    """Whether so many errors cannot be those of a stopping rule that errs with probability delta,
+    but for once in 1 / RARE checks: the exact binomial test.
+
+    >>> refuted(5, 10, 0.1), refuted(7, 10, 0.1)
+    (False, True)
+    """
+    return error_interval(errors, runs, 1.0 - 2.0 * RARE)[0] > delta
 
 
 def _check_levels(stopping: Stopping, tally: Tally) -> None:
