@@ -16,7 +16,14 @@ from combgame.game.protocols import jitable
 from combgame.rewards.gaussian import GaussianPart
 from combgame.rules import FixedSetup, padded
 from combgame.stopping.names import make_stopping
-from combgame.testing import check_rewards, check_rule, check_stopping, check_structure
+from combgame.testing import (
+    check_learner,
+    check_rewards,
+    check_rule,
+    check_stopping,
+    check_structure,
+)
+from combgame.testing.learners import Pupil, lessons
 
 from .said import refused
 
@@ -312,6 +319,70 @@ def test_check_rule_says_that_numbers_are_kept_where_nobody_calls_it_impartial(c
     assert "1 x  runs keep the given numbers" in capsys.readouterr().out
     check_rule(Partial(), rounds=10)
     assert "2 x  60 runs of 200 rounds with other numbers" in capsys.readouterr().out
+
+
+class LeaderPart:
+    """Plays the action that has brought most so far, or least."""
+
+    def __init__(self, sign, number, whole):
+        self.sign, self.gain, self.whole = sign, np.zeros((4, number)), whole
+
+    def act(self, seat, mixture):
+        chosen, n = int(np.argmax(self.sign * self.gain[seat])), self.gain.shape[1]
+        mixture.ids[:n], mixture.weight[:n], mixture.size[0] = np.arange(n), 0.0, n
+        mixture.weight[chosen] = 1.0
+        if self.whole:
+            mixture.arms[:] = 0.9
+
+    def feed(self, seat, mixture, catalogue, actions, reward):
+        for i in range(self.gain.shape[1]):
+            self.gain[seat, i] += catalogue.dot(i, reward)
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Follows(cg.LearnerBase):
+    on_simplex: ClassVar[bool] = True
+    sign: float = 1.0
+
+    def part(self, seating):
+        return LeaderPart(self.sign, seating.number, self.whole)
+
+
+@dataclass(frozen=True)
+class Whole(Follows):
+    whole: ClassVar[bool] = True
+
+
+@pytest.mark.parametrize(
+    ("learner", "said"),
+    [
+        (Follows(-1.0), r"where \(0, 1\) is the best action, it got .* equal weights get"),
+        (Follows(1.0), r"where \(0, 1\) and \(2, 3\) take turns, it got .* equal weights get"),
+        (Whole(), r"wrote mixture\.arms = \[0\.9, .* but the marginals of its weights are"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_check_learner_refutes(learner, said):
+    with pytest.raises(AssertionError, match=said):
+        check_learner(learner, rounds=10)
+
+
+@pytest.mark.parametrize(
+    "learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO(), cg.SFTPL(1)], ids=str
+)
+def test_our_learners_get_more_than_equal_weights(learner):
+    """SFTPL draws; it got at least 0.1 of the range more than that with every seed tried."""
+    rng = np.random.default_rng(1)
+    for _, rewards in lessons(rng):
+        pupil, got = Pupil(learner, 1, rng), 0.0
+        for t, reward in enumerate(rewards):
+            pupil.act(0, t)
+            got += pupil.mixture.arms @ reward
+            pupil.feed(0, reward)
+        assert got > rewards.sum() / 3.0
 
 
 class SlantedPart(GaussianPart):
