@@ -392,7 +392,12 @@ class SlantedPart(GaussianPart):
         return GaussianPart.divergence(self, x, y, arm) * (3.0 if self.fault == "divergence" else 1)
 
     def draw(self, mean, arm, rng):
-        return GaussianPart.draw(self, mean + 0.1 * (self.fault == "draw"), arm, rng)
+        if self.fault == "one arm" and arm == 2:
+            return mean
+        if self.fault == "constant" and arm == 3:
+            return 0.1
+        off = 0.1 * (self.fault == "draw") + 3.0 * (self.fault == "last arm" and arm == 3)
+        return GaussianPart.draw(self, mean + off, arm, rng)
 
     def distance(self, mean, weight, arms, sign, n, alternative):
         far = GaussianPart.distance(self, mean, weight, arms, sign, n, alternative)
@@ -416,6 +421,9 @@ class SlantedPart(GaussianPart):
     [
         ("divergence", "move|step|upper|lower|variance"),
         ("draw", "have the mean"),
+        ("last arm", r"draw\(0\.2, 3\) have the mean"),
+        ("one arm", r"draw\(0\.2, 2\) are all 0\.2"),
+        ("constant", r"draw\(0\.2, 3\) have the mean"),
         ("distance", "stops runs too early"),
         ("closest", "closest says"),
         ("step", "per slope"),
@@ -431,6 +439,45 @@ def test_check_rewards_refutes(fault, said):
 
     with pytest.raises(AssertionError, match=said):
         check_rewards(Slanted(0.5), trials=3)
+
+
+class Stuck(cg.Gaussian):
+    """Keeps the sigmas of arms where they are."""
+
+    def numbered(self, order):
+        return self
+
+
+class Swapping(cg.Bernoulli):
+    def numbered(self, order):
+        return cg.Gaussian(0.3)
+
+
+def test_check_rewards_refuses_arms_that_keep_their_place_under_other_numbers():
+    with pytest.raises(AssertionError, match=r"spread\(\) is .*, but .* with arm order\[i\] called"):
+        check_rewards(Stuck((0.2, 0.3, 0.4, 0.5)), trials=1)
+    with pytest.raises(AssertionError, match=r"range\(\) is"):
+        check_rewards(Swapping(), trials=1)
+
+
+class OddPart(GaussianPart):
+    """Arm 0 is noisier than its divergence says."""
+
+    def draw(self, mean, arm, rng):
+        return GaussianPart.draw(self, mean, arm, rng) + (rng.normal() if arm == 0 else 0.0)
+
+
+class Odd(cg.Gaussian):
+    def part(self, low, high):
+        return OddPart(*cg.Gaussian.part(self, low, high))
+
+    def numbered(self, order):
+        return self
+
+
+def test_nor_what_is_drawn_of_them():
+    with pytest.raises(AssertionError, match="do not have the same variance"):
+        check_rewards(Odd(0.5), trials=1)
 
 
 def test_checks_print_what_they_checked(capsys):

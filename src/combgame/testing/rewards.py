@@ -27,8 +27,9 @@ def check_rewards(
     rewards: RewardsBase, low: float = 0.2, high: float = 0.8, trials: int = 50, seed: int = 0
 ) -> None:
     """Whether the verbs of rewards agree with searches that know only their divergence, whether the
-    values drawn fit the means and what the rewards are licensed for, and whether both engines
-    agree; prints what was checked.
+    values drawn of each of four arms fit the means and what the rewards are licensed for, whether
+    an arm is the same under another number, and whether both engines agree; prints what was
+    checked.
 
     low, high: means of arms lie between these in the trials, so that both must be possible.
 
@@ -62,7 +63,9 @@ def check_rewards(
             _check_moves(part, mean, weight, box, rng, tally)
             _check_distances(part, mean, weight, box, rng, tally)
     for truth in (low, 0.5 * (low + high), high):
-        _check_values(rewards, free, truth, rng, tally)
+        for arm in range(D):
+            _check_values(rewards, free, truth, arm, rng, tally)
+    _check_numbered(rewards, low, high, rng, tally)
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
     setup = make_rule("uniform").setup(problem)
     means = np.linspace(high, low, D)
@@ -216,36 +219,101 @@ def _check_distances(
     tally.add("closest and swap, against every pair")
 
 
-def _check_values(rewards: RewardsBase, part: Any, mean: float, rng: Any, tally: Tally) -> None:
-    """What is drawn: its mean, its range, and how it varies, as far as licences say so."""
-    drawn = np.array([part.draw(mean, 0, rng) for _ in range(DRAWN)])
-    bottom, top = rewards.values(D)
+def _check_values(
+    rewards: RewardsBase, part: Any, mean: float, arm: int, rng: Any, tally: Tally
+) -> None:
+    """What is drawn of an arm: its mean, its range, and how it varies, as far as licences say
+    so.
+    """
+    drawn = np.array([part.draw(mean, arm, rng) for _ in range(DRAWN)])
+    what, (bottom, top) = f"draw({mean}, {arm})", rewards.values(D)
     assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
-        f"draw({mean}) returned values from {drawn.min()} to {drawn.max()}, but values() says "
+        f"{what} returned values from {drawn.min()} to {drawn.max()}, but values() says "
         f"[{bottom}, {top}]."
     )
     spread = float(drawn.std(ddof=1))
     assert abs(drawn.mean() - mean) <= FAR * spread / math.sqrt(DRAWN) + 1e-12, (
-        f"{DRAWN:,} values of draw({mean}) have the mean {drawn.mean()}."
+        f"{DRAWN:,} values of {what} have the mean {drawn.mean()}."
     )
-    tally.add(f"{DRAWN:,} values drawn: their mean and their range")
+    assert drawn.min() < drawn.max(), f"{DRAWN:,} values of {what} are all {drawn[0]}."
+    tally.add(f"{DRAWN:,} values drawn of an arm: their mean and their range")
     held = licensed(rewards)
     if rewards.known and held & set(EXACT):
         h = 1e-3 * spread
-        curve = (part.divergence(mean, mean + h, 0) + part.divergence(mean, mean - h, 0)) / h**2
+        curve = (part.divergence(mean, mean + h, arm) + part.divergence(mean, mean - h, arm)) / h**2
         off = (drawn - mean) ** 2
         error = FAR * float(off.std()) / math.sqrt(DRAWN)
         assert abs(off.mean() - 1.0 / curve) <= error + 1e-3 / curve, (
-            f"{DRAWN:,} values of draw({mean}) have the variance {off.mean()}, but the divergence "
-            f"is that of a family with the variance {1.0 / curve}."
+            f"{DRAWN:,} values of {what} have the variance {off.mean()}, but the divergence is "
+            f"that of a family with the variance {1.0 / curve}."
         )
         tally.add("the variance of the values drawn is that of the divergence")
     if License.SUB_GAUSSIAN in held and (sigma := spread_of(rewards, D)) is not None:
         for pull in (-1.5, -0.5, 0.5, 1.5):
-            tilted = np.exp(pull / sigma[0] * (drawn - mean))
+            tilted = np.exp(pull / sigma[arm] * (drawn - mean))
             error = FAR * float(tilted.std()) / math.sqrt(DRAWN)
             assert tilted.mean() <= math.exp(0.5 * pull**2) + error, (
-                f"the values of draw({mean}) are not {sigma[0]}-sub-Gaussian, as licenses() and "
+                f"the values of {what} are not {sigma[arm]}-sub-Gaussian, as licenses() and "
                 "spread() say."
             )
         tally.add("the values drawn are sub-Gaussian with the stated spread", 4)
+
+
+def _check_numbered(
+    rewards: RewardsBase, low: float, high: float, rng: Any, tally: Tally
+) -> None:
+    """`numbered`: the same arms under other numbers, verb by verb."""
+    order = np.roll(np.arange(D), 1)  # no arm keeps its number
+    other = rewards.numbered(order)
+    if other is None:
+        tally.add("runs keep the given numbers of arms: `numbered` does not say how to change them")
+        return
+    for what, mine, theirs in (
+        *zip(("range", "range"), rewards.range(D), other.range(D), strict=True),
+        ("spread", spread_of(rewards, D), spread_of(other, D)),
+    ):
+        assert (mine is None) == (theirs is None) and (
+            mine is None or np.array_equal(mine[order], theirs)
+        ), f"{what}() is {mine}, but {theirs} with arm order[i] called i, order = {order.tolist()}."
+    assert licensed(other) == licensed(rewards), "numbered() has other licenses."
+    assert other.values(D) == rewards.values(D), "numbered() has other values()."
+    group, moved = rewards.groups(D)[order], other.groups(D)
+    assert np.array_equal(group[:, None] == group, moved[:, None] == moved), (
+        f"groups() is {rewards.groups(D).tolist()}, but {moved.tolist()} with arm order[i] called "
+        f"i, order = {order.tolist()}."
+    )
+    least, most = rewards.range(D)
+    free, freed = rewards.part(least, most), other.part(least[order], most[order])
+    for i, arm in enumerate(order.tolist()):
+        x, y = rng.uniform(low, high, 2)
+        weight = 10.0 ** rng.uniform(-1.0, 2.0)
+        level = 0.5 * free.divergence(x, 0.5 * (x + high), arm)
+        for name, given in (
+            ("divergence", (x, y)),
+            ("project", (x,)),
+            ("upper", (x, level)),
+            ("lower", (x, level)),
+            ("move", (x, weight, 0.5 * weight * level)),
+            ("step", (x, weight, 0.5 * weight * level)),
+            ("blur", (weight,)),
+        ):
+            mine, theirs = getattr(free, name)(*given, arm), getattr(freed, name)(*given, i)
+            assert np.allclose(mine, theirs, rtol=CLOSE, atol=1e-12, equal_nan=True), (
+                f"{name} of arm {arm} is {mine}, but {theirs} where numbered() calls it {i}, for "
+                f"{tuple(map(float, given))}: rewards of single arms are moved with them."
+            )
+        _check_alike(free, freed, arm, i, x, rng)
+    tally.add("an arm under another number (`numbered`), verb by verb and by what is drawn", D)
+
+
+def _check_alike(free: Any, freed: Any, arm: int, i: int, mean: float, rng: Any) -> None:
+    """What is drawn of an arm varies alike, whatever its number."""
+    mine = np.array([free.draw(mean, arm, rng) for _ in range(DRAWN)]) - mean
+    theirs = np.array([freed.draw(mean, i, rng) for _ in range(DRAWN)]) - mean
+    for power, what in ((1, "mean"), (2, "variance")):
+        a, b = mine**power, theirs**power
+        error = FAR * math.sqrt((float(a.var()) + float(b.var())) / DRAWN)
+        assert abs(a.mean() - b.mean()) <= error + 1e-12, (
+            f"{DRAWN:,} values of arm {arm} and as many where numbered() calls it {i} do not have "
+            f"the same {what}: rewards of single arms are moved with them."
+        )
