@@ -3,6 +3,7 @@ that say what cannot be compiled.
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -15,6 +16,7 @@ from combgame.game.judge import RatioPart
 from combgame.game.protocols import jitable
 from combgame.rewards.gaussian import GaussianPart
 from combgame.rules import FixedSetup, padded
+from combgame.simulate.run import Run
 from combgame.stopping.names import make_stopping
 from combgame.testing import (
     check_learner,
@@ -24,6 +26,7 @@ from combgame.testing import (
     check_structure,
 )
 from combgame.testing.learners import Pupil, lessons
+from combgame.wire import status_data, status_from
 
 from .said import refused
 
@@ -135,8 +138,27 @@ def test_a_study_keeps_it_and_says_whose_it_is(tmp_path):
     assert str(study.decision.assumptions[0]).startswith("The threshold is stated by the user")
     same = cg.Study.open(storage, "own", engine="python")
     assert same.decision.answer == study.decision.answer and "Table()" in str(same.status)
+    stated = "The threshold is stated by the user: a union bound over powers of two"
+    for status in (study.status, same.status, status_from(status_data(study.status))):
+        lines = str(status).splitlines()
+        assert lines[0] == "study own: certified (by a threshold that is stated by the user)"
+        assert f"  validity     {stated}" in lines
+        assert str(status.next).startswith("Stop: the answer is certified by the user's threshold")
+        assert status.validity == study.decision.assumptions[0]
+        assert status.to_dict()["validity"]["arguments"]["label"] == "stated by the user"
+    report = study.report()
+    assert "certified (by a threshold that is stated by the user)" in report
+    assert "95% (stated by the user)" in report
     with refused("other-settings", cg.StudyError, key="threshold"):
         cg.Study(PROBLEM, threshold=Table(2.0), storage=storage, name="own", if_exists="resume")
+
+
+def test_a_status_says_nothing_of_a_threshold_that_is_proved_but_in_its_data():
+    status = cg.Study(PROBLEM, engine="python").status
+    assert "validity" not in str(status) and status.label == "proved"
+    heuristic = cg.Study(PROBLEM, threshold="stylised", engine="python").status
+    assert str(heuristic).splitlines()[0].endswith(": running")
+    assert "  validity     The threshold is heuristic: " in str(heuristic)
 
 
 class NoLevel(cg.StoppingBase):
@@ -197,17 +219,66 @@ class NanPart(TablePart):
         return math.nan
 
 
+class ArrayPart(TablePart):
+    def level(self, t, which):
+        return self.constant
+
+
+class LogPart(TablePart):
+    def level(self, t, which):
+        return math.log(t)
+
+
+class LatePart(TablePart):
+    """Is a number up to round 20, and for the first delta."""
+
+    def level(self, t, which):
+        if which == 1 and t > 20:
+            return math.inf - math.inf
+        return 1e3 + self.constant[which]
+
+
 @pytest.mark.parametrize(
     ("part", "said"),
     [
         (RisingPart, "a smaller delta must not ask for less"),
         (NothingPart, "stopped with the wrong one"),
-        (NanPart, "not numbers"),
+        (NanPart, r"NanPart\.level\(t=0, which=0\) returned nan, .*one number"),
+        (ArrayPart, r"ArrayPart\.level\(t=0, which=0\) returned array\(.*\[which\]"),
+        (LogPart, r"LogPart\.level\(t=0, which=0\) raised ValueError.* max\(t, 1\)"),
+        (LatePart, r"LatePart\.level\(t=\d+, which=1\) returned nan"),
     ],
 )
 def test_check_stopping_refutes(part, said):
     with pytest.raises(AssertionError, match=said):
         check_stopping(Off(part), runs=60, rounds=40)
+
+
+@pytest.mark.parametrize("part", [NanPart, ArrayPart, LogPart])
+def test_a_level_that_is_no_number_is_refused_before_anything_is_played(part):
+    with refused("level-not-a-number", cg.InputError, part=part.__name__, t=0, which=0) as caught:
+        cg.simulate(PROBLEM, MEANS, threshold=Off(part), runs=1, engine="python")
+    assert "[which]" in caught.value.remedy
+    with refused("level-not-a-number", cg.InputError, part=part.__name__):
+        cg.Study(PROBLEM, threshold=Off(part))
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_level_that_is_no_number_later_ends_the_run(engine):
+    how = {"threshold": Off(LatePart), "rule": "uniform", "runs": 1, "max_rounds": 40}
+    with refused("level-not-a-number", cg.InputError, part="LatePart", t=21, which=1):
+        cg.simulate(PROBLEM, MEANS, delta=[0.1, 0.01], engine=engine, **how)
+
+
+def test_nor_is_it_compared_in_a_study():
+    class First(TablePart):
+        def level(self, t, which):
+            return 1e3 if t <= 20 else math.nan
+
+    study = cg.Study(PROBLEM, threshold=Off(First), engine="python")
+    with refused("level-not-a-number", cg.InputError, part="First", t=21, which=0):
+        for _ in range(30):
+            study.tell(study.ask(), {a: MEANS[a] for a in study.pending[0].arms})
 
 
 class WrongRulePart(NamedTuple):
@@ -307,7 +378,9 @@ class Partial(cg.RuleBase):
 
 @pytest.mark.parametrize(("often", "first"), [(1, 0), (4, 0), (5, 3)])
 def test_check_rule_refuses_an_impartial_rule_that_names_arms(often, first):
-    with pytest.raises(AssertionError, match=r"arm \d is in \d+% of the plays, but in .*`impartial`"):
+    with pytest.raises(
+        AssertionError, match=r"arm \d is in \d+% of the plays, but in .*`impartial`"
+    ):
         check_rule(Partial(often, first), rounds=10)
 
 
@@ -454,7 +527,9 @@ class Swapping(cg.Bernoulli):
 
 
 def test_check_rewards_refuses_arms_that_keep_their_place_under_other_numbers():
-    with pytest.raises(AssertionError, match=r"spread\(\) is .*, but .* with arm order\[i\] called"):
+    with pytest.raises(
+        AssertionError, match=r"spread\(\) is .*, but .* with arm order\[i\] called"
+    ):
         check_rewards(Stuck((0.2, 0.3, 0.4, 0.5)), trials=1)
     with pytest.raises(AssertionError, match=r"range\(\) is"):
         check_rewards(Swapping(), trials=1)
@@ -485,6 +560,43 @@ def test_checks_print_what_they_checked(capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("Subsets(4, 2) passes:\n")
     assert "    7 x  argmax is a set, and the best of 6, all there are" in printed
+
+
+# ---- a part that reaches outside its arrays
+
+
+class BeyondPart(NamedTuple):
+    score: np.ndarray
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] > 6:
+            self.score[seen.clock[0]] = 1.0  # beyond
+
+    def full(self):
+        return False
+
+
+class Beyond(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(BeyondPart(np.zeros(5)), padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
+    with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="choose") as caught:
+        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine=engine)
+    error = caught.value
+    assert "# beyond" in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
+    assert str(error).startswith("BeyondPart.choose reached outside an array: line ")
+    assert "index 7 is out of bounds" in str(error) and "learner" not in str(error)
+
+
+def test_what_cannot_be_played_again_names_the_part_alone(monkeypatch):
+    monkeypatch.setattr(sys.modules[Run.__module__], "REPLAYED", 0)
+    with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="") as caught:
+        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine="compiled")
+    assert str(caught.value).startswith("BeyondPart reached outside an array (")
 
 
 # ---- what numba refuses

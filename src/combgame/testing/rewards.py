@@ -13,13 +13,10 @@ from ..problem import Problem
 from ..rewards.base import License, RewardsBase, licensed, spread_of
 from ..stopping.base import NEVER
 from ..structures import Arms, Subsets
+from .renumbered import CLOSE, DRAWN, FAR, D, check_numbered
 from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
 
-D = 4
-DRAWN = 20_000  # values of an arm
-FAR = 6.0  # standard errors that an average may be off: once in 10^9 checks
-CLOSE = 1e-6  # of what a number may be off
 EXACT = (License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL)
 
 
@@ -65,7 +62,7 @@ def check_rewards(
     for truth in (low, 0.5 * (low + high), high):
         for arm in range(D):
             _check_values(rewards, free, truth, arm, rng, tally)
-    _check_numbered(rewards, low, high, rng, tally)
+    check_numbered(rewards, low, high, rng, tally)
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
     setup = make_rule("uniform").setup(problem)
     means = np.linspace(high, low, D)
@@ -257,63 +254,3 @@ def _check_values(
                 "spread() say."
             )
         tally.add("the values drawn are sub-Gaussian with the stated spread", 4)
-
-
-def _check_numbered(
-    rewards: RewardsBase, low: float, high: float, rng: Any, tally: Tally
-) -> None:
-    """`numbered`: the same arms under other numbers, verb by verb."""
-    order = np.roll(np.arange(D), 1)  # no arm keeps its number
-    other = rewards.numbered(order)
-    if other is None:
-        tally.add("runs keep the given numbers of arms: `numbered` does not say how to change them")
-        return
-    for what, mine, theirs in (
-        *zip(("range", "range"), rewards.range(D), other.range(D), strict=True),
-        ("spread", spread_of(rewards, D), spread_of(other, D)),
-    ):
-        assert (mine is None) == (theirs is None) and (
-            mine is None or np.array_equal(mine[order], theirs)
-        ), f"{what}() is {mine}, but {theirs} with arm order[i] called i, order = {order.tolist()}."
-    assert licensed(other) == licensed(rewards), "numbered() has other licenses."
-    assert other.values(D) == rewards.values(D), "numbered() has other values()."
-    group, moved = rewards.groups(D)[order], other.groups(D)
-    assert np.array_equal(group[:, None] == group, moved[:, None] == moved), (
-        f"groups() is {rewards.groups(D).tolist()}, but {moved.tolist()} with arm order[i] called "
-        f"i, order = {order.tolist()}."
-    )
-    least, most = rewards.range(D)
-    free, freed = rewards.part(least, most), other.part(least[order], most[order])
-    for i, arm in enumerate(order.tolist()):
-        x, y = rng.uniform(low, high, 2)
-        weight = 10.0 ** rng.uniform(-1.0, 2.0)
-        level = 0.5 * free.divergence(x, 0.5 * (x + high), arm)
-        for name, given in (
-            ("divergence", (x, y)),
-            ("project", (x,)),
-            ("upper", (x, level)),
-            ("lower", (x, level)),
-            ("move", (x, weight, 0.5 * weight * level)),
-            ("step", (x, weight, 0.5 * weight * level)),
-            ("blur", (weight,)),
-        ):
-            mine, theirs = getattr(free, name)(*given, arm), getattr(freed, name)(*given, i)
-            assert np.allclose(mine, theirs, rtol=CLOSE, atol=1e-12, equal_nan=True), (
-                f"{name} of arm {arm} is {mine}, but {theirs} where numbered() calls it {i}, for "
-                f"{tuple(map(float, given))}: rewards of single arms are moved with them."
-            )
-        _check_alike(free, freed, arm, i, x, rng)
-    tally.add("an arm under another number (`numbered`), verb by verb and by what is drawn", D)
-
-
-def _check_alike(free: Any, freed: Any, arm: int, i: int, mean: float, rng: Any) -> None:
-    """What is drawn of an arm varies alike, whatever its number."""
-    mine = np.array([free.draw(mean, arm, rng) for _ in range(DRAWN)]) - mean
-    theirs = np.array([freed.draw(mean, i, rng) for _ in range(DRAWN)]) - mean
-    for power, what in ((1, "mean"), (2, "variance")):
-        a, b = mine**power, theirs**power
-        error = FAR * math.sqrt((float(a.var()) + float(b.var())) / DRAWN)
-        assert abs(a.mean() - b.mean()) <= error + 1e-12, (
-            f"{DRAWN:,} values of arm {arm} and as many where numbered() calls it {i} do not have "
-            f"the same {what}: rewards of single arms are moved with them."
-        )

@@ -19,7 +19,6 @@ from ..stopping.base import LISTED
 from ..stopping.names import make_stopping
 from ..stopping.own import StoppingBase
 from ..structures import Arms, Subsets
-from . import impartial
 from .impartial import NEVER, check_impartial
 from .stopping import refuted
 from .tally import Tally, check_numbers, check_part, named
@@ -66,8 +65,10 @@ def check_rule(
     tally = Tally(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
     check_plays(rule, rounds, seed, tally, where, truth, threshold)
-    elsewhere = (impartial.PROBLEM, impartial.MEANS) if problem is None else (where, truth)
-    check_impartial(make_rule(rule), seed, tally, *elsewhere, threshold)
+    if problem is None:
+        check_impartial(make_rule(rule), seed, tally, threshold=threshold)
+    else:
+        check_impartial(make_rule(rule), seed, tally, problem, means, threshold)
     sim = simulate(
         where,
         truth,

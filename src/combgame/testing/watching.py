@@ -32,9 +32,7 @@ def _bits(seen: Seen, view: View) -> dict[str, list[bytes]]:
     """What a rule may read, to the last bit."""
     read = {f"seen.{name}": value for name, value in seen._asdict().items()}
     read |= {"view.best": view.best, "view.evidence": view.evidence}
-    return {
-        name: [leaf.tobytes() for leaf in leaves_of(value)] for name, value in read.items()
-    }
+    return {name: [leaf.tobytes() for leaf in leaves_of(value)] for name, value in read.items()}
 
 
 class WatchedSetup:
