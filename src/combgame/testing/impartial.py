@@ -19,7 +19,7 @@ MEANS = (0.83, 0.61, 0.52, 0.37, 0.24, 0.06)  # no two of them, nor their differ
 NEVER = 1e-300  # a delta at which nothing stops that is checked here
 RUNS, ROUNDS = 60, 200  # under each numbering; after the start
 OFF = 0.05  # of the rounds: what starts and ties, which go by numbers, may change of an arm's plays
-FAR = 5.0  # standard errors beyond that: once in 10^5 checks
+FAR = 5.0  # standard errors beyond that: less than once in 10^4 checks
 
 
 def check_impartial(
