@@ -30,25 +30,28 @@ def check_impartial(
     means: Any = MEANS,
     threshold: str | StoppingBase = "mixture",
 ) -> None:
-    """Runs with the arms as they are listed, and with other numbers: every arm must be played as
-    often. Numbers may decide how a run begins and between ties, so not every single play.
+    """Runs with the arms numbered from the best to the worst, and with the worst ones moved to the
+    front, so that no arm keeps its number: each must be played as often. Numbers may decide how a
+    run begins and between ties, so not every single play; but those between good arms, which may be
+    played for long because of a tie, fall as before.
     """
-    truth, listed = where.inside(where.means(means)), np.arange(where.d)
-    usual = _plays(rule, where, truth, listed, threshold, seed)
+    truth = where.inside(where.means(means))
+    ranked = np.argsort(-truth, kind="stable")
+    usual = _plays(rule, where, truth, ranked, threshold, seed)
     if usual is None:
         tally.add("runs keep the given numbers: it does not say that arms are only numbers to it")
         return
-    for order in (np.roll(listed, 1), listed[::-1].copy()):
+    for order in (np.roll(ranked, 1), np.roll(ranked, 2)):
         other = _plays(rule, where, truth, order, threshold, seed)
         assert other is not None
         off = np.abs(usual.mean(axis=0) - other.mean(axis=0))
         error = np.sqrt((usual.var(axis=0) + other.var(axis=0)) / RUNS)
         arm = int(np.argmax(off - FAR * error))
         assert off[arm] <= OFF + FAR * error[arm], (
-            f"arm {arm} is in {usual[:, arm].mean():.0%} of the plays, but in "
-            f"{other[:, arm].mean():.0%} of them where it is number "
-            f"{int(np.argsort(order)[arm])}: leave `impartial` (or `numbered`) out of a rule that "
-            "names arms, so that its runs keep the given numbers."
+            f"arm {arm} is in {usual[:, arm].mean():.0%} of the plays where it is called "
+            f"{int(np.argsort(ranked)[arm])}, but in {other[:, arm].mean():.0%} of them where it "
+            f"is called {int(np.argsort(order)[arm])}: leave `impartial` (or `numbered`) out of a "
+            "rule that names arms, so that its runs keep the given numbers."
         )
         tally.add(f"{RUNS} runs of {ROUNDS} rounds with other numbers for the arms: the same plays")
 
