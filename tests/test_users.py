@@ -239,7 +239,7 @@ class Greedy(LearnerBase):
 
 @pytest.mark.parametrize("engine", ["python", "auto"])
 def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
-    with refused("outside-arrays", cg.EngineError):
+    with refused("outside-arrays", cg.EngineError, part="GreedyPart", method="act") as caught:
         cg.simulate(
             PROBLEM,
             MEANS,
@@ -249,6 +249,7 @@ def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
             delta=0.1,
             threshold="proved",
         )
+    assert "`LearnerBase.room(d, home)`" in caught.value.remedy
     with pytest.raises(AssertionError, match=r"override LearnerBase\.room"):
         check_learner(Greedy())
 

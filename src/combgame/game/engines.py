@@ -3,8 +3,7 @@
 import functools
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,23 +74,6 @@ def _choose(
         text, kind = "engine = 'compiled' cannot be used: {part} is not a NamedTuple part", foreign
         raise EngineError("foreign-part", text, remedy=remedy, part=type(kind).__name__, **ways)
     return function
-
-
-@contextmanager
-def own_bounds() -> Iterator[None]:
-    """A part that writes outside its arrays is said in a sentence (a user's parts are compiled with
-    that check).
-    """
-    try:
-        yield
-    except IndexError as error:
-        raise EngineError(
-            "outside-arrays",
-            "a part wrote outside its arrays ({reason})",
-            remedy="a learner's mixture has room for `LearnerBase.room(d, home)` actions: override "
-            "it",
-            reason=str(error),
-        ) from error
 
 
 @functools.cache

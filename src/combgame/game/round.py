@@ -13,6 +13,8 @@ from .records import Floats, Ints, Random, Seen, View
 # how `play` ends: every delta has stopped; last round; the rule needs larger arrays
 STOPPED, CAPPED, FULL = 0, 1, 2
 ON = -1  # or it does not end yet
+# of `stops`: no stop so far; and, less the round, a threshold that was no number
+WAITING, LOST = -1, -2
 
 
 @jitable
@@ -32,14 +34,19 @@ def recommend(game: Game, seen: Seen, view: View) -> None:
 
 @jitable
 def settle(judge: Judge, t: int, view: View, stops: Ints, winners: Floats) -> bool:
-    """Note every delta whose threshold is passed for the first time; True when all have been."""
+    """Note every delta whose threshold is passed for the first time, or is no number, with which
+    nothing can be compared; True when no other is left.
+    """
     waiting = False
     for which in range(stops.size):
-        if stops[which] < 0:
-            if view.evidence[0] > judge.level(t, which):  # line 4: the stopping rule
+        if stops[which] == WAITING:
+            level = judge.level(t, which)
+            if view.evidence[0] > level:  # line 4: the stopping rule
                 stops[which] = t
                 for a in range(view.best.size):
                     winners[which, a] = view.best[a]
+            elif level != level:
+                stops[which] = LOST - t
             else:
                 waiting = True
     return not waiting

@@ -76,7 +76,17 @@ def _state(data: Data) -> str:
     state = data["status"]["state"]
     if state == "certified" and data["contradicted"]:
         return element("span", "certified only if the noise were as stated", "state")
-    return element("span", STATES.get(state, state), f"state {state.split()[0]}")
+    words = STATES.get(state, state)
+    if state == "certified" and (label := _label(data)) != "proved":
+        words += f" (by a threshold that is {label})"
+    return element("span", words, f"state {state.split()[0]}")
+
+
+def _label(data: Data) -> str:
+    """What the certificate's threshold is: proved, or what it says instead."""
+    if data["decision"] is None or data["decision"]["proved"]:
+        return "proved"
+    return str(data["status"]["validity"]["arguments"]["label"])
 
 
 def _lead(data: Data) -> list[str]:
@@ -107,7 +117,7 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
         yield "Confidence", f"{sure} only if the noise were as stated, which the values contradict"
     elif certified:
         sure = f"{100 * decision['confidence']:g}%"
-        yield "Confidence", sure + (" (proved)" if decision["proved"] else " (heuristic)")
+        yield "Confidence", f"{sure} ({_label(data)})"
     elif status.get("proof"):
         text = said(status["proof"])
         yield "Confidence", text[:1].upper() + text[1:]

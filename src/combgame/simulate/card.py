@@ -17,6 +17,7 @@ from ..game.parts import leaves_of
 from ..game.records import Found, Ints
 from ..game.round import FULL
 from ..report.progress import waiting
+from ..stopping.own import check_compared
 from .bench import TEMPLATES, Bench
 from .result import Simulation
 from .run import Run
@@ -119,6 +120,7 @@ class OnCard:
     def batch(self, first: int, runs: int) -> Found:
         """Runs first, first + 1, ...; those that outgrow the card are played on the processor."""
         found: Found = self._player.play(first, runs, self.bench.max_rounds)
+        check_compared(self.bench.stopping, found.stops.min(axis=0, initial=0))
         for k in np.flatnonzero(found.ended == FULL):
             made = self.bench.one(first + int(k))
             found.stops[k], found.rounds[k], found.leads[k] = made.stops, made.rounds, made.lead

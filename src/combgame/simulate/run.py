@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..game.bounds import own_bounds
 from ..game.callback import own_errors
-from ..game.engines import choose_engine, own_bounds
+from ..game.engines import choose_engine
 from ..game.parts import layout, mould
 from ..game.protocols import Game, Rule
 from ..game.records import Floats, Ints, Seen, View, blank
@@ -15,6 +16,9 @@ from ..game.round import FULL, play
 from ..problem import Problem
 from ..rules import Setup
 from ..stopping.base import Stopping
+from ..stopping.own import check_compared
+
+REPLAYED = 2_000  # rounds that are played again to find a mistake
 
 
 class Scene(NamedTuple):
@@ -100,6 +104,8 @@ class Run:
     ) -> None:
         self.rng: Any = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         self.setup, self.means, self._engine = setup, means, engine
+        self._stopping, self._begin = stopping, (problem, setup, stopping, means, deltas)
+        self._noise = (seed, number, "python", None, level_sd)
         self.rule: Rule
         self.rule, self.start = setup.fresh(self.rng)
         if problem.rewards.pooled:
@@ -126,7 +132,7 @@ class Run:
         (`round.STOPPED`, ...).
         """
         while True:
-            with own_errors(), own_bounds():
+            with own_errors(), own_bounds(self.game, self.rule, again=self._interpret):
                 ended = self._play(
                     self.game,
                     self.rule,
@@ -140,10 +146,17 @@ class Run:
                     self.winners,
                 )
             if ended != FULL:
+                check_compared(self._stopping, self.stops)
                 return int(ended)
             self.rule = self.setup.enlarge(self.rule)
             if self.compiled:  # larger arrays may be of other types
                 self._play = choose_engine(self._engine, (self.game, self.rule))
+
+    def _interpret(self) -> None:
+        """The same rounds once more, interpreted, where they were compiled and few."""
+        last = int(self.seen.clock[0]) + 1
+        if self.compiled and last <= REPLAYED:
+            Run(*self._begin, *self._noise).advance(last)
 
 
 class Outcome(NamedTuple):

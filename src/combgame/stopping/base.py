@@ -12,6 +12,8 @@ from ..rewards.base import License, RewardsBase, licensed
 from ..sentences import PYTHON, Sentence
 from ..structures import Oracle, StructureBase
 
+STATED = "stated by the user"  # the label of what nobody here has checked
+
 
 class Question(Protocol):
     """What a threshold must know of a problem."""
@@ -37,7 +39,7 @@ class Validity(NamedTuple):
     def label(self) -> str:
         """In a word or two."""
         if not self.proved:
-            return "stated by the user" if self.stated else "heuristic"
+            return STATED if self.stated else "heuristic"
         if not self.provided:
             return "proved"
         return "proved if " + " and ".join(one.spelt(PYTHON) for one in self.provided)

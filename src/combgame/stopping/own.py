@@ -1,17 +1,23 @@
 """A stopping rule of one's own: what `threshold=` takes beside a name."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import InputError, must_be
+from ..errors import InputError, must_be, real, unboxed
 from ..game.descriptions import Description, is_value, short
+from ..game.parts import copied
 from ..game.protocols import Game, Judge, Threshold
-from ..game.records import Floats, Seen
+from ..game.records import Floats, Ints, Seen
+from ..game.round import LOST
 from ..sentences import Sentence
 from .base import Question, Stopping, Validity
+
+LONG = 60  # characters of what is shown of a value
+TRIED = (0, 1, 2, 10)  # rounds after which a level is asked for before anything is played
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +61,9 @@ def own_stopping(asked: StoppingBase, problem: Question, deltas: Sequence[float]
             name=name,
             part=type(part).__name__,
         )
+    for t in TRIED:
+        for which in range(len(deltas)):
+            check_level(name, copied(part), t, which)
     judges = callable(getattr(part, "look", None))
     return Stopping(
         name,
@@ -63,6 +72,41 @@ def own_stopping(asked: StoppingBase, problem: Question, deltas: Sequence[float]
         stated(asked),
         likelihood=not judges,
         own=asked,
+    )
+
+
+def check_level(name: str, part: Any, t: int, which: int) -> None:
+    """A sentence, unless a threshold is one number after t rounds."""
+    try:
+        level = part.level(t, which)
+    except Exception as error:
+        raise no_level(name, part, t, which, f"raised {error!r}") from error
+    number: Any = None if isinstance(level, np.ndarray) else unboxed(level)
+    if not real(number) or math.isnan(number):
+        shown = repr(level) if len(repr(level)) <= LONG else type(level).__name__
+        raise no_level(name, part, t, which, f"returned {shown}")
+
+
+def check_compared(stopping: Stopping, stops: Ints) -> None:
+    """A sentence, if a threshold was no number in a run (`round.settle`)."""
+    for which in np.flatnonzero(stops <= LOST):
+        t = LOST - int(stops[which])
+        raise no_level(stopping.name, stopping.threshold, t, int(which), "returned nan")
+
+
+def no_level(name: str, part: Any, t: int, which: int, did: str) -> InputError:
+    """With a level that is no number nothing can be compared."""
+    return InputError(
+        "level-not-a-number",
+        "threshold = {name}: {part}.level(t={t}, which={which}) {did}, but a threshold is one "
+        "number for every t from 0 on",
+        remedy="look at that call: a logarithm takes max(t, 1), and what is an array of all deltas "
+        "is asked for its element [which]",
+        name=name,
+        part=type(part).__name__,
+        t=t,
+        which=which,
+        did=did,
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..game.bounds import own_bounds
 from ..game.callback import own_errors
-from ..game.engines import choose_engine, own_bounds
+from ..game.engines import choose_engine
 from ..game.parts import copied
 from ..game.protocols import Game, Rule
 from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vector
@@ -22,6 +23,7 @@ from ..problem import Problem
 from ..rules import Stopping
 from ..sentences import Sentence
 from ..simulate.numbering import own_numbers
+from ..stopping.own import check_compared
 from ..storage.events import Event
 from ..theory.shown import Shown, restricted, shown
 from .blocks import awaited, unfinished
@@ -181,7 +183,7 @@ class Advisor:
         seen.clock[0] = ledger.plays
         current = self._look_ahead(wanted, most)
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
-        with own_errors(), own_bounds():
+        with own_errors(), own_bounds(side.game, self.rule):
             if ledger.asked < len(self.start) and not ledger.outside:
                 self._open()
                 side.recommend()  # a judge may remember the last rival
@@ -257,7 +259,7 @@ class Advisor:
         t = max(
             ledger.told, math.ceil(float(ledger.seen.counts.sum()) / self.largest)
         )  # t K bounds the number of values
-        with own_errors(), own_bounds():
+        with own_errors(), own_bounds(side.game):
             for ledger.seen.clock[0] in (
                 (t,) if side.view.best.any() else (t - 1, t)
             ):  # a new judge may want to know a rival
@@ -276,7 +278,9 @@ class Advisor:
             return False
         stops: Ints = np.full(1, -1, np.int64)
         winners: Floats = np.zeros((1, self.setting.problem.d))
-        return settle(self.told.game.judge, t, self.told.view, stops, winners)
+        enough = settle(self.told.game.judge, t, self.told.view, stops, winners)
+        check_compared(self.stopping, stops)
+        return enough
 
     def reached(self) -> float:
         """1 - the smallest delta at which the evidence would be enough now; 0 if it would not be at
@@ -296,7 +300,7 @@ class Advisor:
             return bool(side.view.evidence[0] > side.game.judge.level(clock, 0))
 
         low, high = math.log(setting.delta), math.log(1.0 - 1e-9)
-        with own_errors(), own_bounds():
+        with own_errors(), own_bounds(self.told.game):
             if not passes(high):
                 return 0.0
             for _ in range(40):
@@ -322,7 +326,7 @@ class Advisor:
                 side.recommend()
             return bool(side.view.evidence[0] > side.game.judge.level(clock, 0))
 
-        with own_errors(), own_bounds():
+        with own_errors(), own_bounds(self.told.game):
             return least_passing(passes, float(np.ptp(seen.mean[self.needed])))
 
     def margin(self, certified: bool = False) -> Margin | None:

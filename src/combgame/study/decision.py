@@ -6,6 +6,7 @@ from typing import Any
 from ..problem import Problem
 from ..report.words import weighed
 from ..sentences import PYTHON, Call, Option, Sentence, Surface
+from ..stopping.base import Validity
 from . import carrying
 from .advisor import Advisor
 from .doubts import Doubt
@@ -111,6 +112,17 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
     )
 
 
+def licence(validity: Validity) -> Sentence:
+    """What a certificate rests on, in the words of its threshold."""
+    text = "The threshold is {label}: {reason}"
+    return Sentence("threshold", text, label=validity.label, reason=validity.reason)
+
+
+def whose(validity: Validity) -> str:
+    """A threshold that is not proved, in a word."""
+    return "user's" if validity.stated else "heuristic"
+
+
 SPENT = "after {rounds:count round} and {values:count value}"
 NUMBERS = "evidence against {rival}: {weighed}"
 
@@ -127,7 +139,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "weighed": weighed(facts["evidence"], facts["threshold"]),
         "percent": 100 * sure,
         "asked": 100.0 * (1.0 - setting.delta),
-        "whose": "user's" if validity.stated else "heuristic",
+        "whose": whose(validity),
         "name": setting.stopping.name,
         "delta": setting.delta,
         "epsilon": setting.epsilon,
@@ -207,7 +219,7 @@ def so_far(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     known: dict[str, Any] = {
         "percent": 100.0 * sure,
         "asked": 100.0 * (1.0 - setting.delta),
-        "whose": "user's" if validity.stated else "heuristic",
+        "whose": whose(validity),
         "name": setting.stopping.name,
         "epsilon": setting.epsilon,
     }
@@ -272,14 +284,7 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         if a not in single
     ]
     validity = setting.stopping.validity
-    made = [
-        Sentence(
-            "threshold",
-            "The threshold is {label}: {reason}",
-            label=validity.label,
-            reason=validity.reason,
-        )
-    ]
+    made = [licence(validity)]
     misfit = advisor.noise()
     told = {"too small", "too large"}
     if facts["why"] == "certified":

@@ -12,12 +12,14 @@ from ..game.records import arms_of
 from ..report.words import count, weighed
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from .advisor import Advisor
-from .decision import so_far
+from .decision import licence, so_far, whose
 from .doubts import Doubt
 from .forecast import MANY, along, forecast
 from .margin import Estimate, Margin
 from .noise import Noise
 from .retractions import level
+
+PROVED = "proved"  # the label of a threshold of which no more is to be said
 
 
 class Rival(NamedTuple):
@@ -74,6 +76,8 @@ class Status:
     # how far the proof that the leader is best has come, once it ended without a certificate
     proof: Sentence | None = None
     needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
+    # what a certificate rests on: whether the threshold is proved, heuristic or the user's
+    validity: Sentence | None = None
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -89,6 +93,7 @@ class Status:
             "noise": None if self.noise is None else self.noise.to_dict(surface),
             "proof": None if self.proof is None else self.proof.to_data(surface),
             "needs": None if self.needs is None else self.needs.to_data(surface),
+            "validity": None if self.validity is None else self.validity.to_data(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -99,6 +104,9 @@ class Status:
             else f"about {self.forecast[0]:,} to {self.forecast[1]:,} (heuristic; 4 in 5 cases)"
         )
         lines = [f"study {self.name}: {self.state}", f"  settings     {listed(self.settings)}"]
+        if self.validity is not None and self.label != PROVED:
+            lines[0] += f" (by a threshold that is {self.label})" * (self.state == "certified")
+            lines.append(f"  validity     {self.validity.spelt(surface)}")
         if self.retractions:
             changed = level(self.retractions, self.corrections, self.delta)
             lines.append(f"  level        {changed.spelt(surface)}")
@@ -150,6 +158,11 @@ class Status:
         """What is known of the leader: its lead, the chance that it is best, the proof so far."""
         made = [] if self.lead is None else self.lead.standing()
         return made + ([] if self.proof is None else [self.proof])
+
+    @property
+    def label(self) -> str:
+        """What the threshold is, as `Validity.label` says it; "" where that is not known."""
+        return "" if self.validity is None else str(self.validity.arguments["label"])
 
     @property
     def weighed(self) -> Sentence:
@@ -312,6 +325,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         advisor.unstated(),
         so_far(advisor, facts) if state not in ("running", "certified") else None,
         needs(advisor, facts["threshold"]) if state == "running" and facts["values"] else None,
+        licence(advisor.setting.stopping.validity),
     )
 
 
@@ -382,7 +396,9 @@ def advice(
     n, problem = len(out), advisor.setting.problem
     says, these = Phrase("decision says"), "pending round" if n == 1 else "{n:,} pending rounds"
     if state == "certified":
-        text = "Stop: the answer is certified"
+        text, validity = "Stop: the answer is certified", advisor.setting.stopping.validity
+        if not validity.proved:
+            text += " by the {whose} threshold {name}"
         if doubtful:
             text += (
                 ", but {doubtful:count value} {doubtful:is|are} hard to believe: look there first"
@@ -393,7 +409,8 @@ def advice(
         text += "; {says} why"
         if out:
             text += ". The " + these + " {n:is|are} not needed"
-        return Sentence("stop", text, doubtful=doubtful, n=n, says=says)
+        known = {"whose": whose(validity), "name": advisor.setting.stopping.name}
+        return Sentence("stop", text, doubtful=doubtful, n=n, says=says, **known)
     if state != "running":
         text = "It has stopped without a certified answer ({says} how sure it is)"
         if state == "budget":

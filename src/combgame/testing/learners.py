@@ -1,69 +1,150 @@
 """Whether a learner of one's own learns as the rule expects."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from ..game.catalogue import make_catalogue, make_mixture
-from ..game.records import vector
+from ..game.parts import grown
+from ..game.records import Floats, Random, vector
 from ..learners.base import LearnerBase, Seating
 from ..rules import CombGame
 from ..structures import Subsets
+from .impartial import check_impartial
 from .rules import check_plays
 from .tally import Tally, check_numbers, check_part, named
 
+ACTIONS, D = Subsets(6, 2), 6
+LESSON = 300  # rounds of a sequence of rewards
+LESS = 0.05  # of the range of what actions bring: by so much equal weights may be better
+BEST = ((0, 1), (2, 5), (3, 4))  # an action that is clearly the best, in three sequences
+
 
 def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> None:
-    """Whether a learner always plays a distribution, survives extreme rewards, and agrees in both
-    engines; prints what was checked.
+    """Whether a learner always plays a distribution, survives extreme rewards, agrees in both
+    engines, plays alike whatever the arms are called if it says so (`impartial`), and gets no less
+    than equal weights would where one action is clearly the best and where two take turns; prints
+    what was checked.
 
     >>> from combgame import Hedge
     >>> check_learner(Hedge(), rounds=30)
     Hedge() passes:
        30 x  weights that are a distribution over known actions, after rewards from 1e-8 to 1e8
+       30 x  mixture.arms are the marginals of the weights
        30 x  the action is one of all 15, and was observed
+       30 x  nothing else was written, bit for bit
         1 x  the same run of 30 rounds interpreted and compiled, bit for bit
+        2 x  60 runs of 200 rounds with other numbers for the arms: the same plays
+        5 x  no less than equal weights get of 300 given rewards, within 5% of their range
     """
     check_part("learner", learner, LearnerBase, of="check_learner")
     check_numbers("check_learner", seed, rounds=rounds)
     assert type(learner).part is not LearnerBase.part, (
         f"{type(learner).__name__} has no method part(seating), which makes what learns."
     )
-    tally = Tally(named(learner))
-    actions, rng = Subsets(6, 2), np.random.default_rng(seed)
-    catalogue = make_catalogue(4096, 2)
-    every = [
-        catalogue.find(vector(s, 6))
-        for s in (actions.sets() if learner.on_simplex else actions.covering())
-    ]
-    home = np.array(every, dtype=np.int64)
-    room = len(every) if learner.on_simplex else learner.room(6, len(every))
-    part = learner.part(Seating(actions, home, np.full(6, 1 / 3), len(every), 2, room))
-    for verb in ("act", "feed", "full"):
-        assert callable(getattr(part, verb, None)), (
-            f"{type(part).__name__} has no method {verb}, a verb of every learner."
-        )
-    mixture, structure = make_mixture(4096, 6), actions.part()
+    tally, rng = Tally(named(learner)), np.random.default_rng(seed)
+    pupil = Pupil(learner, 2, rng)
     for t in range(rounds):
-        seat = t % 2
-        if part.full():
-            break
-        part.act(seat, mixture)
-        n = int(mixture.size[0])
+        pupil.act(t % 2, t)
+        tally.add(
+            "weights that are a distribution over known actions, after rewards from 1e-8 to 1e8"
+        )
+        if learner.whole:
+            tally.add("mixture.arms are the marginals of the weights")
+        pupil.feed(t % 2, rng.exponential(size=D) * 10.0 ** rng.integers(-8, 9))
+    rule = CombGame(learner)
+    check_plays(rule, rounds, 0, tally)
+    check_impartial(rule, 0, tally)
+    for what, rewards in lessons(rng):
+        _check_lesson(Pupil(learner, 1, rng), what, rewards)
+        tally.add(
+            f"no less than equal weights get of {LESSON} given rewards, within {LESS:.0%} of their "
+            "range"
+        )
+    tally.tell()
+
+
+class Pupil:
+    """A learner's part with all that the rule gives it."""
+
+    def __init__(self, learner: LearnerBase, seats: int, rng: Random) -> None:
+        self.learner, self.structure = learner, ACTIONS.part()
+        self.catalogue, self.mixture = make_catalogue(4096, 2), make_mixture(4096, D)
+        sets = ACTIONS.sets() if learner.on_simplex else ACTIONS.covering()
+        home = np.array([self.catalogue.find(vector(s, D)) for s in sets], dtype=np.int64)
+        room = len(sets) if learner.on_simplex else learner.room(D, len(sets))
+        self.seating = Seating(ACTIONS, home, np.full(D, 1 / 3), len(sets), seats, room)
+        self.part: Any = learner.part(self.seating)
+        for verb in ("act", "feed", "full"):
+            assert callable(getattr(self.part, verb, None)), (
+                f"{type(self.part).__name__} has no method {verb}, a verb of every learner."
+            )
+        learner.begin(self.part, rng)
+
+    def act(self, seat: int, t: int) -> None:
+        """w_t, and what must be true of it."""
+        if self.part.full():
+            self.seating = self.seating._replace(room=2 * self.seating.room)
+            self.part = grown(self.part, self.learner.part(self.seating))
+        mixture = self.mixture
+        self.part.act(seat, mixture)
+        n, room = int(mixture.size[0]), self.seating.room
         assert n <= room, (
             f"act() wrote {n} actions, but there is room for {room}: override "
             "LearnerBase.room(d, home)."
         )
-        weight = mixture.weight[:n]
+        weight, ids = mixture.weight[:n], mixture.ids[:n]
         assert n > 0 and np.all(weight >= 0.0) and abs(weight.sum() - 1.0) < 1e-9, (
             f"after {t} rounds act() wrote weights {weight[:5]}... that are not a distribution."
         )
-        assert np.all((mixture.ids[:n] >= 0) & (mixture.ids[:n] < catalogue.size[0])), (
-            "act() wrote an unknown action."
+        assert np.all((ids >= 0) & (ids < self.catalogue.size[0])), "act() wrote an unknown action."
+        written = mixture.arms.copy()
+        self.catalogue.enter(mixture)
+        if self.learner.whole:
+            self._check_whole(written, t)
+
+    def _check_whole(self, written: Floats, t: int) -> None:
+        """What `whole` says: every action in the order of numbers, and w~_t."""
+        mixture, number = self.mixture, self.seating.number
+        every = int(mixture.size[0]) == number
+        assert every and np.array_equal(mixture.ids[:number], np.arange(number)), (
+            f"after {t} rounds act() wrote the actions {mixture.ids[:5]}..., but `whole` says that "
+            f"it writes all {number} in the order of numbers: leave `whole` out."
         )
-        catalogue.enter(mixture)
-        reward = rng.exponential(size=6) * 10.0 ** rng.integers(-8, 9)
-        part.feed(seat, mixture, catalogue, structure, reward)
-        tally.add(
-            "weights that are a distribution over known actions, after rewards from 1e-8 to 1e8"
+        assert np.allclose(written, mixture.arms, rtol=0.0, atol=1e-9), (
+            f"after {t} rounds act() wrote mixture.arms = {written.round(3).tolist()}, but the "
+            f"marginals of its weights are {mixture.arms.round(3).tolist()}: write these, or leave "
+            "`whole` out, and the rule computes them."
         )
-    check_plays(CombGame(learner), rounds, 0, tally)
-    tally.tell()
+
+    def feed(self, seat: int, reward: Floats) -> None:
+        self.part.feed(seat, self.mixture, self.catalogue, self.structure, reward)
+
+
+def lessons(rng: Random) -> Iterator[tuple[str, Floats]]:
+    """Sequences of rewards, a row per round."""
+    for best in BEST:
+        yield f"{best} is the best action", rng.random((LESSON, D)) + vector(best, D)
+    for one, other in ((BEST[0], (2, 3)), ((1, 4), (3, 5))):
+        rewards = np.zeros((LESSON, D))
+        rewards[::2, one], rewards[1::2, other] = 1.0, 1.0
+        rewards[0] *= 0.5  # or whoever follows the leader would be right by turns
+        yield f"{one} and {other} take turns", rewards
+
+
+def _check_lesson(pupil: Pupil, what: str, rewards: Floats) -> None:
+    """What it gets of a sequence of rewards, against equal weights for all actions."""
+    got = 0.0
+    for t, reward in enumerate(rewards):
+        pupil.act(0, t)
+        got += float(pupil.mixture.arms @ reward)
+        pupil.feed(0, reward)
+    ranked = np.sort(rewards, axis=1)
+    apart = float((ranked[:, -2:].sum(axis=1) - ranked[:, :2].sum(axis=1)).sum())
+    equal = float(rewards.sum()) / 3.0
+    assert got >= equal - LESS * apart, (
+        f"where {what}, it got {got:.1f} in {LESSON} rounds, but equal weights get {equal:.1f}: "
+        "the rule needs a learner whose regret grows more slowly than the rounds (rewards are "
+        "gains, not losses)."
+    )

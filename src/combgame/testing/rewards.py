@@ -13,13 +13,10 @@ from ..problem import Problem
 from ..rewards.base import License, RewardsBase, licensed, spread_of
 from ..stopping.base import NEVER
 from ..structures import Arms, Subsets
+from .renumbered import CLOSE, DRAWN, FAR, D, check_numbered
 from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
 
-D = 4
-DRAWN = 20_000  # values of an arm
-FAR = 6.0  # standard errors that an average may be off: once in 10^9 checks
-CLOSE = 1e-6  # of what a number may be off
 EXACT = (License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL)
 
 
@@ -27,8 +24,9 @@ def check_rewards(
     rewards: RewardsBase, low: float = 0.2, high: float = 0.8, trials: int = 50, seed: int = 0
 ) -> None:
     """Whether the verbs of rewards agree with searches that know only their divergence, whether the
-    values drawn fit the means and what the rewards are licensed for, and whether both engines
-    agree; prints what was checked.
+    values drawn of each of four arms fit the means and what the rewards are licensed for, whether
+    an arm is the same under another number, and whether both engines agree; prints what was
+    checked.
 
     low, high: means of arms lie between these in the trials, so that both must be possible.
 
@@ -62,7 +60,9 @@ def check_rewards(
             _check_moves(part, mean, weight, box, rng, tally)
             _check_distances(part, mean, weight, box, rng, tally)
     for truth in (low, 0.5 * (low + high), high):
-        _check_values(rewards, free, truth, rng, tally)
+        for arm in range(D):
+            _check_values(rewards, free, truth, arm, rng, tally)
+    check_numbered(rewards, low, high, rng, tally)
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
     setup = make_rule("uniform").setup(problem)
     means = np.linspace(high, low, D)
@@ -216,36 +216,41 @@ def _check_distances(
     tally.add("closest and swap, against every pair")
 
 
-def _check_values(rewards: RewardsBase, part: Any, mean: float, rng: Any, tally: Tally) -> None:
-    """What is drawn: its mean, its range, and how it varies, as far as licences say so."""
-    drawn = np.array([part.draw(mean, 0, rng) for _ in range(DRAWN)])
-    bottom, top = rewards.values(D)
+def _check_values(
+    rewards: RewardsBase, part: Any, mean: float, arm: int, rng: Any, tally: Tally
+) -> None:
+    """What is drawn of an arm: its mean, its range, and how it varies, as far as licences say
+    so.
+    """
+    drawn = np.array([part.draw(mean, arm, rng) for _ in range(DRAWN)])
+    what, (bottom, top) = f"draw({mean}, {arm})", rewards.values(D)
     assert np.isfinite(drawn).all() and bottom <= drawn.min() and drawn.max() <= top, (
-        f"draw({mean}) returned values from {drawn.min()} to {drawn.max()}, but values() says "
+        f"{what} returned values from {drawn.min()} to {drawn.max()}, but values() says "
         f"[{bottom}, {top}]."
     )
     spread = float(drawn.std(ddof=1))
     assert abs(drawn.mean() - mean) <= FAR * spread / math.sqrt(DRAWN) + 1e-12, (
-        f"{DRAWN:,} values of draw({mean}) have the mean {drawn.mean()}."
+        f"{DRAWN:,} values of {what} have the mean {drawn.mean()}."
     )
-    tally.add(f"{DRAWN:,} values drawn: their mean and their range")
+    assert drawn.min() < drawn.max(), f"{DRAWN:,} values of {what} are all {drawn[0]}."
+    tally.add(f"{DRAWN:,} values drawn of an arm: their mean and their range")
     held = licensed(rewards)
     if rewards.known and held & set(EXACT):
         h = 1e-3 * spread
-        curve = (part.divergence(mean, mean + h, 0) + part.divergence(mean, mean - h, 0)) / h**2
+        curve = (part.divergence(mean, mean + h, arm) + part.divergence(mean, mean - h, arm)) / h**2
         off = (drawn - mean) ** 2
         error = FAR * float(off.std()) / math.sqrt(DRAWN)
         assert abs(off.mean() - 1.0 / curve) <= error + 1e-3 / curve, (
-            f"{DRAWN:,} values of draw({mean}) have the variance {off.mean()}, but the divergence "
-            f"is that of a family with the variance {1.0 / curve}."
+            f"{DRAWN:,} values of {what} have the variance {off.mean()}, but the divergence is "
+            f"that of a family with the variance {1.0 / curve}."
         )
         tally.add("the variance of the values drawn is that of the divergence")
     if License.SUB_GAUSSIAN in held and (sigma := spread_of(rewards, D)) is not None:
         for pull in (-1.5, -0.5, 0.5, 1.5):
-            tilted = np.exp(pull / sigma[0] * (drawn - mean))
+            tilted = np.exp(pull / sigma[arm] * (drawn - mean))
             error = FAR * float(tilted.std()) / math.sqrt(DRAWN)
             assert tilted.mean() <= math.exp(0.5 * pull**2) + error, (
-                f"the values of draw({mean}) are not {sigma[0]}-sub-Gaussian, as licenses() and "
+                f"the values of {what} are not {sigma[arm]}-sub-Gaussian, as licenses() and "
                 "spread() say."
             )
         tally.add("the values drawn are sub-Gaussian with the stated spread", 4)

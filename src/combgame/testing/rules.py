@@ -1,4 +1,6 @@
-"""Whether a rule of one's own plays sets of the structure, and alike in both engines."""
+"""Whether a rule of one's own plays sets of the structure, alike in both engines and whatever the
+arms are called, and leaves what it is given as it was.
+"""
 
 from typing import Any
 
@@ -11,18 +13,22 @@ from ..problem import Problem
 from ..rewards import Gaussian
 from ..rules import RuleBase
 from ..simulate.compare import simulate
+from ..simulate.result import Simulation
 from ..simulate.run import Run
 from ..stopping.base import LISTED
 from ..stopping.names import make_stopping
 from ..stopping.own import StoppingBase
 from ..structures import Arms, Subsets
+from .impartial import NEVER, check_impartial
+from .stopping import refuted
 from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
+from .watching import WatchedSetup
 
 PROBLEM = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
 MEANS = tuple(np.linspace(1.0, 0.0, 6).tolist())
-NEVER = 1e-300  # a delta at which nothing stops that is checked here
 STOPPED = 10  # runs that are played to their end
+DELTA = 0.1
 
 
 def check_rule(
@@ -33,8 +39,10 @@ def check_rule(
     means: Floats | None = None,
     threshold: str | StoppingBase = "mixture",
 ) -> None:
-    """Whether a rule plays sets of the structure every round and makes the same run, bit for bit,
-    interpreted and compiled; prints that, and how often it finds the best answer.
+    """Whether a rule plays sets of the structure every round, changes nothing of what was seen,
+    makes the same run, bit for bit, interpreted and compiled, plays alike whatever the arms are
+    called if it says so (`impartial`), and errs no more than a proved threshold lets it; prints
+    that, and how often it finds the best answer.
 
     problem and means: another place to try it than two of six arms. threshold: for rewards that
     "mixture" is not for.
@@ -42,7 +50,9 @@ def check_rule(
     >>> check_rule("uniform", rounds=50)
     'uniform' passes:
        50 x  the action is one of all 15, and was observed
+       50 x  nothing else was written, bit for bit
         1 x  the same run of 50 rounds interpreted and compiled, bit for bit
+        2 x  60 runs of 200 rounds with other numbers for the arms: the same plays
        10 x  a run to its end with 'mixture', delta = 0.1: 10 right, 0 wrong, 0 capped
     """
     if (problem is None) != (means is None):
@@ -55,23 +65,38 @@ def check_rule(
     tally = Tally(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
     check_plays(rule, rounds, seed, tally, where, truth, threshold)
+    if problem is None:
+        check_impartial(make_rule(rule), seed, tally, threshold=threshold)
+    else:
+        check_impartial(make_rule(rule), seed, tally, problem, means, threshold)
     sim = simulate(
         where,
         truth,
         rule=rule,
         threshold=threshold,
-        delta=0.1,
+        delta=DELTA,
         runs=STOPPED,
         seed=seed,
         max_rounds=20_000,
     )
-    right, capped = int(sim.correct.sum()), int(sim.capped.sum())
+    _check_answers(sim, named(threshold), tally)
+    tally.tell()
+
+
+def _check_answers(sim: Simulation, threshold: str, tally: Tally) -> None:
+    """How often runs ended right; under a proved threshold, not too often wrong."""
+    right, capped = int((sim.correct & ~sim.capped).sum()), int(sim.capped.sum())
+    wrong = STOPPED - right - capped
+    assert not (sim.validity.proved and refuted(wrong, STOPPED, DELTA)), (
+        f"{wrong} of {STOPPED} runs stopped with the wrong answer, at delta = {DELTA} and with the "
+        f"proved threshold {threshold}, which holds whatever is played: that is no accident. Look "
+        "for what the rule writes: it may only write view.action."
+    )
     tally.add(
-        f"a run to its end with {named(threshold)}, delta = 0.1: {right} right, "
-        f"{STOPPED - right - capped} wrong, {capped} capped",
+        f"a run to its end with {threshold}, delta = {DELTA}: {right} right, {wrong} wrong, "
+        f"{capped} capped",
         STOPPED,
     )
-    tally.tell()
 
 
 def check_plays(
@@ -89,7 +114,7 @@ def check_plays(
     setup, actions = make_rule(rule).setup(where), where.actions
     sets = set(actions.sets(LISTED)) if (actions.size() or LISTED + 1) <= LISTED else None
     known = "one of all " + f"{len(sets):,}" if sets is not None else "a set of the structure"
-    run = Run(where, setup, stopping, truth, 1, seed, 0, "python")
+    run = Run(where, WatchedSetup(setup), stopping, truth, 1, seed, 0, "python")
     for t in range(rounds):
         before = run.seen.counts.copy()
         run.advance(t + 1)
@@ -104,4 +129,5 @@ def check_plays(
             f"in round {t} the rule changed what was seen: it may only write view.action."
         )
         tally.add(f"the action is {known}, and was observed")
+        tally.add("nothing else was written, bit for bit")
     check_engines(where, setup, stopping, truth, 1, rounds, seed, tally)

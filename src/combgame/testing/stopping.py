@@ -1,9 +1,11 @@
 """Whether a stopping rule of one's own stops where it says, and errs no more than it may."""
 
-import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
+from ..errors import InputError
 from ..game.records import Floats, arms_of, vector
 from ..game.rivals import against
 from ..presets import make_rule
@@ -14,7 +16,7 @@ from ..simulate.result import error_interval
 from ..simulate.run import Run
 from ..stopping.base import LISTED, Stopping
 from ..stopping.names import make_stopping
-from ..stopping.own import StoppingBase
+from ..stopping.own import StoppingBase, check_level
 from ..structures import Arms, Subsets
 from .tally import Tally, check_numbers, check_part, named
 from .twins import check_engines
@@ -48,7 +50,8 @@ def check_stopping(
     check_part("problem", where, Problem, of="check_stopping")
     truth = where.inside(where.means(MEANS if means is None else means))
     tally = Tally(named(threshold))
-    stopping = make_stopping(threshold, where, DELTAS)
+    with in_words():
+        stopping = make_stopping(threshold, where, DELTAS)
     _check_levels(stopping, tally)
     setup = make_rule("uniform").setup(where)
     _check_stops(stopping, where, Run(where, setup, stopping, truth, 3, seed, 0, "python"), tally)
@@ -67,7 +70,7 @@ def check_stopping(
         ties="run",
     )
     errors = int((~sim.capped & ~sim.correct).sum())
-    assert error_interval(errors, runs, 1.0 - 2.0 * RARE)[0] <= DELTAS[0], (
+    assert not refuted(errors, runs, DELTAS[0]), (
         f"{errors} of {runs} runs with two answers almost tied stopped with the wrong one, at "
         f"delta = {DELTAS[0]}: that is no accident."
     )
@@ -79,12 +82,33 @@ def check_stopping(
     tally.tell()
 
 
+def refuted(errors: int, runs: int, delta: float) -> bool:
+    """Whether so many errors cannot be those of a stopping rule that errs with probability delta,
+    but for once in 1 / RARE checks: the exact binomial test.
+
+    >>> refuted(5, 10, 0.1), refuted(7, 10, 0.1)
+    (False, True)
+    """
+    return error_interval(errors, runs, 1.0 - 2.0 * RARE)[0] > delta
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """A level that is no number is what a check is for: the same sentence, as a check says it."""
+    try:
+        yield
+    except InputError as error:
+        if error.code != "level-not-a-number":
+            raise
+        raise AssertionError(str(error)) from error
+
+
 def _check_levels(stopping: Stopping, tally: Tally) -> None:
     for t in ROUNDS:
+        for which in range(len(DELTAS)):
+            with in_words():
+                check_level(stopping.name, stopping.threshold, t, which)
         levels = [stopping.threshold.level(t, which) for which in range(len(DELTAS))]
-        assert all(isinstance(level, float) and not math.isnan(level) for level in levels), (
-            f"level({t}, ...) returned {levels}, which are not numbers."
-        )
         assert levels == sorted(levels), (
             f"level({t}, ...) returned {levels} for the deltas {list(DELTAS)}: a smaller delta "
             "must not ask for less."

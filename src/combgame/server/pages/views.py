@@ -14,6 +14,7 @@ from ...report.experiment import picture
 from ...report.svg import inline
 from ...report.words import count, figure
 from ...rewards import Gaussian
+from ...stopping.base import STATED
 from ...storage.events import Event
 from ...study.forecast import MANY
 from ...study.networks import network
@@ -131,7 +132,8 @@ def headline(status: Any, decision: Any) -> str:
         if mood_of(status) == DOUBTED:
             return f"{names} {be}, but only if the noise were as stated, and it is not"
         if not decision.proved:
-            return f"{names} {be}, by a rule of thumb"
+            ways = "the user's own threshold" if status.label == STATED else "a rule of thumb"
+            return f"{names} {be}, by {ways}"
         return f"{names} {be}, with {100 * decision.confidence:g}% confidence"
     return f"{names} {'lead' if many else 'leads'}, not certified" + (
         " yet" if status.state == "running" else ""
