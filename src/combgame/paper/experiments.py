@@ -89,23 +89,18 @@ def needles(large: int) -> Callable[[Experiment, int, int], Campaign]:
 
 
 def gcb_pe(e: Experiment, runs: int, seed: int) -> Campaign:
-    """With the implied scale at every d (d > 20: at most FEW runs, the paper has none); with the
-    proved scale, FEW runs up to d = 20; with a random covering up to d = 20.
+    """With the implied scale at every d (the paper has none above 20); with a random covering and
+    with the proved scale up to d = 20.
     """
-    small, large = (
-        [i for i in e.instances if i.problem.d <= 20],
-        [i for i in e.instances if i.problem.d > 20],
-    )
+    small = [i for i in e.instances if i.problem.d <= 20]
     fit: dict[str, str | RuleBase] = {f"gcb-pe, scale {SCALE}": GCBPE(SCALE)}
     drawn: dict[str, str | RuleBase] = {
         f"gcb-pe, scale {SCALE}, random covering": GCBPE(SCALE, covering="random")
     }
-    few = min(runs, FEW)
     return (
-        part(e, small, fit, runs, seed, "gcb-pe")
-        + part(e, large, fit, few, seed, "gcb-pe")
+        part(e, e.instances, fit, runs, seed, "gcb-pe")
         + part(e, small, drawn, runs, seed, "gcb-pe")
-        + part(e, small, {"gcb-pe, proved scale": GCBPE()}, few, seed, "gcb-pe")
+        + part(e, small, {"gcb-pe, proved scale": GCBPE()}, runs, seed, "gcb-pe")
     )
 
 
