@@ -22,7 +22,6 @@ TABLES = {
     "quantities": tables.quantities,
     "theorem3": tables.bound_rows,
     "psi": tables.psi_rows,
-    "correlated": tables.correlated_rows,
 }
 PAGE = """# {title}
 
@@ -54,6 +53,8 @@ def make(
         return
     if name == "learners":
         made = {"learners": tables.learners(say), "regret": tables.regret_rows(say, runs, seed)}
+    elif name == "correlated":
+        made = {name: tables.correlated_rows(say, runs, seed)}
     elif name in TABLES:
         made = {name: TABLES[name](say)}
     else:

@@ -17,7 +17,7 @@ from ..theory.complexity import complexity
 from ..theory.correlated import CorrelatedProblem
 from ..theory.upper_bound import upper_bound
 from . import instances as the
-from .experiments import LEARNERS, experiments
+from .experiments import LEARNERS, RUNS, experiments
 from .results import Rows
 from .timing import times
 
@@ -209,10 +209,10 @@ def bound_rows(say: Callable[[str], None]) -> Rows:
     return rows
 
 
-CORRELATIONS, CORRELATED_RUNS = (0.0, 0.5, 0.9), 30
+CORRELATIONS = (0.0, 0.5, 0.9)
 
 
-def correlated_rows(say: Callable[[str], None]) -> Rows:
+def correlated_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0) -> Rows:
     """The k = 3 instance with d = 5, its values equally correlated within a play."""
     rows, means = [], the.matroid_means(5)
     for rho in CORRELATIONS:
@@ -220,15 +220,15 @@ def correlated_rows(say: Callable[[str], None]) -> Rows:
         shared = 0.01 * ((1.0 - rho) * np.eye(5) + rho * np.ones((5, 5)))
         problem = CorrelatedProblem(Subsets(5, 3), Arms(5), shared)
         solved = problem.characteristic_time(means)
-        made = problem.simulate(means, delta=0.1, runs=CORRELATED_RUNS)
+        made = problem.simulate(means, delta=0.1, runs=runs, seed=seed)
         rows.append(
             {
                 "rho": rho,
                 "time": solved.time,
                 "gap": solved.gap,
-                "runs": CORRELATED_RUNS,
+                "runs": runs,
                 "mean": float(made.rounds.mean()),
-                "standard_error": float(made.rounds.std(ddof=1) / CORRELATED_RUNS**0.5),
+                "standard_error": float(made.rounds.std(ddof=1) / runs**0.5),
                 "errors": sum(answer != (0,) for answer in made.answers),
             }
         )

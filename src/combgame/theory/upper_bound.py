@@ -167,6 +167,7 @@ def upper_bound(
         chosen.order != "learner"
         or chosen.tracking == "sample"
         or isinstance(chosen.learner, SFTPL)
+        or getattr(chosen.learner, "projection", "exact") == "coarse"
     ):
         raise InputError(
             "not-covered",
