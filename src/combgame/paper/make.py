@@ -23,6 +23,7 @@ TABLES = {
     "theorem3": tables.bound_rows,
     "psi": tables.psi_rows,
 }
+SIMULATED = {"correlated": tables.correlated_rows, "elimination": tables.elimination_rows}
 PAGE = """# {title}
 
 Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in \
@@ -53,8 +54,8 @@ def make(
         return
     if name == "learners":
         made = {"learners": tables.learners(say), "regret": tables.regret_rows(say, runs, seed)}
-    elif name == "correlated":
-        made = {name: tables.correlated_rows(say, runs, seed)}
+    elif name in SIMULATED:
+        made = {name: SIMULATED[name](say, runs, seed)}
     elif name in TABLES:
         made = {name: TABLES[name](say)}
     else:

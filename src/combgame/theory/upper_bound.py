@@ -3,8 +3,9 @@
 T_0(delta) = max {t: t <= beta(t, delta) / D_nu + C_nu (R_t + h(t))}, with C_nu, h(t) and what they
 are made of as in the paper's appendix on the stopping time, for independent Gaussian values and
 means in a box M, b = 1. One constant is not the printed one: ch(x, y) = inf_u d(u, x) + d(u, y) is
-(x - y)^2 / (4 sigma^2), at u halfway, where the text ends in 8 sigma^2. R_t is the bound on the learner's regret (`LearnerBase.regret_bound`), at
-the largest rewards that the paper's lemma on ||r_t|| allows: max(f(t), D_M) per arm.
+(x - y)^2 / (4 sigma^2), at u halfway, where the text ends in 8 sigma^2. R_t is the bound on the
+learner's regret (`LearnerBase.regret_bound`), at the largest rewards that the paper's lemma on
+||r_t|| allows: max(f(t), D_M) per arm.
 """
 
 import math
