@@ -223,7 +223,7 @@ FINDINGS = (
         explain=explanations.gcb_pe,
         lines=(
             Lines("gcb-pe", (f"gcb-pe, scale {SCALE}",), high=20, least=2),
-            Lines("figure1", ("uniform", *THREE, "ofw"), high=20),
+            Lines("figure1", ("uniform", *THREE, "ofw"), high=20, least=2),
         ),
     ),
     Finding(
