@@ -886,7 +886,7 @@ def test_the_part_of_the_bonus_is_tested(power, said, tmp_path):
     write(tmp_path, "options", tenth(power, power)(read(tmp_path, "options")))
     given = verdicts(Tables(tmp_path))[0].reasons
     assert sum("*Tested:*" in one and said in one for one in given) == 2
-    assert sum("keeps every arm attractive" in one for one in given) == (2 if power < 0.0 else 0)
+    assert sum("kept every arm attractive" in one for one in given) == (2 if power < 0.0 else 0)
 
 
 def test_capped_runs_are_mentioned(tmp_path):

@@ -89,8 +89,8 @@ def bonus(tables: Tables) -> list[Reason]:
         change = propagated(lambda y: y[0] - y[1], (usual, less))
         told = inside(change, 0.0, math.inf)
         verdict = {
-            True: "the bonus explains part of the growth: f(t)/N_a keeps every arm attractive "
-            "until it has of the order ln(t)/D_nu values",
+            True: "the bonus explains part of the growth, as it would if f(t)/N_a kept every arm "
+            "attractive until it has of the order ln(t)/D_nu values",
             False: "the bonus does not explain the growth",
             None: "whether the bonus explains the growth cannot be told from these runs",
         }[told]
@@ -279,7 +279,13 @@ def times(tables: Tables) -> list[Reason]:
             "the definition has an exponential per action.",
         ),
     ] + (
-        [Reason(CONJECTURE, "That is what interpreted code costs beside compiled code.")]
+        [
+            Reason(
+                CONJECTURE,
+                "That may be what interpreted code costs beside compiled code: nothing here tests "
+                "it.",
+            )
+        ]
         if min(factors) > 10.0
         else []
     )
@@ -419,7 +425,7 @@ def decidable(tables: Tables) -> list[Reason]:
                 f"{reach * error:.0%} each way together, so that 5 % could be decided for each of "
                 f"them from about {_rounded(needed):,} runs on, not from {runs:,}"
             )
-    return [Reason(COMPUTED, ". ".join(out) + ".")] if out else []
+    return [Reason(COMPUTED, "; ".join(out) + ".")] if out else []
 
 
 def _rounded(number: float) -> int:

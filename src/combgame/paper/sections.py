@@ -441,7 +441,7 @@ AFTER = (  # the findings
                 "`cg.upper_bound(problem, means, rule=..., delta=0.1)`. The shares are those of "
                 "the three terms at T_0. epsilon_nu is by its definition, ch(x, y) = inf_u (d(u, "
                 "x) + d(u, y)) = (x - y)^2 / (4 sigma^2); the text prints 8 sigma^2, a slip that "
-                "would double C_nu.",
+                "nearly doubles C_nu.",
             ),
             Shown(("theorem3",), theorem3),
         ),

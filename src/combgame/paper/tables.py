@@ -237,7 +237,7 @@ def correlated_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0)
     return rows
 
 
-DISCARDS = {"never": False, "every round": True, "phases": "phases"}
+DISCARDS: dict[str, bool | str] = {"never": False, "every round": True, "phases": "phases"}
 ELIMINATION = ("uniform", "ofw")
 
 
