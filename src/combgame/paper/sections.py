@@ -479,8 +479,8 @@ AFTER = (  # the findings
                 'to the leader by more than the threshold, `eliminate="phases"` looks only at the '
                 "ends of phases that grow by a tenth; both stop when one answer is left. Such a "
                 "run needs every rival beaten at some time, and not all of them at the same time. "
-                "The k = 3 matroids; relabelled; {runs} runs of each. More sizes: "
-                "[benchmarks/results/elimination.md](../benchmarks/results/elimination.md).",
+                "The k = 3 matroids; {runs} runs of each, relabelled; `python "
+                "benchmarks/elimination.py` has more sizes.",
             ),
             Shown(("elimination",), elimination),
             Shown(("elimination",), discarding),
