@@ -469,15 +469,41 @@ def discarding(tables: Tables) -> list[Reason]:
             error = math.sqrt(rate * (1.0 - rate) / max(runs, 1))
             pooled[how] = (wrong, runs, Measured(rate, error))
         never = pooled["never"]
-        for how in ("every round", "phases"):
+        for how, when in (("every round", "in every round"), ("phases", "at the ends of phases")):
             wrong, runs, rate = pooled[how]
             more = propagated(lambda y: y[0] - y[1], (rate, never[2]))
             told = "more often" if inside(more, -math.inf, 0.0, 4) is False else "not more often"
             kept = inside(rate, 0.0, DELTA, 4)
             out.append(
-                f"With the {threshold} threshold, runs that discard answers "
-                f"{'at the ends of phases' if how == 'phases' else how} err in {wrong} of {runs:,} "
-                f"runs, {told} beyond doubt than the {never[0]} of {never[1]:,} that never do"
-                + {True: " (below delta)", False: " (above delta)", None: ""}[kept]
+                f"With the {threshold} threshold, runs that discard answers {when} err in {wrong} "
+                f"of {runs:,} runs, {told} beyond doubt than the {never[0]} of {never[1]:,} that "
+                "never do" + {True: " (below delta)", False: " (above delta)", None: ""}[kept]
             )
-    return [Reason(COMPUTED, ". ".join(out) + ".")] if out else []
+    return ([Reason(COMPUTED, ". ".join(out) + ".")] if out else []) + longer(tables)
+
+
+def longer(tables: Tables) -> list[Reason]:
+    """Lines that need more rounds where answers are discarded in every round."""
+    rows = tables["elimination"]
+    at = {tuple(row[k] for k in ("problem", "threshold", "rule", "discards")): row for row in rows}
+    found = [
+        (
+            f"{problem}, {threshold}, {rule}",
+            row["mean"] / at[(*line, "never")]["mean"],
+            row["errors"],
+        )
+        for (*line, way), row in at.items()
+        for problem, threshold, rule in [line]
+        if way == "every round" and (*line, "never") in at
+    ]
+    more = [one for one in found if one[1] > 1.1]
+    if not more:
+        return []
+    said = ", ".join(f"{name} (x {times:.1f}, {wrong} errors)" for name, times, wrong in more)
+    return [
+        Reason(
+            CONJECTURE,
+            f"Discarding in every round lengthens {said}: a run that has discarded the right "
+            "answer may have to tell apart wrong ones that are nearly tied.",
+        )
+    ]

@@ -48,7 +48,7 @@ def make(
     `Campaign.run`.
     """
     out.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     if so_far and name in experiments() and not (out / f"{name}.db").exists():
         say(f"{name}: nothing has been run")
         return
@@ -75,14 +75,15 @@ def make(
     picture = figures.drawn(name, Tables(out))
     if picture is not None:
         save(picture, out / name)
-    note(out, name, made[name], time.perf_counter() - began, jobs)
+    spent = time.perf_counter() - began, time.process_time() - worked
+    note(out, name, made[name], *spent, jobs)
 
 
-def note(out: Path, name: str, rows: Rows, seconds: float, jobs: int) -> None:
+def note(out: Path, name: str, rows: Rows, seconds: float, busy: float, jobs: int) -> None:
     """Keep in the folder how long an experiment took: the call that ended it, and all that workers
-    have spent on its runs, whenever that was.
+    have spent on its runs, whenever that was; what has no campaign, in this process.
     """
-    busy, sources = seconds, ""
+    sources = ""
     if (out / f"{name}.db").exists():
         store, _ = open_store(out / f"{name}.db")
         with store:
