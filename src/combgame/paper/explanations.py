@@ -479,31 +479,4 @@ def discarding(tables: Tables) -> list[Reason]:
                 f"of {runs:,} runs, {told} beyond doubt than the {never[0]} of {never[1]:,} that "
                 "never do" + {True: " (below delta)", False: " (above delta)", None: ""}[kept]
             )
-    return ([Reason(COMPUTED, ". ".join(out) + ".")] if out else []) + longer(tables)
-
-
-def longer(tables: Tables) -> list[Reason]:
-    """Lines that need more rounds where answers are discarded in every round."""
-    rows = tables["elimination"]
-    at = {tuple(row[k] for k in ("problem", "threshold", "rule", "discards")): row for row in rows}
-    found = [
-        (
-            f"{problem}, {threshold}, {rule}",
-            row["mean"] / at[(*line, "never")]["mean"],
-            row["errors"],
-        )
-        for (*line, way), row in at.items()
-        for problem, threshold, rule in [line]
-        if way == "every round" and (*line, "never") in at
-    ]
-    more = [one for one in found if one[1] > 1.1]
-    if not more:
-        return []
-    said = ", ".join(f"{name} (x {times:.1f}, {wrong} errors)" for name, times, wrong in more)
-    return [
-        Reason(
-            CONJECTURE,
-            f"Discarding in every round lengthens {said}: a run that has discarded the right "
-            "answer may have to tell apart wrong ones that are nearly tied.",
-        )
-    ]
+    return [Reason(COMPUTED, ". ".join(out) + ".")] if out else []
