@@ -20,6 +20,7 @@ from combgame.simulate.bench import make_bench
 LEARNERS = {
     "none": cg.LLOO(sparsify=False),
     "approximate": cg.LLOO(projection="approximate"),
+    "coarse": cg.LLOO(projection="coarse"),
     "exact": cg.LLOO(),
 }
 HEAD = ["d", "projection", "runs", "rounds", "errors", "support", "met", "as without"]

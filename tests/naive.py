@@ -993,3 +993,71 @@ def true_regret(n, ones):
                 - mpmath.log(mpmath.pi)
             )
         )
+
+
+def correlated_plays(problem, truth, delta, seed, number, cap):
+    """CorrelatedProblem's run, in lists: the actions that are played, the round and the answer."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+    d, plays, answers = problem.actions.d, problem.actions.sets(), problem.answers.sets()
+    sigma, root = problem.covariance, np.linalg.cholesky(problem.covariance)
+
+    def told(chosen):  # V_A, arm by arm
+        matrix, inner = np.zeros((d, d)), np.linalg.inv(sigma[np.ix_(chosen, chosen)])
+        for i, a in enumerate(chosen):
+            for j, b in enumerate(chosen):
+                matrix[a, b] = inner[i, j]
+        return matrix
+
+    def nearest(total, mean):
+        best = max(answers, key=lambda one: sum(mean[a] for a in one))
+        found = []
+        for rival in answers:
+            if rival != best:
+                z = np.array([(a in best) - (a in rival) for a in range(d)], dtype=float)
+                turned = np.linalg.solve(total, z)
+                moved = mean - turned * (z @ mean) / (z @ turned)
+                found.append((0.5 * (mean - moved) @ total @ (mean - moved), moved))
+        return best, *min(found, key=lambda one: one[0])
+
+    order, shuffled = rng.permutation(d), rng.permutation(len(plays)).tolist()
+    start = [
+        plays.index(tuple(sorted(int(order[a]) for a in one)))
+        for one in problem.actions.numbered(order).covering()
+    ]
+    matrices, n = [told(chosen) for chosen in plays], len(plays)
+    played, owed = [], [1.0 if i in start else 0.0 for i in range(n)]
+    gain, mixed, total, right = [0.0] * n, 0.0, np.zeros((d, d)), np.zeros(d)
+    for t in range(cap):
+        if t < len(start):
+            action = start[t]
+        else:
+            mean = np.linalg.solve(total, right)
+            best, value, _ = nearest(total, mean)
+            if value > math.log((1.0 + math.log(t)) / delta):
+                return played, t, best
+            if mixed == 0.0:
+                w = [1.0 / n] * n
+            else:  # AdaHedge, at the rate ln n / Delta
+                raw = [math.exp(math.log(n) / mixed * (g - max(gain))) for g in gain]
+                w = [x / sum(raw) for x in raw]
+            owed = [o + x for o, x in zip(owed, w, strict=True)]
+            action = min(
+                (i for i in shuffled if owed[i] > 0.0), key=lambda i: played.count(i) / owed[i]
+            )
+            _, _, moved = nearest(sum(x * v for x, v in zip(w, matrices, strict=True)), mean)
+            off, got = moved - mean, []
+            for v in matrices:  # optimism: the bonus in every direction that A tells of
+                bonus = math.sqrt(2.0 * math.log(t) * np.trace(v @ np.linalg.inv(total)))
+                got.append(0.5 * (math.sqrt(max(off @ v @ off, 0.0)) + bonus) ** 2)
+            expected = sum(x * g for x, g in zip(w, got, strict=True))
+            if mixed == 0.0:
+                mixed += max(0.0, max(got) - expected)
+            else:
+                rate = math.log(n) / mixed
+                powers = [x * math.exp(rate * (g - max(got))) for x, g in zip(w, got, strict=True)]
+                mixed += max(0.0, max(got) + math.log(sum(powers)) / rate - expected)
+            gain = [a + b for a, b in zip(gain, got, strict=True)]
+        played.append(action)
+        values = truth + root @ rng.standard_normal(d)
+        total, right = total + matrices[action], right + matrices[action] @ values
+    return played, math.inf, ()

@@ -11,7 +11,7 @@ import pytest
 import combgame as cg
 from combgame.game.catalogue import fill_catalogue
 from combgame.game.records import vector
-from combgame.learners.approach import make_approach, precision
+from combgame.learners.approach import make_approach, precision, radius
 from combgame.learners.lloo import parameters
 from combgame.learners.support import make_support
 from combgame.simulate.run import Run
@@ -41,25 +41,25 @@ def exchanged(mixture, score, mass, step, best):
     return {one: w for one, w in out.items() if w > 1e-16}
 
 
-def approached(x, horizon):
+def approached(x, horizon, wanted=precision):
     """The twin: the mixture, and how many steps it took."""
     best = ACTIONS.argmax(x)
-    mixture, radius, steps = {best: 1.0}, SHAPE.diameter, 0
-    while np.linalg.norm(off := x - point(mixture)) > precision(SHAPE.diameter, RHO, horizon):
-        assert np.linalg.norm(off) <= radius * (1.0 + 1e-9)  # Theorem 2
-        mass = min(RHO * radius / SHAPE.diameter, 1.0)
+    mixture, reach, steps = {best: 1.0}, SHAPE.diameter, 0
+    while np.linalg.norm(off := x - point(mixture)) > wanted(SHAPE.diameter, RHO, horizon):
+        assert np.linalg.norm(off) <= reach * (1.0 + 1e-9)  # Theorem 2
+        mass = min(RHO * reach / SHAPE.diameter, 1.0)
         mixture = exchanged(mixture, off, mass, 0.5 / RHO**2, ACTIONS.argmax(off))
-        radius, steps = radius * math.exp(-0.125 / RHO**2), steps + 1
+        reach, steps = reach * math.exp(-0.125 / RHO**2), steps + 1
     return mixture, steps
 
 
-def thinned(weights, horizon, room=200):
+def thinned(weights, horizon, room=200, coarse=False):
     """A mixture of all pairs through `ApproachPart.thin`."""
     sets = ACTIONS.sets()
     catalogue = fill_catalogue(sets, len(sets) + 1, K)
     support = make_support(D, np.arange(len(sets)), 1, room, 0)
     support.weight[0, : len(sets)] = weights
-    part = make_approach(D, 1, room, RHO, SHAPE.diameter, 2)
+    part = make_approach(D, 1, room, RHO, SHAPE.diameter, 2, coarse)
     part.thin(support, 0, catalogue, ACTIONS.part(), horizon)
     found = {sets[support.ids[0, i]]: support.weight[0, i] for i in range(support.used[0])}
     return found, part
@@ -83,6 +83,34 @@ def test_the_projection_is_its_twin_and_within_the_precision(seed):
     assert all(found[one] == pytest.approx(wanted[one], abs=1e-9) for one in wanted)
     assert sum(found.values()) == pytest.approx(1.0, abs=1e-12)
     assert np.linalg.norm(point(found) - x) <= precision(SHAPE.diameter, RHO, horizon)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_coarse_projection_is_its_twin_and_within_r(seed):
+    sets, rng, horizon = ACTIONS.sets(), np.random.default_rng(seed), 4_000.0
+    weights = corner(rng, sets)
+    x = point(dict(zip(sets, weights, strict=True)))
+    wanted, steps = approached(x, horizon, radius)
+    found, _ = thinned(weights, horizon, coarse=True)
+    assert set(found) == set(wanted) and steps > 3
+    assert all(found[one] == pytest.approx(wanted[one], abs=1e-9) for one in wanted)
+    off = np.linalg.norm(point(found) - x)
+    assert precision(SHAPE.diameter, RHO, horizon) < off <= radius(SHAPE.diameter, RHO, horizon)
+
+
+def test_within_r_the_corrected_mass_is_all_of_it():
+    """The lemma's R for moves of r is above the diameter, so that M = rho R / D is cut at 1."""
+    for rho in (1.7, 3.0, 8.0, 20.0):
+        for horizon in (10.0, 200.0, 1e4, 1e8):
+            off = radius(2.0, rho, horizon)
+            wide = math.sqrt(7.0 * rho**2 * 2.0 * (2.0 + math.sqrt(horizon) / (18.0 * rho)) * off)
+            assert wide > 2.0
+    problem = cg.Problem(ACTIONS, cg.Arms(D), cg.Gaussian(1.0))
+    setup = cg.CombGame(cg.LLOO(projection="coarse")).setup(problem)
+    run = Run(problem, setup, NEVER, np.linspace(0.5, 0.1, D), 1, 0, 0, "python")
+    part = run.rule.learner
+    assert part.parameters.mass == math.inf and part.approach.coarse
+    assert part.parameters._replace(mass=0.0) == parameters(D, SHAPE)._replace(mass=0.0)
 
 
 def test_without_room_nothing_changes():
@@ -157,10 +185,11 @@ def test_where_it_saves_no_action_the_run_is_that_without_sparsification():
 
 
 def test_it_is_the_same_in_both_engines(capsys):
-    check_learner(cg.LLOO(projection="approximate"), rounds=150)
+    for how in ("approximate", "coarse"):
+        check_learner(cg.LLOO(projection=how), rounds=150)
 
 
-def test_there_are_two_projections():
+def test_there_are_three_projections():
     with refused("unknown", cg.UnknownNameError):
         cg.LLOO(projection="random")
     assert cg.LLOO(projection="exact") == cg.LLOO()

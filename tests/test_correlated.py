@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import combgame as cg
 
+from . import naive
 from .said import refused
 
 MEANS = [0.3, 0.29, 0.28, 0.23, 0.2]
@@ -101,6 +102,30 @@ def test_runs_find_the_answer():
     again = problem.simulate(means, runs=2, seed=3)
     assert again.rounds.tolist() == made.rounds[:2].tolist()
     assert math.isinf(problem.simulate(means, runs=1, cap=3).rounds[0])
+
+
+class Watched(np.ndarray):
+    """An array that remembers which of its matrices were taken."""
+
+    taken: list
+
+    def __getitem__(self, at):
+        if isinstance(at, int):
+            self.taken.append(at)
+        return np.asarray(super().__getitem__(at))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_play_is_that_of_the_twin(number):
+    problem = cg.CorrelatedProblem(cg.Subsets(4, 2), cg.Arms(4), wishart(4, 7))
+    means = np.array([0.8, 0.5, 0.4, 0.3])
+    watched = problem.information.view(Watched)
+    watched.taken = []
+    problem.__dict__["information"] = watched  # in place of the cached one
+    plays, last, answer = naive.correlated_plays(problem, means, 0.1, 5, number, 300)
+    found, best = problem._run(means, 0.1, 5, number, 300)
+    assert watched.taken[::2] == plays and len(plays) > 20  # each play takes its matrix twice
+    assert (found, best) == (last, answer)
 
 
 def test_rounds_do_not_depend_on_how_arms_are_listed():

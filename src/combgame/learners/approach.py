@@ -5,7 +5,8 @@ From a vertex on, y moves towards x = w~_t by steps 1 / (2 rho^2), rho^2 = d mu^
 exchanges a mass min(rho r_s / D, 1), r_s = D exp(-(s - 1) / (8 rho^2)), of the worst vertices of y
 for the best vertex of all; then ||y - x|| <= r_s (their Theorem 2), and y is a mixture of at most s
 vertices. Once it is within the precision, y and its mixture replace w~_t and w_t: w~_t moves. The
-lemma in docs/algorithms.md says how precise it must be for LLOO's parameters to hold.
+lemma in docs/algorithms.md says how precise it must be for LLOO's parameters to hold, and what M
+has to be where it is as coarse as the paper's text has it.
 """
 
 import math
@@ -22,13 +23,20 @@ from .support import Support, make_support
 
 @jitable
 def precision(diameter: float, rho: float, horizon: float) -> float:
-    """How far a projection may be off in an epoch of this length: the lemma."""
+    """How far a projection may be off in an epoch of this length: the lemma's eps_T."""
     return diameter / (7.0 * horizon * (2.0 + math.sqrt(horizon) / (18.0 * rho)))
+
+
+@jitable
+def radius(diameter: float, rho: float, horizon: float) -> float:
+    """r, which LLOO's mass M stands for, and the text's precision."""
+    return diameter * rho * (1.0 + 1.0 / (18.0 * rho * rho)) / math.sqrt(horizon)
 
 
 class ApproachPart(NamedTuple):
     rho: float
     diameter: float
+    coarse: bool  # within r is enough
     limit: Ints  # int64[seats]: thin when there are more actions than this; 0: never
     spare: Support  # y, in one seat
     point: Floats  # x
@@ -68,10 +76,12 @@ class ApproachPart(NamedTuple):
     def near(self, catalogue: Catalogue, actions: Structure, horizon: float) -> bool:
         """Bring y within the precision of x; False if there is no room for its actions."""
         wanted = precision(self.diameter, self.rho, horizon)
+        if self.coarse:
+            wanted = radius(self.diameter, self.rho, horizon)
         spare, square = self.spare, self.rho * self.rho
         actions.argmax(self.point, self.vertex)
         spare.used[0] = 0
-        radius = self.diameter
+        reach = self.diameter  # r_s
         while not catalogue.full() and not spare.full():
             spare.fill(0, catalogue.find(self.vertex))
             off = 0.0
@@ -83,14 +93,20 @@ class ApproachPart(NamedTuple):
             if math.sqrt(off) <= wanted:
                 return True
             actions.argmax(self.score, self.vertex)
-            mass = min(self.rho * radius / self.diameter, 1.0)
+            mass = min(self.rho * reach / self.diameter, 1.0)
             spare.reduce(0, catalogue, self.score, mass, 0.5 / square)
-            radius *= math.exp(-0.125 / square)
+            reach *= math.exp(-0.125 / square)
         return False
 
 
 def make_approach(
-    d: int, seats: int, room: int, rho: float, diameter: float, limit: int
+    d: int,
+    seats: int,
+    room: int,
+    rho: float,
+    diameter: float,
+    limit: int,
+    coarse: bool = False,
 ) -> ApproachPart:
     spare = make_support(d, np.zeros(0, np.int64), 1, room, 0)
-    return ApproachPart(rho, diameter, np.full(seats, limit), spare, *np.zeros((3, d)))
+    return ApproachPart(rho, diameter, coarse, np.full(seats, limit), spare, *np.zeros((3, d)))

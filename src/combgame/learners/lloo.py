@@ -24,7 +24,7 @@ from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from .support import Support, make_support, support_limit, support_room
 
-PROJECTIONS = ("exact", "approximate")
+PROJECTIONS = ("exact", "approximate", "coarse")
 ROOM = 8  # for the actions of an approximate projection, in multiples of an exact one's
 
 
@@ -102,8 +102,10 @@ class LLOO(LearnerBase):
     """LLOO in doubling epochs floor(first * ratio^i); `sparsify` keeps the support of order d.
 
     `geometry` overrides what the structure says of its polytope. projection: how `sparsify` does
-    it, "exact" (Caratheodory) or "approximate" (as Garber and Hazan do, `approach.py`; the support
-    is then of order d mu^2 ln(T), or as large as it would be without).
+    it, "exact" (Caratheodory), "approximate" (as Garber and Hazan do, `approach.py`, so precisely
+    that the parameters hold; the support is then of order d mu^2 ln(T), or as large as it would be
+    without) or "coarse" (the same within r, as the paper has it, with the parameters corrected for
+    it: M = 1; no bound on the regret is left).
     """
 
     impartial: ClassVar[bool] = True
@@ -133,16 +135,18 @@ class LLOO(LearnerBase):
         exact = self.projection == "exact"
         rho = max(shape.mu, 1.0) * math.sqrt(d)
         wanted = 0 if exact or not self.sparsify or shape.mu == 0.0 else limit
+        coarse = self.projection == "coarse" and wanted > 0
+        usual = parameters(d, shape)
         return LLOOPart(
             make_support(d, seating.home, seats, room, support_limit(d, self.sparsify and exact)),
             make_doubling(seats, self.first, self.ratio),
             seating.centre.copy(),
-            parameters(d, shape),
+            usual._replace(mass=math.inf) if coarse else usual,  # M = 1: the lemma's R is above D
             np.zeros((seats, d)),
             np.zeros(seats),
             np.zeros(d),
             np.zeros(d),
-            make_approach(d, seats, room if wanted else 1, rho, shape.diameter, wanted),
+            make_approach(d, seats, room if wanted else 1, rho, shape.diameter, wanted, coarse),
         )
 
     def regret_bound(self, record: Record) -> float:

@@ -17,5 +17,7 @@ TITLES = {
     "theorem3": "Theorem 3 with all its constants: uniform matroid, k = 3",
     "psi": "psi, the geometric constant of LLOO: almost all sets and small trees",
     "correlated": "Correlated Gaussian values: uniform matroid, k = 3, d = 5",
+    "elimination": "Discarding answers for good, in every round and in phases: uniform matroid, "
+    "k = 3",
     "quantities": "The central quantities of the instances, computed, beside the paper's formulas",
 }

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..errors import InputError, real
 from . import explanations, measures
+from .experiments import SCALE
 from .explanations import Explain
 from .measured import inside
-from .measures import STYLISED, Numbers
-from .results import Tables
+from .measures import FEW_PERCENT, SELDOM, SIMPLEX, STYLISED, THREE, Numbers
+from .results import Rows, Tables
 
 HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "holds partly", "does not hold", "not measured"
 OPEN = "cannot be told at this number of runs"
@@ -35,9 +37,44 @@ class Within(NamedTuple):
         return told if self.each else [together(told)]
 
 
+class Told(NamedTuple):
+    """Parts that were told before: whether all of a list of True, False and None hold."""
+
+    number: str
+
+    def parts(self, numbers: Numbers) -> list[bool | None]:
+        return [together(numbers[self.number])]
+
+
 def together(told: list[bool | None]) -> bool | None:
     """Whether all hold: not, if one does not; that cannot be told, if one cannot."""
     return False if False in told else None if None in told else True
+
+
+class Lines(NamedTuple):
+    """So many sizes of a table, between two ends, must have all of these rules."""
+
+    table: str
+    rules: tuple[str, ...]
+    low: float = -math.inf
+    high: float = math.inf
+    least: int = 1
+
+    def missing(self, tables: Tables) -> str:
+        """What to do if there are fewer; nothing if there are not."""
+        there = {(row["x"], row["rule"]) for row in tables[self.table]}
+        xs = {x for x, _ in there if self.low <= x <= self.high}
+        complete = sum(all((x, rule) in there for rule in self.rules) for x in xs)
+        if complete >= self.least:
+            return ""
+        ends = [f"from {self.low:g} on"] * (self.low > -math.inf)
+        ends += [f"up to {self.high:g}"] * (self.high < math.inf)
+        return (
+            f"{self.table}.csv has {', '.join(self.rules)} at {complete} sizes "
+            + "".join(f"{end} " for end in ends)
+            + f"and {self.least} are needed: run `combgame paper "
+            f"{self.table.removesuffix('-time')}` first"
+        )
 
 
 class Several(NamedTuple):
@@ -66,10 +103,11 @@ class Finding:
     test: str  # what we take it to mean
     tables: tuple[str, ...]
     measure: Callable[[Tables], Numbers]
-    holds: tuple[Within, ...]
+    holds: tuple[Within | Told, ...]
     evidence: str  # the numbers behind the verdict: a template
     explain: Explain  # why it came out so
     several: Mapping[str, Several] = field(default_factory=dict)  # rows in that template
+    lines: tuple[Lines, ...] = ()  # without which it cannot be measured
 
     def verdict(self, numbers: Numbers) -> str:
         parts = [part for test in self.holds for part in test.parts(numbers)]
@@ -93,8 +131,30 @@ class Verdict(NamedTuple):
 
 
 def verdicts(tables: Tables) -> list[Verdict]:
-    """A verdict on each finding; "not measured" where its tables are missing."""
+    """A verdict on each finding; "not measured" where its tables, or lines of them, are missing."""
+    for name in dict.fromkeys(name for finding in FINDINGS for name in finding.tables):
+        check(name, tables[name])
     return [_verdict(number, finding, tables) for number, finding in enumerate(FINDINGS, 1)]
+
+
+def check(name: str, rows: Rows) -> None:
+    """A sentence where a mean or a time is no positive number."""
+    for row in rows:
+        for column in ("mean", "us_per_round"):
+            value = row.get(column, 1.0)
+            if not real(value) or not 0.0 < value < math.inf:
+                raise InputError(
+                    "not-a-mean",
+                    "{file} has {value!r} as the {column} of {rule} at {at}, which is no positive "
+                    "number",
+                    remedy="make it again: combgame paper {experiment}",
+                    file=f"{name}.csv",
+                    value=value,
+                    column=column,
+                    rule=str(row.get("rule")),
+                    at=f"{row.get('x')}",
+                    experiment=name.removesuffix("-time"),
+                )
 
 
 def _verdict(number: int, finding: Finding, tables: Tables) -> Verdict:
@@ -102,6 +162,9 @@ def _verdict(number: int, finding: Finding, tables: Tables) -> Verdict:
     if missing:
         remedy = f"run `combgame paper {missing[0].removesuffix('-time')}` first"
         return Verdict(number, finding.claim, finding.test, UNKNOWN, remedy)
+    short = next((said for lines in finding.lines if (said := lines.missing(tables))), "")
+    if short:
+        return Verdict(number, finding.claim, finding.test, UNKNOWN, short)
     numbers = finding.measure(tables)
     evidence = finding.said(numbers)
     capped = sum(1 for name in finding.tables for row in tables[name] if row.get("capped"))
@@ -129,6 +192,7 @@ FINDINGS = (
         "sampling's{worse}; the correlation of the mean with d is {correlation:.2f} at least",
         several={"worse": Several("{rule} at d = {x:g}", before=" (", after=")")},
         explain=explanations.similar,
+        lines=(Lines("figure1", ("uniform", *THREE), least=2),),
     ),
     Finding(
         claim="OFW needs clearly more than those three from d = 20 on.",
@@ -139,6 +203,7 @@ FINDINGS = (
         evidence="OFW's mean over the largest of the other three: {sizes}",
         several={"sizes": Several("{ratio:.2f} (d = {x:g})")},
         explain=explanations.ofw,
+        lines=(Lines("figure1", ("ofw", *THREE), low=20),),
     ),
     Finding(
         claim="GCB-PE needs about ten times more.",
@@ -156,6 +221,10 @@ FINDINGS = (
             ),
         },
         explain=explanations.gcb_pe,
+        lines=(
+            Lines("gcb-pe", (f"gcb-pe, scale {SCALE}",), high=20, least=2),
+            Lines("figure1", ("uniform", *THREE, "ofw"), high=20, least=2),
+        ),
     ),
     Finding(
         claim="Time per round grows like |A| for Hedge and AdaHedge, and stays almost flat for OFW "
@@ -173,6 +242,10 @@ FINDINGS = (
             "last": Several("{rule} {us:,.0f} us"),
         },
         explain=explanations.times,
+        lines=(
+            Lines("figure1-time", SIMPLEX, low=20, least=3),  # 1,000 actions and more
+            Lines("figure1-time", ("ofw", "lloo"), least=2),
+        ),
     ),
     Finding(
         claim="Grid networks: uniform sampling collapses as n_s grows; a learner on the simplex "
@@ -188,6 +261,7 @@ FINDINGS = (
         "at n_s = {paid}",
         several={"paid": Several("{x:g}", none="none")},
         explain=explanations.grids,
+        lines=(Lines("grid", ("uniform", "adahedge", "lloo"), least=2),),
     ),
     Finding(
         claim="Line networks and k = 2: LLOO is on a par with AdaHedge at low cost.",
@@ -215,6 +289,13 @@ FINDINGS = (
             )
         },
         explain=explanations.lines,
+        lines=(
+            *(
+                Lines(table, ("adahedge", "lloo"))
+                for name in ("uniform-matroid-k2", "line2", "line3")
+                for table in (name, f"{name}-time")
+            ),
+        ),
     ),
     Finding(
         claim="Almost all sets: LLOO works although there is one informative action in 2^(d-1).",
@@ -226,17 +307,21 @@ FINDINGS = (
         "{large:g}; at d = {large:g} AdaHedge's is {adahedge:,.0f} (|A| = {actions:,}) and uniform "
         "sampling's {uniform:,.0f}",
         explain=explanations.needle,
+        lines=(Lines("almost-all", ("uniform", "adahedge", "lloo"), least=2),),
     ),
     Finding(
         claim="C- and D-tracking, one learner and one per answer: within a few percent of each "
         "other.",
         test="the geometric mean of the ratios to the usual, over learners and sizes, is within "
-        "5 %, and no single ratio is outside beyond doubt",
+        "5 %, and so is every single ratio",
         tables=("options",),
         measure=measures.options_and_the_usual,
         holds=(
-            Within("options.pooled", low=0.95, high=1.05, each=True),
-            Within("options.outside", high=0, each=True),
+            Within("options.pooled", 1.0 - FEW_PERCENT, 1.0 + FEW_PERCENT, each=True),
+            *(
+                Within(f"{option}.ratio", 1.0 - FEW_PERCENT, 1.0 + FEW_PERCENT)
+                for option in measures.OPTIONS
+            ),
         ),
         evidence="{options}",
         several={
@@ -248,13 +333,14 @@ FINDINGS = (
             )
         },
         explain=explanations.options,
+        lines=(*(Lines("options", ("lloo", f"lloo, {option}")) for option in measures.OPTIONS),),
     ),
     Finding(
         claim="Error rates are far below delta, with the stylised threshold too.",
-        test="the pooled rate is below delta/5, and no line's exact interval lies above delta",
+        test="the pooled rate is below delta/5, and every line's exact interval lies below delta",
         tables=STYLISED,
         measure=measures.pooled_errors,
-        holds=(Within("rate", high=0.02), Within("above", high=0)),
+        holds=(Within("rate", high=SELDOM), Told("told")),
         evidence="{errors:,} errors in {runs:,} runs with the stylised threshold ({rate:.2%}; "
         "delta is 10 %); {below} of {lines} lines have an exact interval below delta, {above} one "
         "above it; the worst is {worst}; with the proved threshold "

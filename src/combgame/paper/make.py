@@ -22,8 +22,8 @@ TABLES = {
     "quantities": tables.quantities,
     "theorem3": tables.bound_rows,
     "psi": tables.psi_rows,
-    "correlated": tables.correlated_rows,
 }
+SIMULATED = {"correlated": tables.correlated_rows, "elimination": tables.elimination_rows}
 PAGE = """# {title}
 
 Made by `combgame paper {name} --runs {most} --seed {seed}`; delta = 0.1; the number of runs is in \
@@ -48,12 +48,14 @@ def make(
     `Campaign.run`.
     """
     out.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     if so_far and name in experiments() and not (out / f"{name}.db").exists():
         say(f"{name}: nothing has been run")
         return
     if name == "learners":
         made = {"learners": tables.learners(say), "regret": tables.regret_rows(say, runs, seed)}
+    elif name in SIMULATED:
+        made = {name: SIMULATED[name](say, runs, seed)}
     elif name in TABLES:
         made = {name: TABLES[name](say)}
     else:
@@ -73,14 +75,15 @@ def make(
     picture = figures.drawn(name, Tables(out))
     if picture is not None:
         save(picture, out / name)
-    note(out, name, made[name], time.perf_counter() - began, jobs)
+    spent = time.perf_counter() - began, time.process_time() - worked
+    note(out, name, made[name], *spent, jobs)
 
 
-def note(out: Path, name: str, rows: Rows, seconds: float, jobs: int) -> None:
+def note(out: Path, name: str, rows: Rows, seconds: float, busy: float, jobs: int) -> None:
     """Keep in the folder how long an experiment took: the call that ended it, and all that workers
-    have spent on its runs, whenever that was.
+    have spent on its runs, whenever that was; what has no campaign, in this process.
     """
-    busy, sources = seconds, ""
+    sources = ""
     if (out / f"{name}.db").exists():
         store, _ = open_store(out / f"{name}.db")
         with store:

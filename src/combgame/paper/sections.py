@@ -5,8 +5,9 @@ folder, and remarks.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..learners import SFTPL
 from .experiments import FIVE, OURS, PUBLISHED, THREE
-from .explanations import Reason, beside_the_paper
+from .explanations import Reason, beside_the_paper, discarding
 from .gcb_pe import implied_scale
 from .measured import ratio
 from .measures import STYLISED, error_rows, mean_of
@@ -322,6 +323,28 @@ def correlated(tables: Tables) -> Grid:
     return Grid(["correlation within a play", "1/D_nu", "AdaHedge, mean", "errors"], cells)
 
 
+def elimination(tables: Tables) -> Grid:
+    """Means, errors and times per round of runs that discard answers, and of those that do not."""
+    rows = tables["elimination"]
+    at = {(row["problem"], row["threshold"], row["rule"], row["discards"]): row for row in rows}
+    ways, cells = named(rows, "discards"), []
+    for problem, threshold, rule in dict.fromkeys(
+        (row["problem"], row["threshold"], row["rule"]) for row in rows
+    ):
+        mine = [at.get((problem, threshold, rule, way)) for way in ways]
+        cells.append(
+            [
+                problem,
+                threshold,
+                rule,
+                *(f"{mean_of(row):,.0f}" if row else "" for row in mine),
+                *("{errors} of {runs}".format(**row) if row else "" for row in mine),
+            ]
+        )
+    head = ["question", "threshold", "rule", *ways, *(f"errors, {way}" for way in ways)]
+    return Grid(head, cells, left=3)
+
+
 def stopping_times(
     name: str, x: str, rules: Sequence[str] = THREE + OURS, text: str = ""
 ) -> list[Shown]:
@@ -365,6 +388,13 @@ SECTIONS: dict[int, list[Shown]] = {  # under the findings, by their numbers
     8: [
         Shown(("options",), Picture("options", "Options, as a ratio")),
         Shown(("options",), options),
+        Shown(
+            ("options",),
+            f"SFTPL, the learner of the paper's outlook, plays the uniform mixture of "
+            f"{SFTPL().samples} perturbed leaders argmax_A <1_A, sum_s r_s + rho_t v_j>, the v_j "
+            "drawn anew in every round, independent and uniform in the unit ball of R^d (a "
+            "Gaussian direction, a radius u^(1/d)), rho_t = max_s ||r_s|| sqrt(d t).",
+        ),
     ],
     9: [Shown((), errors)],
 }
@@ -409,7 +439,9 @@ AFTER = (  # the findings
                 "E[tau] <= T_0(delta) + 2 e d / c^2 with T_0 = max {{t: t <= beta(t, delta) / D_nu "
                 "+ C_nu (R_t + h(t))}}, b = c = 1, the threshold of Theorem 2 and means in [0, 1]: "
                 "`cg.upper_bound(problem, means, rule=..., delta=0.1)`. The shares are those of "
-                "the three terms at T_0.",
+                "the three terms at T_0. epsilon_nu is by its definition, ch(x, y) = inf_u (d(u, "
+                "x) + d(u, y)) = (x - y)^2 / (4 sigma^2); the text prints 8 sigma^2, a slip that "
+                "nearly doubles C_nu.",
             ),
             Shown(("theorem3",), theorem3),
         ),
@@ -436,6 +468,22 @@ AFTER = (  # the findings
                 "which no theorem covers here.",
             ),
             Shown(("correlated",), correlated),
+        ),
+    ),
+    Section(
+        "Discarding answers, the outlook's phases",
+        (
+            Shown(
+                ("elimination",),
+                "`cg.simulate(..., eliminate=True)` discards an answer for good once it has lost "
+                'to the leader by more than the threshold, `eliminate="phases"` looks only at the '
+                "ends of phases that grow by a tenth; both stop when one answer is left. Such a "
+                "run needs every rival beaten at some time, and not all of them at the same time. "
+                "The k = 3 matroids; {runs} runs of each, relabelled; `python "
+                "benchmarks/elimination.py` has more sizes.",
+            ),
+            Shown(("elimination",), elimination),
+            Shown(("elimination",), discarding),
         ),
     ),
     Section("Central quantities", (Shown(("quantities",), quantities),)),

@@ -3,13 +3,15 @@ learners, from measurement.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 from typing import Any
 
 import numpy as np
 
 from ..campaign import Instance
+from ..problem import Problem
+from ..simulate.compare import simulate
 from ..simulate.regret import Regret, regret
 from ..structures import Arms, Subsets
 from ..structures.polytope import exact_psi, greedy_psi, needle_psi, needle_rows, tree_rows
@@ -17,12 +19,12 @@ from ..theory.complexity import complexity
 from ..theory.correlated import CorrelatedProblem
 from ..theory.upper_bound import upper_bound
 from . import instances as the
-from .experiments import LEARNERS, experiments
+from .experiments import CAP, DELTA, LEARNERS, RUNS, experiments
 from .results import Rows
 from .timing import times
 
 SIZES = (5, 10, 20, 30, 40, 50)  # arms of the k = 3 instances on which costs are compared
-REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10
+REGRET_ARMS, REGRET_ROUNDS, REGRET_RUNS = 20, 20_000, 10  # runs at most: nothing stops them
 
 
 def quantities(say: Callable[[str], None]) -> Rows:
@@ -209,10 +211,10 @@ def bound_rows(say: Callable[[str], None]) -> Rows:
     return rows
 
 
-CORRELATIONS, CORRELATED_RUNS = (0.0, 0.5, 0.9), 30
+CORRELATIONS = (0.0, 0.5, 0.9)
 
 
-def correlated_rows(say: Callable[[str], None]) -> Rows:
+def correlated_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0) -> Rows:
     """The k = 3 instance with d = 5, its values equally correlated within a play."""
     rows, means = [], the.matroid_means(5)
     for rho in CORRELATIONS:
@@ -220,16 +222,65 @@ def correlated_rows(say: Callable[[str], None]) -> Rows:
         shared = 0.01 * ((1.0 - rho) * np.eye(5) + rho * np.ones((5, 5)))
         problem = CorrelatedProblem(Subsets(5, 3), Arms(5), shared)
         solved = problem.characteristic_time(means)
-        made = problem.simulate(means, delta=0.1, runs=CORRELATED_RUNS)
+        made = problem.simulate(means, delta=0.1, runs=runs, seed=seed)
         rows.append(
             {
                 "rho": rho,
                 "time": solved.time,
                 "gap": solved.gap,
-                "runs": CORRELATED_RUNS,
+                "runs": runs,
                 "mean": float(made.rounds.mean()),
-                "standard_error": float(made.rounds.std(ddof=1) / CORRELATED_RUNS**0.5),
+                "standard_error": float(made.rounds.std(ddof=1) / runs**0.5),
                 "errors": sum(answer != (0,) for answer in made.answers),
             }
         )
     return rows
+
+
+DISCARDS: dict[str, bool | str] = {"never": False, "every round": True, "phases": "phases"}
+ELIMINATION = ("uniform", "ofw")
+
+
+def elimination_rows(say: Callable[[str], None], runs: int = RUNS, seed: int = 0) -> Rows:
+    """The best of 5 and of 10 arms, and the best 3 of 10, with and without discarding answers."""
+    rows = []
+    for problem, instance in (
+        ("best of 5 arms", the.matroid(5)),
+        ("best of 10 arms", the.matroid(10)),
+        ("best 3 of 10 arms", best_action(10)),
+    ):
+        for threshold, rule in product(("stylised", "proved"), ELIMINATION):
+            for discards, eliminate in DISCARDS.items():
+                say(f"{problem}, {threshold}, {rule}, discards {discards}")
+                made = simulate(
+                    instance.problem,
+                    instance.means,
+                    rule=rule,
+                    delta=DELTA,
+                    threshold=threshold,
+                    runs=runs,
+                    seed=seed,
+                    max_rounds=CAP,
+                    relabel=True,
+                    eliminate=eliminate,
+                )
+                rows.append(
+                    {
+                        "problem": problem,
+                        "threshold": threshold,
+                        "rule": rule,
+                        "discards": discards,
+                        "runs": runs,
+                        "mean": float(made.rounds.mean()),
+                        "standard_error": float(made.rounds.std(ddof=1) / runs**0.5),
+                        "errors": int((~made.correct).sum()),
+                    }
+                )
+    return rows
+
+
+def best_action(d: int) -> Instance:
+    """The k = 3 instance, asked for its best action."""
+    usual = the.matroid(d)
+    asked = Problem(usual.problem.actions, Subsets(d, 3), usual.problem.rewards)
+    return Instance(f"best 3 of {d}", asked, usual.means)
