@@ -1,5 +1,7 @@
 """combgame bench: who meets whom, the profile, the page, going on where it ended."""
 
+import importlib
+import linecache
 import math
 import re
 import sys
@@ -80,7 +82,9 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
     assert "10 to 12 runs each" in text
     assert "| uniform | three arms (10), three more (none) |" in text
     assert "| frank-wolfe | three more (none) |" in text
-    assert "frank-wolfe is within 1.1 of the best rule on" in text
+    assert "frank-wolfe, on 1 instance: within 1.1 of the best rule beyond doubt on" in text
+    assert re.search(r"\| frank-wolfe \| .* \| 1 \|", text)  # what is not made is no failure
+    assert "--so-far" not in text  # the command is the caller's
     with open_store(tmp_path / "bench.db")[0] as store:
         assert sum(len(store.rows(c["key"])) for c in store.configurations()) == 24
 
@@ -153,10 +157,9 @@ def test_a_verdict_accounts_for_the_noise(mean, error, said):
         rows.append(row("a", "x", mean, error))
     one = next(one for one in places(rows, "xy") if one.rule == "x")
     assert one.verdict == said
-    text = verdict([one], "x")
-    assert ("cannot tell" in text) is (said == "open") and ("it is not on 1" in text) is (
-        said == "no"
-    )
+    text, counts = verdict([one], "x"), {"yes": 0, "no": 0, "open": 0, said: 1}
+    assert f"beyond doubt on {counts['yes']}, not so on {counts['no']}" in text
+    assert f"on {counts['open']} these runs cannot tell" in text and "2.5%" in text
 
 
 @pytest.mark.parametrize("rivals", [1, 3, 16])
@@ -236,6 +239,13 @@ from combgame.rules import Uniform
 class Mine(Uniform):
     pass
 
+class Needy(Uniform):
+    def __init__(self, number):
+        pass
+
+class Part:
+    pass
+
 broken = 3
 """
 
@@ -257,12 +267,30 @@ def test_a_rule_of_ones_own_is_imported_and_comes_first(module):
     assert made.rules == ("Mine()", "uniform") and made.mine == "Mine()"
 
 
+def test_an_edited_rule_has_no_runs_yet(module, tmp_path):
+    def keys():
+        sys.modules.pop(module, None)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        made = contest("arms", ["uniform"], imported(f"{module}:Mine"), runs=1, instances=WHERE)
+        return [c.key for c in made.campaign.configurations]
+
+    first = keys()
+    (tmp_path / f"{module}.py").write_text(MINE + "\nprint()  # nothing that it defines\n")
+    assert keys() == first
+    (tmp_path / f"{module}.py").write_text(MINE.replace("pass", "sharp = 1", 1))
+    now = keys()
+    assert now[0] != first[0] and now[1] == first[1]  # ours is what it was
+
+
 @pytest.mark.parametrize(
     ("path", "code"),
     [
         ("my_bench_rules", "must-be"),
         ("my_bench_rules:Other", "unknown"),
         ("my_bench_rules:broken", "not-a-rule"),
+        ("my_bench_rules:Part", "mine-not-a-rule"),
+        ("my_bench_rules:Needy", "mine-needs-arguments"),
         ("my_bench_slip:Mine", "mine-not-imported"),
         ("my_bench_nowhere:Mine", "mine-not-imported"),
     ],
@@ -300,7 +328,7 @@ def test_the_command_line(tmp_path, monkeypatch):
     given = ["bench", "--suite", "arms", "--rules", "uniform", "--runs", "2", "--out"]
     result = CliRunner().invoke(app, [*given, str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
-    assert "1 rules on 2 instances" in result.output and "uniform" in result.output
+    assert "1 rule on 2 instances" in result.output and "uniform" in result.output
     text = Path(tmp_path / "out" / "bench.md").read_text()
     assert "combgame bench --suite arms --runs 2" in text and str(tmp_path) not in text
 

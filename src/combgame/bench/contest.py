@@ -151,4 +151,23 @@ def imported(path: str) -> RuleBase:
         rules = [one for one, value in names.items() if hasattr(value, "setup")]
         raise unknown("rule", name, rules, of=module)
     rule = getattr(found, name)
-    return make_rule(rule() if isinstance(rule, type) else rule)
+    if isinstance(rule, type) and not hasattr(rule, "setup"):
+        raise InputError(
+            "mine-not-a-rule",
+            "mine = {path!r}: {name} is not a rule",
+            remedy="name the description, a class that derives from RuleBase, not its part",
+            path=path,
+            name=name,
+        )
+    try:
+        return make_rule(rule() if isinstance(rule, type) else rule)
+    except TypeError as error:
+        raise InputError(
+            "mine-needs-arguments",
+            "mine = {path!r}: {name}() cannot be made ({why})",
+            remedy="give its fields defaults, or name an object in the module, such as mine = "
+            "{name}(...)",
+            path=path,
+            name=name,
+            why=str(error),
+        ) from error

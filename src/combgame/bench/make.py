@@ -16,8 +16,8 @@ from ..report.figures import save as save_figure
 from ..report.files import save
 from ..report.tables import as_csv
 from .contest import Contest
-from .page import as_html, as_markdown, asked, unmade
-from .profile import Row, picture, places, ranked
+from .page import as_html, as_markdown, asked, standing
+from .profile import Row, picture, ranked
 
 STORE, PAGE, HTML, TABLE, PROFILE = "bench.db", "bench.md", "bench.html", "bench.csv", "profile"
 
@@ -78,7 +78,7 @@ def undecided(contest: Contest, rows: Sequence[Row], runs: int) -> tuple[Configu
     """
     found = [
         one
-        for one in places(rows, contest.rules, unmade(contest, rows))
+        for one in standing(contest, rows)
         if one.rule in asked(contest) and one.verdict == "open"
     ]
     wanted = {(one.instance, rule) for one in found for rule in (one.rule, *one.against)}
@@ -93,7 +93,7 @@ def write(
     contest: Contest, rows: list[dict[str, Any]], folder: Path, command: str, spent: str
 ) -> None:
     """The page, in both forms, with its table and its picture."""
-    found = places(rows, contest.rules)
+    found = standing(contest, rows)
     save_figure(picture(found, ranked(found, contest.rules), contest.mine), folder / PROFILE)
     text = as_markdown(contest, rows, command, spent, f"{PROFILE}.svg")
     save(folder / PAGE, text)

@@ -2,6 +2,7 @@
 rows of the campaign.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from ..report.tables import markdown
 from ..simulate.result import error_interval
 from ..version import __version__
 from .contest import CAP, LEAST, Contest
-from .profile import FACTORS, NEAR, Place, Row, picture, places, ranked, share
+from .profile import FACTORS, LEVEL, NEAR, Place, Row, picture, places, ranked, share, unplayed
 
 OURS = "frank-wolfe"  # the default rule of studies, which the page asks about
 
@@ -27,7 +28,7 @@ class Table(NamedTuple):
 
 def tables(contest: Contest, rows: Sequence[Row]) -> list[Table]:
     """All tables of the page."""
-    found = places(rows, contest.rules, unmade(contest, rows))
+    found = standing(contest, rows)
     rules = ranked(found, contest.rules)
     return [
         _profile(found, rules),
@@ -46,20 +47,24 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
     first, planned = rows[0], contest.campaign.configurations[0].runs
     label = f"{first['threshold']} ({first['label']})"
     more = ""
-    if max(runs) > planned:
+    if max(runs) > max(planned, min(runs)):
         more = (
             f" Where {planned:,} runs could not tell who is near the best, the rules that may be "
             "the best have more."
         )
     made = [
-        f"{len(contest.rules)} rules on {len(contest.instances)} instances (suite "
-        f"{contest.suite!r}), {many} runs each, all stopped by the same threshold, {label}, at "
-        f"delta = {first['delta']:g}; the arms are relabelled in every run. A run is given up "
-        f"after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are marked "
-        f"with >=. combgame {__version__}.{more}",
+        f"{_many(len(contest.rules), 'rule')} on {_many(len(contest.instances), 'instance')} "
+        f"(suite {contest.suite!r}), {many} runs each, all stopped by the same threshold, "
+        f"{label}, at delta = {first['delta']:g}; the arms are relabelled in every run. A run is "
+        f"given up after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are "
+        f"marked with >=. combgame {__version__}.{more}",
     ]
-    found = places(rows, contest.rules, unmade(contest, rows))
+    found = standing(contest, rows)
     return [*made, *(verdict(found, rule) for rule in asked(contest))]
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def asked(contest: Contest) -> tuple[str, ...]:
@@ -68,31 +73,42 @@ def asked(contest: Contest) -> tuple[str, ...]:
 
 
 def verdict(found: Sequence[Place], rule: str) -> str:
-    """On how many instances a rule is tied with the best one, and where it is not."""
+    """On how many instances a rule is near the best one beyond doubt, and where it is not."""
     own = [one for one in found if one.rule == rule]
     said = {word: [one for one in own if one.verdict == word] for word in ("yes", "no", "open")}
+    far = sorted(said["no"], key=lambda one: -one.ratio)
     text = (
-        f"{rule} is within {NEAR:g} of the best rule on {len(said['yes'])} of {len(own)} instances"
+        f"{rule}, on {_many(len(own), 'instance')}: within {NEAR:g} of the best rule beyond doubt "
+        f"on {len(said['yes'])}, not so on {len(far)}"
     )
-    if said["open"]:
-        text += f", and on {len(said['open'])} more these runs cannot tell"
-    if said["no"]:
-        far = sorted(said["no"], key=lambda one: -one.ratio)
-        text += f"; it is not on {len(far)}: " + ", ".join(
-            f"{one.instance} ({'>= ' if one.capped else ''}{one.ratio:.2f})" for one in far
-        )
-    return text + "."
+    if far:
+        text += " (" + ", ".join(f"{one.instance}: {_how_far(one)}" for one in far) + ")"
+    return text + (
+        f", and on {len(said['open'])} these runs cannot tell. Of one instance and one look, "
+        f"either verdict is wrong with a probability of {LEVEL:.1%} at most."
+    )
+
+
+def _how_far(one: Place) -> str:
+    if one.ratio == math.inf:
+        return "it cannot take part"
+    return f"{one.ratio:.2f}" + (", and some of its runs were given up" if one.capped else "")
 
 
 def _profile(found: Sequence[Place], rules: Sequence[str]) -> Table:
-    cells = [[rule, *(f"{share(found, rule, factor):.0%}" for factor in FACTORS)] for rule in rules]
+    cells = []
+    for rule in rules:
+        played = sum(not unplayed(one) for one in found if one.rule == rule)
+        shares = (f"{share(found, rule, one):.0%}" if played else "-" for one in FACTORS)
+        cells.append([rule, *shares, f"{played}"])
     return Table(
         "How often a rule is near the best one",
         "The share of instances on which its mean number of rounds is at most so many times the "
-        "least mean there. Where a rule cannot take part, or runs were given up, it is not near. "
+        "least mean there; of instances, those whose runs are still to be made left out. Where a "
+        "rule cannot take part, or runs were given up, it is not near. "
         "This is the plain count: the least of many noisy means is a little too small, and the "
         "ratios a little too large. The verdicts above account for the noise.",
-        ["rule", *(f"x {factor:g}" for factor in FACTORS)],
+        ["rule", *(f"x {factor:g}" for factor in FACTORS), "instances"],
         cells,
     )
 
@@ -174,7 +190,8 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
     (
         "Rounds",
         "Mean rounds ± standard error. 1/D_nu: the characteristic time; limit: the root of t = "
-        "beta(t, delta)/D_nu, at which the optimal proportions stop without noise.",
+        "beta(t, delta)/D_nu, at which the optimal proportions stop without noise; that is no "
+        "bound: with noise, many runs stop sooner.",
         _mean,
     ),
     ("Ratio to the limit", "Mean rounds over the limit.", _ratio),
@@ -199,8 +216,9 @@ def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
     if cells:
         yield Table(
             "Published figures",
-            "Mean rounds as the source states them, beside the best mean of this page. "
-            "docs/peers.md says what is and what is not comparable.",
+            "Mean rounds as the source states them, beside the best mean of this page. P-FWS's are "
+            "not comparable: its public code stops on another statistic, before the limit "
+            "(docs/peers.md).",
             ["instance", "rule", "published", "here", "source"],
             cells,
             2,
@@ -209,6 +227,11 @@ def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
 
 def _runs(rows: Sequence[Row]) -> dict[tuple[str, str], int]:
     return {(row["rule"], row["instance"]): row["runs"] for row in rows}
+
+
+def standing(contest: Contest, rows: Sequence[Row]) -> list[Place]:
+    """Every rule on every instance, as far as is known."""
+    return places(rows, contest.rules, unmade(contest, rows))
 
 
 def unmade(contest: Contest, rows: Sequence[Row]) -> set[tuple[str, str]]:
@@ -263,7 +286,7 @@ def as_markdown(contest: Contest, rows: Sequence[Row], command: str, spent: str,
 
 def as_html(contest: Contest, rows: Sequence[Row], command: str, spent: str) -> str:
     """One file that stands alone."""
-    found = places(rows, contest.rules)
+    found = standing(contest, rows)
     drawn = picture(found, ranked(found, contest.rules), contest.mine)
     parts = [html.element("h1", "The bench")]
     parts += [html.element("p", f"Made by {command}, {spent}.", "small")]
@@ -291,7 +314,6 @@ def as_text(contest: Contest, rows: Sequence[Row]) -> str:
     """For a terminal: the verdicts and the profile."""
     from ..report.tables import aligned
 
-    found = _profile(
-        places(rows, contest.rules), ranked(places(rows, contest.rules), contest.rules)
-    )
+    placed = standing(contest, rows)
+    found = _profile(placed, ranked(placed, contest.rules))
     return "\n\n".join([*sentences(contest, rows), aligned(found.head, found.cells), found.said])

@@ -91,9 +91,16 @@ def _near(row: Row, others: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
 
 
 def share(found: Sequence[Place], rule: str, factor: float) -> float:
-    """The share of instances on which a rule is within a factor of the best one."""
-    own = [one for one in found if one.rule == rule]
-    return sum(one.ratio <= factor and not one.capped for one in own) / len(own)
+    """The share of instances on which a rule is within a factor of the best one, of those that it
+    has been played on or cannot be; 0 if there are none yet.
+    """
+    own = [one for one in found if one.rule == rule and not unplayed(one)]
+    return sum(one.ratio <= factor and not one.capped for one in own) / max(len(own), 1)
+
+
+def unplayed(one: Place) -> bool:
+    """Whether its runs are still to be made."""
+    return one.ratio == math.inf and one.verdict == "open"
 
 
 def ranked(found: Sequence[Place], rules: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..data import alike, identity, to_data
 from ..errors import InputError, TieError, must_be, plain_text, real, said_by, unboxed
+from ..game.sources import others
 from ..limits import items_of
 from ..problem import Problem
 from ..rules import RuleBase
@@ -85,6 +86,10 @@ class Configuration:
             determines["level_sd"] = self.instance.level_sd
         if isinstance(self.threshold, StoppingBase):  # whose name may be cut
             determines["stopping"] = self.threshold
+        i = self.instance.problem
+        made_by = others(bench.rule, self.threshold, i.actions, i.answers, i.rewards)
+        if made_by is not None:  # of an edited part there are no runs yet
+            determines["parts"] = made_by
         data: dict[str, Any] = alike(to_data(determines))
         return data
 

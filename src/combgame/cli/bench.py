@@ -72,7 +72,7 @@ def bench(
     said |= {"--delta": delta, "--threshold": threshold, "--decide": decide}
     words = [str(word) for pair in said.items() if pair[1] is not None for word in pair]
     words += [word for rule in rules or () for word in ("--rules", rule)]
-    command = shlex.join(["combgame", "bench", *words])
+    command = shlex.join(["combgame", "bench", *words, *["--so-far"] * so_far])
     with stopped():
         rows = run(
             made,

@@ -2,7 +2,10 @@
 
 import functools
 import hashlib
+import inspect
 import pathlib
+import sys
+from typing import Any
 
 
 @functools.cache
@@ -14,3 +17,41 @@ def digest(*folders: str) -> str:
     ):
         seal.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return seal.hexdigest()
+
+
+def others(*values: Any) -> str | None:
+    """Hash of the sources of parts that are not this package's, in whatever modules the classes of
+    these descriptions, and of what is in them, stand; None: all are ours. What a module does beside
+    defining classes and functions does not count, so that a script may go on after its parts.
+
+    >>> others(3.0, "text") is None
+    True
+    """
+    modules = sorted({name for value in values for name in _modules(value)})
+    return hashlib.sha256("".join(map(_defined, modules)).encode()).hexdigest() if modules else None
+
+
+def _modules(value: Any) -> set[str]:
+    """The modules of others in which the classes of a description and of its fields stand."""
+    if isinstance(value, list | tuple):
+        return {name for one in value for name in _modules(one)}
+    module = type(value).__module__
+    home = module.partition(".")[0]
+    if home in ("builtins", "numpy") or not hasattr(value, "__dict__"):
+        return set()
+    inside = {name for one in vars(value).values() for name in _modules(one)}
+    return inside if home == "combgame" else inside | {module}
+
+
+def _defined(module: str) -> str:
+    """The sources of the classes and functions that a module defines."""
+    found = []
+    for name, one in sorted(vars(sys.modules[module]).items()):
+        if getattr(one, "__module__", None) == module and (
+            inspect.isclass(one) or inspect.isfunction(one)
+        ):
+            try:
+                found.append(inspect.getsource(one))
+            except (OSError, TypeError):  # typed in, and so not to be had
+                found.append(name)
+    return "".join(found)
