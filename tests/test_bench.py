@@ -76,6 +76,8 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
     )
     with refused("bench-empty", cg.InputError, least=10):
         bench(contest("arms", ["ofw"], runs=3, instances=WHERE), tmp_path, so_far=True)
+    with refused("bench-empty", cg.InputError):
+        bench(whole, tmp_path / "nowhere", so_far=True)
     rows = bench(whole, tmp_path, engine="python", progress=False, so_far=True)
     assert [(one["rule"], one["runs"]) for one in rows] == [("uniform", 10), ("frank-wolfe", 12)]
     text = (tmp_path / "bench.md").read_text()
@@ -111,8 +113,8 @@ def test_what_is_open_is_decided_with_more_runs_of_those_who_may_be_best(tmp_pat
     assert "fewer runs" not in text
     assert bench(made, tmp_path, progress=False, so_far=True, decide=30) == again
     assert undecided(made, first, 12) == ()  # they have these
-    with refused("must-be", cg.InputError, name="decide"):
-        bench(made, tmp_path, progress=False, decide=0)
+    with refused("must-be", cg.InputError, name="decide", least=13):
+        bench(made, tmp_path, progress=False, decide=12)
 
 
 def test_only_rules_that_the_page_asks_about_are_decided():

@@ -41,17 +41,20 @@ def bench(
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    decide = None if decide is None else whole("decide", decide, 1)
+    if decide is not None:
+        least = contest.campaign.configurations[0].runs + 1
+        decide = whole("decide", decide, least, of="bench")
 
     def played(campaign: Campaign) -> list[dict[str, Any]]:
         if so_far:
-            rows = campaign.so_far(folder / STORE)
+            made = (folder / STORE).exists()
+            rows = campaign.so_far(folder / STORE) if made else []
         else:
             rows = campaign.run(
                 folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
             )
-        made = {row["key"]: row for row in rows}
-        return [made[c.key] for c in campaign.configurations if c.key in made]
+        known = {row["key"]: row for row in rows}
+        return [known[c.key] for c in campaign.configurations if c.key in known]
 
     rows = played(contest.campaign)
     if not rows:
