@@ -78,6 +78,7 @@ def test_a_bench_so_far_makes_no_runs_and_says_which_lines_are_short(tmp_path):
         bench(contest("arms", ["ofw"], runs=3, instances=WHERE), tmp_path, so_far=True)
     with refused("bench-empty", cg.InputError):
         bench(whole, tmp_path / "nowhere", so_far=True)
+    assert not (tmp_path / "nowhere").exists()
     rows = bench(whole, tmp_path, engine="python", progress=False, so_far=True)
     assert [(one["rule"], one["runs"]) for one in rows] == [("uniform", 10), ("frank-wolfe", 12)]
     text = (tmp_path / "bench.md").read_text()

@@ -40,15 +40,15 @@ def bench(
     be the best have so many.
     """
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    if not so_far:
+        folder.mkdir(parents=True, exist_ok=True)
     if decide is not None:
         least = contest.campaign.configurations[0].runs + 1
         decide = whole("decide", decide, least, of="bench")
 
     def played(campaign: Campaign) -> list[dict[str, Any]]:
         if so_far:
-            made = (folder / STORE).exists()
-            rows = campaign.so_far(folder / STORE) if made else []
+            rows = campaign.so_far(folder / STORE) if (folder / STORE).exists() else []
         else:
             rows = campaign.run(
                 folder / STORE, jobs, cluster, engine=engine, say=say, progress=progress
