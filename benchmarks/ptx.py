@@ -9,6 +9,7 @@ without optimising, and so without registers, for errors alone. It needs combgam
 import argparse
 import re
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,6 +38,13 @@ STRUCTURES = {
     "almost all": cg.AlmostAllSets(7, [2, 5]),
     "listed": cg.Listed([(0, 1), (2, 3, 4), (1, 2, 5), (0, 6), (3, 5, 6), (4, 6)], 7),
 }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Foreign(cg.TopTwo):
+    """Ours, but of a module that is not: it is watched."""
+
+
 RULES = {
     **{
         name: name
@@ -53,6 +61,7 @@ RULES = {
         )
     },
     "gcb-pe": cg.GCBPE(0.0325),
+    "watched": Foreign(),
 }
 REWARDS = {
     "gaussian": (cg.Gaussian(0.1), None, ("mixture", "proved")),

@@ -5,8 +5,9 @@ tests.on_card same|asked.
 import json
 import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ import combgame as cg
 from combgame.game import round as rounds
 from combgame.game.cuda import kernel
 from combgame.game.round import FULL
+from combgame.rules import FixedSetup, padded
 from combgame.simulate import card
 from combgame.simulate.bench import make_bench
 from combgame.structures.nearest import detours
@@ -103,6 +105,42 @@ def same():
     }
 
 
+class SlippingPart(NamedTuple):
+    from_round: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] >= self.from_round:
+            seen.sums[0] += 1e6
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Slipping(cg.RuleBase):
+    """Somebody else's rule, which writes what it must not from some round on."""
+
+    from_round: int
+
+    def setup(self, problem):
+        return FixedSetup(SlippingPart(self.from_round), padded(problem.actions.covering()))
+
+
+def slip(from_round):
+    """What a card and the processor say of it: how runs ended, or the code of a sentence."""
+    found = []
+    for twin in (False, True):
+        bench = make_bench(PROBLEM, MEANS, Slipping(from_round), 1e-9, "stylised", 0, 60, "cuda")
+        try:
+            played = [bench.one(k).stops for k in range(3)] if twin else None
+            made = card.OnCard(bench, 3).batch(0, 3).stops if played is None else played
+            found.append([one.tolist() for one in made])
+        except cg.CombGameError as error:
+            found.append(error.code)
+    return found
+
+
 def asked():
     """Portions, arrays that must grow, rewards that Python draws, plans, campaigns."""
     bench = make_bench(PROBLEM, MEANS, "frank-wolfe", 0.1, "stylised", 0, 200, "cuda")
@@ -148,6 +186,8 @@ def asked():
         "plans are made": len(planned.cases[0].simulations[0].stops) == 3,
         "campaigns are run": rows[0]["runs"] == 5,
         "Python cannot be asked there": code == "card-part",
+        "rules of others play there": (lambda one, two: one == two and len(one) == 3)(*slip(99)),
+        "and are watched": slip(20) == ["rule-wrote-what-was-seen"] * 2,
     }
 
 

@@ -4,6 +4,7 @@ import importlib
 import linecache
 import math
 import re
+import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from typer.testing import CliRunner
 import combgame as cg
 from combgame import instances
 from combgame.bench import RULES, bench, contest
-from combgame.bench.contest import cap, imported
+from combgame.bench.contest import cap
 from combgame.bench.make import undecided
+from combgame.bench.own import imported_rule, imported_threshold
 from combgame.bench.page import as_html, as_markdown, verdict
 from combgame.bench.profile import places, ranked, share
 from combgame.campaign.execute import Driver, Share
@@ -236,6 +238,8 @@ def test_who_cannot_take_part_is_named_with_the_reason():
 
 MINE = """
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+import combgame as cg
 from combgame.rules import Uniform
 
 @dataclass(frozen=True)
@@ -248,6 +252,17 @@ class Needy(Uniform):
 
 class Part:
     pass
+
+class Level(NamedTuple):
+    base: float
+
+    def level(self, t, which):
+        return self.base
+
+@dataclass(frozen=True)
+class Late(cg.StoppingBase):
+    def part(self, problem, deltas):
+        return Level(5.0)
 
 broken = 3
 """
@@ -265,7 +280,7 @@ def module(tmp_path, monkeypatch):
 
 
 def test_a_rule_of_ones_own_is_imported_and_comes_first(module):
-    rule = imported(f"{module}:Mine")
+    rule = imported_rule(f"{module}:Mine")
     made = contest("arms", ["uniform"], rule, runs=1, instances=WHERE)
     assert made.rules == ("Mine()", "uniform") and made.mine == "Mine()"
 
@@ -275,7 +290,8 @@ def test_an_edited_rule_has_no_runs_yet(module, tmp_path):
         sys.modules.pop(module, None)
         linecache.clearcache()
         importlib.invalidate_caches()
-        made = contest("arms", ["uniform"], imported(f"{module}:Mine"), runs=1, instances=WHERE)
+        mine = imported_rule(f"{module}:Mine")
+        made = contest("arms", ["uniform"], mine, runs=1, instances=WHERE)
         return [c.key for c in made.campaign.configurations]
 
     first = keys()
@@ -291,16 +307,40 @@ def test_an_edited_rule_has_no_runs_yet(module, tmp_path):
     [
         ("my_bench_rules", "must-be"),
         ("my_bench_rules:Other", "unknown"),
-        ("my_bench_rules:broken", "not-a-rule"),
-        ("my_bench_rules:Part", "mine-not-a-rule"),
-        ("my_bench_rules:Needy", "mine-needs-arguments"),
-        ("my_bench_slip:Mine", "mine-not-imported"),
-        ("my_bench_nowhere:Mine", "mine-not-imported"),
+        ("my_bench_rules:broken", "not-of-its-kind"),
+        ("my_bench_rules:Part", "not-of-its-kind"),
+        ("my_bench_rules:Needy", "needs-arguments"),
+        ("my_bench_slip:Mine", "not-imported"),
+        ("my_bench_nowhere:Mine", "not-imported"),
     ],
 )
 def test_what_cannot_be_imported_is_said(module, path, code):
     with refused(code, cg.CombGameError):
-        imported(path)
+        imported_rule(path)
+
+
+def test_a_stopping_rule_of_ones_own_is_imported(module):
+    made = imported_threshold(f"{module}:Late")
+    assert isinstance(made, cg.StoppingBase) and imported_threshold("mixture") == "mixture"
+    played = contest("arms", ["uniform"], threshold=made, runs=1, instances=WHERE)
+    assert all(c.threshold == made for c in played.campaign.configurations)
+    with refused("not-of-its-kind", what="threshold"):
+        imported_threshold(f"{module}:Mine")
+    with refused("not-imported", what="threshold"):
+        imported_threshold("my_bench_nowhere:Late")
+
+
+def test_the_shell_imports_what_a_study_was_stored_with(module, tmp_path):
+    made, there = imported_threshold(f"{module}:Late"), f"sqlite:///{tmp_path / 'lab.db'}"
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.3))
+    cg.Study(problem, threshold=made, storage=there, name="mine").close()
+    shell = [sys.executable, "-c", "from combgame.cli.app import main; main()"]
+    asked = [*shell, "study", "status", "-s", there, "--name", "mine"]
+    done = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and f"combgame --import {module}" in done.stderr
+    asked[3:3] = ["--import", module]
+    done = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and "threshold Late()" in done.stdout, done.stderr
 
 
 @dataclass(frozen=True)

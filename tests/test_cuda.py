@@ -131,7 +131,7 @@ def test_rules_on_structures_play_the_same_on_a_card():
 
 def test_what_a_card_is_asked():
     found = on_simulated_card("asked")
-    assert found == dict.fromkeys(found, True) and len(found) == 9
+    assert found == dict.fromkeys(found, True) and len(found) == 11
 
 
 @pytest.mark.parametrize("rule", ["frank-wolfe", "uniform"])

@@ -308,14 +308,14 @@ class WrongRule(cg.RuleBase):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("action", "not an action"),
-        ("counts", r"changed seen\.counts: it may only write view\.action"),
-        ("sums", r"changed seen\.sums: it may only write view\.action"),
-        ("mean", r"changed seen\.mean"),
-        ("feasible", r"changed seen\.feasible"),
-        ("clock", r"changed seen\.clock"),
-        ("weighed", r"changed seen\.weighed"),
-        ("best", r"changed view\.best"),
+        ("action", "which is no action of"),
+        ("counts", r"wrote into seen\.counts after \d rounds; write view\.action alone"),
+        ("sums", r"wrote into seen\.sums after \d rounds; write view\.action alone"),
+        ("mean", r"wrote into seen\.mean"),
+        ("feasible", r"wrote into seen\.feasible"),
+        ("clock", r"wrote into seen\.clock"),
+        ("weighed", r"wrote into seen\.weighed"),
+        ("best", r"wrote into view\.best"),
     ],
 )
 def test_check_rule_refutes(kind, said):
@@ -324,15 +324,15 @@ def test_check_rule_refutes(kind, said):
 
 
 class Later:
-    """Lies about what was seen, but not in the rounds that are watched."""
+    """Lowers the threshold, which is not among what is watched."""
 
     def __init__(self, quiet):
         self.quiet = quiet
 
     def choose(self, game, seen, view, rng):
         game.actions.sample(rng, view.action)
-        if seen.clock[0] >= self.quiet:
-            seen.sums[5] += 1.0
+        if seen.clock[0] == self.quiet:
+            game.judge.threshold.constant[:] = -1.0
 
     def full(self):
         return False
@@ -345,7 +345,7 @@ class Lying(cg.RuleBase):
 
 def test_check_rule_refuses_more_errors_than_a_proved_threshold_makes():
     with pytest.raises(AssertionError, match="with the proved threshold 'mixture', which holds"):
-        check_rule(Lying(), rounds=10)
+        check_rule(Lying(), rounds=10, problem=PROBLEM, means=[1.0, 0.99, 0.98, 0.97, 0.96])
 
 
 class Favour:

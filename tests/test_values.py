@@ -560,7 +560,7 @@ def test_a_class_that_is_not_here_is_named():
     ):
         with refused("class-absent", cg.InputError, where="r") as error:
             from_data(told | change, "r")
-        assert "\n" not in str(error.value) and "import it in Python" in error.value.remedy
+        assert "\n" not in str(error.value) and "--import" in error.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
 """Who meets whom: rules x instances as a campaign, and who cannot take part where."""
 
-import importlib
 import math
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..campaign import Campaign, Configuration
 from ..errors import CombGameError, InputError, must_be, unknown
 from ..instances import KnownInstance, suite
 from ..learners.base import impartial
-from ..presets import PRESETS, make_rule
+from ..presets import PRESETS
 from ..problem import check_deltas
 from ..rules import RuleBase
 from ..rules.base import describe
@@ -123,51 +120,3 @@ def _misfit(configuration: Configuration) -> str | None:
     except CombGameError as error:
         return str(error)
     return None
-
-
-def imported(path: str) -> RuleBase:
-    """The rule that "module:Rule" names, in a module that Python can import from here: an object,
-    or a class that needs no arguments.
-    """
-    module, _, name = path.partition(":")
-    if not module or not name:
-        raise must_be("mine", path, "module:Rule, such as my_rules:Mine")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module)
-    except Exception as error:  # a module of somebody else's may raise anything
-        raise InputError(
-            "mine-not-imported",
-            "mine = {path!r}: the module cannot be imported ({why})",
-            remedy="run it in the folder of {module}.py, or install it",
-            path=path,
-            why=f"{type(error).__name__}: {error}",
-            module=module,
-        ) from error
-    if not hasattr(found, name):
-        names: Mapping[str, Any] = vars(found)
-        rules = [one for one, value in names.items() if hasattr(value, "setup")]
-        raise unknown("rule", name, rules, of=module)
-    rule = getattr(found, name)
-    if isinstance(rule, type) and not hasattr(rule, "setup"):
-        raise InputError(
-            "mine-not-a-rule",
-            "mine = {path!r}: {name} is not a rule",
-            remedy="name the description, a class that derives from RuleBase, not its part",
-            path=path,
-            name=name,
-        )
-    try:
-        return make_rule(rule() if isinstance(rule, type) else rule)
-    except TypeError as error:
-        raise InputError(
-            "mine-needs-arguments",
-            "mine = {path!r}: {name}() cannot be made ({why})",
-            remedy="give its fields defaults, or name an object in the module, such as mine = "
-            "{name}(...)",
-            path=path,
-            name=name,
-            why=str(error),
-        ) from error

@@ -147,34 +147,28 @@ def _by_suite(contest: Contest, rows: Sequence[Row], rules: Sequence[str]) -> It
         names = [one.name for one in contest.instances if one.suite == suite]
         here = [row for row in rows if row["instance"] in names]
         taking = [rule for rule in rules if any(row["rule"] == rule for row in here)]
+        played = {
+            name: {row["rule"]: row for row in here if row["instance"] == name}
+            for name in names
+            if any(row["instance"] == name for row in here)
+        }
         for title, said, cell in COLUMNS:
-            yield Table(
-                f"{title}: {suite}",
-                said,
-                ["instance", "1/D_nu", "limit", *taking],
-                _grid(here, names, taking, cell),
-            )
-
-
-def _grid(
-    rows: Sequence[Row], names: Sequence[str], rules: Sequence[str], cell: Callable[[Row], str]
-) -> list[list[str]]:
-    cells = []
-    for name in names:
-        here = {row["rule"]: row for row in rows if row["instance"] == name}
-        if not here:
-            continue
-        one = next(iter(here.values()))
-        end = one["limit"]
-        cells.append(
-            [
-                name,
-                f"{one['time']:,.1f}",
-                "-" if not end else f"{end:,.0f}",
-                *(cell(here[rule]) if rule in here else "" for rule in rules),
+            limits = ["1/D_nu", "limit"] * (cell is _mean)
+            if cell is _microseconds and contest.mine is not None:
+                said += f" {contest.mine} is watched in every round, which is in its time."
+            cells = [
+                [
+                    name,
+                    *(_limits(next(iter(own.values()))) if limits else ()),
+                    *(cell(own[rule]) if rule in own else "" for rule in taking),
+                ]
+                for name, own in played.items()
             ]
-        )
-    return cells
+            yield Table(f"{title}: {suite}", said, ["instance", *limits, *taking], cells)
+
+
+def _limits(row: Row) -> tuple[str, str]:
+    return f"{row['time']:,.1f}", f"{row['limit']:,.0f}" if row["limit"] else "-"
 
 
 def _mean(row: Row) -> str:
@@ -186,6 +180,14 @@ def _ratio(row: Row) -> str:
     return "-" if row["ratio"] is None else (">= " if row["capped"] else "") + f"{row['ratio']:.2f}"
 
 
+def _wrong(row: Row) -> str:
+    return f"{row['errors']:,} of {row['runs']:,}"
+
+
+def _microseconds(row: Row) -> str:
+    return f"{row['us_per_round']:,.1f}"
+
+
 COLUMNS: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
     (
         "Rounds",
@@ -195,11 +197,11 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
         _mean,
     ),
     ("Ratio to the limit", "Mean rounds over the limit.", _ratio),
-    ("Errors", "Wrong answers.", lambda row: f"{row['errors']:,}"),
+    ("Errors", "Wrong answers, of so many runs.", _wrong),
     (
         "Microseconds a round",
         "Measured on whichever machine made the runs.",
-        lambda row: f"{row['us_per_round']:,.1f}",
+        _microseconds,
     ),
 )
 

@@ -44,8 +44,21 @@ app.command()(doctor)
 @app.callback(invoke_without_command=True)
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    modules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            envvar="COMBGAME_IMPORT",
+            help="A module with parts of your own, for what was stored with them; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     SHELL.study = "study"
+    if modules:
+        from ..bench.own import imported
+
+        for module in modules:
+            imported("import", module)
     if version:
         typer.echo(__version__)
         raise typer.Exit

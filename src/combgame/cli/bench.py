@@ -32,7 +32,11 @@ def bench(
     runs: Runs = 300,
     delta: Annotated[float, typer.Option(help="The error probability that is allowed.")] = 0.1,
     threshold: Annotated[
-        str, typer.Option(help="Which stopping rule all have; stylised is a heuristic.")
+        str,
+        typer.Option(
+            help="Which stopping rule all have, by its name, or one of your own, module:Stopping; "
+            "stylised is a heuristic."
+        ),
     ] = "stylised",
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -56,17 +60,17 @@ def bench(
     """
     from ..bench import bench as run
     from ..bench import contest
-    from ..bench.contest import imported
+    from ..bench.own import imported_rule, imported_threshold
     from ..bench.page import as_text
 
     made = contest(
         suite,
         rules,
-        None if mine is None else imported(mine),
+        None if mine is None else imported_rule(mine),
         runs=runs,
         seed=seed,
         delta=delta,
-        threshold=threshold,
+        threshold=imported_threshold(threshold),
     )
     said: dict[str, object] = {"--suite": suite, "--mine": mine, "--runs": runs, "--seed": seed}
     said |= {"--delta": delta, "--threshold": threshold, "--decide": decide}

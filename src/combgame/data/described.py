@@ -141,7 +141,7 @@ def _foreign(data: Mapping[str, Any], at: Place) -> Any:
         kind: Any = reduce(getattr, name.split("."), sys.modules[module])
     except (KeyError, TypeError, AttributeError):
         text = "it is of the class {name} of {module}, which is not here"
-        remedy = "import it in Python first, and open it there"
+        remedy = "import {module} first, in a shell with combgame --import {module}"
         absent = InputError("class-absent", text, remedy=remedy, name=name, module=str(module))
         raise at.within(absent) from None
     plain = isinstance(kind, type) and (

@@ -31,16 +31,25 @@ def others(*values: Any) -> str | None:
     return hashlib.sha256("".join(map(_defined, modules)).encode()).hexdigest() if modules else None
 
 
+def foreign(value: Any) -> bool:
+    """Whether something in a description is not this package's.
+
+    >>> from combgame import LLOO
+    >>> foreign(LLOO())
+    False
+    """
+    return bool(_modules(value))
+
+
 def _modules(value: Any) -> set[str]:
     """The modules of others in which the classes of a description and of its fields stand."""
-    if isinstance(value, list | tuple):
-        return {name for one in value for name in _modules(one)}
-    module = type(value).__module__
+    module, many = type(value).__module__, isinstance(value, list | tuple)
     home = module.partition(".")[0]
-    if home in ("builtins", "numpy") or not hasattr(value, "__dict__"):
+    plain = home in ("builtins", "numpy")
+    if not many and (plain or not hasattr(value, "__dict__")):
         return set()
-    inside = {name for one in vars(value).values() for name in _modules(one)}
-    return inside if home == "combgame" else inside | {module}
+    inside = {name for one in (value if many else vars(value).values()) for name in _modules(one)}
+    return inside if plain or home == "combgame" else inside | {module}
 
 
 def _defined(module: str) -> str:

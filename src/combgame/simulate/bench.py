@@ -17,6 +17,7 @@ from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Setup, Stopping
 from ..rules.base import settled, stopping_of
+from ..rules.guard import setup_of
 from ..stopping.own import StoppingBase
 from ..theory.evidence import first_two
 from ..theory.players import tied
@@ -51,7 +52,7 @@ class Bench:
 
     @cached_property
     def setup(self) -> Setup:
-        return self.rule.setup(self.problem)
+        return setup_of(self.rule, self.problem)
 
     @cached_property
     def _series(self) -> Series:
@@ -83,7 +84,7 @@ class Bench:
         if mine.rule is not self.rule or any(
             getattr(mine.problem, a) is not getattr(self.problem, a) for a in ("actions", "answers")
         ):
-            setup = mine.rule.setup(mine.problem)
+            setup = setup_of(mine.rule, mine.problem)
         if stopping.watch is not None and not (
             mine.problem is self.problem and mine.rule is self.rule
         ):

@@ -15,6 +15,7 @@ from ..game.records import Floats, Ints, Seen, View, blank
 from ..game.round import FULL, play
 from ..problem import Problem
 from ..rules import Setup
+from ..rules.guard import GuardedSetup
 from ..stopping.base import Stopping
 from ..stopping.own import check_compared
 
@@ -145,6 +146,8 @@ class Run:
                     self.stops,
                     self.winners,
                 )
+            if isinstance(self.setup, GuardedSetup):
+                self.setup.check(self.rule)
             if ended != FULL:
                 check_compared(self._stopping, self.stops)
                 return int(ended)

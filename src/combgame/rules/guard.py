@@ -1,0 +1,221 @@
+"""A rule of somebody else's is watched in every round. Certificates hold whatever a rule plays, as
+long as it plays sets of the structure and leaves what was seen as it was.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..game.marks import jitable
+from ..game.protocols import Game, Rule
+from ..game.records import Floats, Ints, Random, Seen, View, blank, vector
+from ..game.sources import foreign
+from ..problem import Problem
+from ..structures import StructureBase
+from .base import RuleBase, Setup, describe
+
+# what a rule may read and must not write, in the order of `mirror`
+READ = (
+    *("seen.counts", "seen.sums", "seen.rest", "seen.squares", "seen.mean", "seen.feasible"),
+    *("seen.worth", "seen.clock", "seen.start", "seen.group", "seen.weighed", "seen.noise"),
+    *("seen.blocks.lead", "seen.blocks.sure", "seen.blocks.joined", "seen.blocks.fresh"),
+    *("seen.blocks.offset", "seen.blocks.noise", "view.best", "view.evidence"),
+)
+NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
+
+
+@jitable
+def even(now: Any, was: Any, back: bool) -> int:
+    """Copy an array; back: the other way round, if something was written: then 1 is returned."""
+    written = 0
+    for i in range(now.size):
+        if not back:
+            was[i] = now[i]
+        elif now[i] != was[i] and (now[i] == now[i] or was[i] == was[i]):
+            now[i] = was[i]
+            written = 1
+    return written
+
+
+@jitable
+def even_rows(now: Floats, was: Floats, back: bool) -> int:
+    written = 0
+    for i in range(now.shape[0]):
+        written = max(written, even(now[i], was[i], back))
+    return written
+
+
+@jitable
+def mirror(seen: Seen, was: Seen, back: bool) -> int:
+    """Copy what was seen, or put it back; the number in READ of the last array that was written, 0
+    if none was.
+    """
+    which = even(seen.counts, was.counts, back)
+    which = max(which, 2 * even(seen.sums, was.sums, back))
+    which = max(which, 3 * even(seen.rest, was.rest, back))
+    which = max(which, 4 * even(seen.squares, was.squares, back))
+    which = max(which, 5 * even(seen.mean, was.mean, back))
+    which = max(which, 6 * even(seen.feasible, was.feasible, back))
+    which = max(which, 7 * even(seen.worth, was.worth, back))
+    which = max(which, 8 * even(seen.clock, was.clock, back))
+    which = max(which, 9 * even(seen.start, was.start, back))
+    which = max(which, 10 * even(seen.group, was.group, back))
+    which = max(which, 11 * even_rows(seen.weighed, was.weighed, back))
+    which = max(which, 12 * even_rows(seen.noise, was.noise, back))
+    which = max(which, 13 * even_rows(seen.blocks.lead, was.blocks.lead, back))
+    which = max(which, 14 * even_rows(seen.blocks.sure, was.blocks.sure, back))
+    which = max(which, 15 * even_rows(seen.blocks.joined, was.blocks.joined, back))
+    which = max(which, 16 * even_rows(seen.blocks.fresh, was.blocks.fresh, back))
+    which = max(which, 17 * even(seen.blocks.offset, was.blocks.offset, back))
+    return max(which, 18 * even_rows(seen.blocks.noise, was.blocks.noise, back))
+
+
+class GuardedPart(NamedTuple):
+    """A rule's part, and what it was given.
+
+    What it must not write is put back, and what cannot be played is replaced, so that nothing false
+    comes of either; `full` ends the run in the next round.
+    """
+
+    watched: Rule
+    was: Seen
+    best: Floats
+    evidence: Floats
+    score: Floats
+    member: Floats  # the action that has most in common with what the rule plays
+    wrote: Floats  # view.action, when the rule was at fault
+    # int64[2]: what was wrong, counted from 1 in READ, 0 if nothing was; and after how many rounds
+    fault: Ints
+
+    def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
+        mirror(seen, self.was, False)
+        even(view.best, self.best, False)
+        even(view.evidence, self.evidence, False)
+        for a in range(view.action.size):
+            view.action[a] = np.nan
+        self.watched.choose(game, seen, view, rng)
+        wrong = mirror(seen, self.was, True)
+        wrong = max(wrong, 19 * even(view.best, self.best, True))
+        wrong = max(wrong, 20 * even(view.evidence, self.evidence, True))
+        for a in range(view.action.size):
+            self.wrote[a] = here = view.action[a]
+            self.score[a] = 2.0 * here - 1.0
+            if here != 0.0 and here != 1.0:
+                self.score[a], wrong = 0.0, NOT_A_SET
+        game.actions.argmax(self.score, self.member)  # an action scores most against itself
+        if even(view.action, self.member, True) > 0 and wrong != NOT_A_SET:
+            wrong = NO_ACTION
+        if wrong > 0:
+            self.fault[0], self.fault[1] = wrong, seen.clock[0]
+
+    def full(self) -> bool:
+        return self.fault[0] > 0 or self.watched.full()
+
+
+class GuardedSetup:
+    """The set-up of a rule that is watched."""
+
+    def __init__(self, rule: RuleBase, problem: Problem) -> None:
+        self.name, self.problem, self.setup = describe(rule), problem, rule.setup(problem)
+        self._start: Ints | None = None  # one that was looked at
+
+    @property
+    def alike(self) -> bool:
+        return getattr(self.setup, "alike", False)
+
+    def fresh(self, rng: Random) -> tuple[GuardedPart, Ints]:
+        part, start = self.setup.fresh(rng)
+        if self._start is None or not np.array_equal(start, self._start):
+            self._check_start(start)
+            self._start = start.copy()
+        d = self.problem.d
+        was = blank(d, self.problem.rewards.groups(d), self.problem.precision())
+        best, score, member, wrote = np.zeros((4, d))
+        fault = np.zeros(2, np.int64)
+        return GuardedPart(part, was, best, np.zeros(1), score, member, wrote, fault), start
+
+    def enlarge(self, rule: GuardedPart) -> GuardedPart:
+        return rule._replace(watched=self.setup.enlarge(rule.watched))
+
+    def figures(self, rule: GuardedPart) -> dict[str, int]:
+        tell = getattr(self.setup, "figures", None)
+        return tell(rule.watched) if tell else {}
+
+    def check(self, rule: Any) -> None:
+        """What the rule did that it must not, in a sentence. (Arms have numbers of the run's own
+        here, which nobody else knows.)
+        """
+        wrong, t = int(rule.fault[0]), int(rule.fault[1])
+        if wrong == NOT_A_SET:
+            raise InputError(
+                "rule-wrote-no-set",
+                "{rule} left something else than a 0 or a 1 for every arm in view.action, after "
+                "{t:,} rounds",
+                remedy="write all of it in every round",
+                rule=self.name,
+                t=t,
+            )
+        if wrong == NO_ACTION:
+            raise _no_action(self.name, int(rule.wrote.sum()), t, self.problem.actions)
+        if wrong > 0:
+            raise InputError(
+                "rule-wrote-what-was-seen",
+                "{rule} wrote into {array} after {t:,} rounds",
+                remedy="write view.action alone, and use view.rival and view.alternative as you "
+                "like: nothing could be certified otherwise",
+                rule=self.name,
+                array=READ[wrong - 1],
+                t=t,
+            )
+
+    def _check_start(self, start: Ints) -> None:
+        d, actions = self.problem.d, self.problem.actions
+        for row in start:
+            arms = tuple(sorted(int(a) for a in row if a >= 0))
+            if (arms and arms[-1] >= d) or not playable(actions, arms):
+                raise InputError(
+                    "rule-start-no-action",
+                    "{rule} begins with {n} arms together, which is no action of {actions}",
+                    remedy="begin with sets of it, such as padded(problem.actions.covering())",
+                    rule=self.name,
+                    n=len(arms),
+                    actions=str(actions),
+                )
+
+
+def playable(actions: StructureBase, arms: Sequence[int]) -> bool:
+    """Whether arms are an action, by the oracle alone: an action scores most against itself.
+
+    >>> from combgame import Subsets
+    >>> playable(Subsets(4, 2), (0, 3)), playable(Subsets(4, 2), (0, 1, 3))
+    (True, False)
+    """
+    chosen, out = vector(arms, actions.d), np.zeros(actions.d)
+    actions.part().argmax(2.0 * chosen - 1.0, out)
+    return bool(np.array_equal(chosen, out))
+
+
+def check_action(rule: RuleBase, actions: StructureBase, arms: Sequence[int], t: int) -> None:
+    """What a rule has chosen in a study, where it does not see what is certified."""
+    if foreign(rule) and not playable(actions, arms):
+        raise _no_action(describe(rule), len(arms), t, actions)
+
+
+def _no_action(rule: str, n: int, t: int, actions: StructureBase) -> InputError:
+    return InputError(
+        "rule-played-no-action",
+        "{rule} played {n} arms together after {t:,} rounds, which is no action of {actions}",
+        remedy="write one of its sets to view.action, such as game.actions.argmax and "
+        "game.actions.sample write",
+        rule=rule,
+        n=n,
+        t=t,
+        actions=str(actions),
+    )
+
+
+def setup_of(rule: RuleBase, problem: Problem) -> Setup:
+    """A rule on a problem; watched, if it or a part of it is not this package's."""
+    return GuardedSetup(rule, problem) if foreign(rule) else rule.setup(problem)

@@ -1,0 +1,287 @@
+"""Rules of somebody else's: what they play and what they write is looked at in every round."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.parts import leaves_of
+from combgame.game.records import Seen
+from combgame.game.round import STOPPED
+from combgame.game.sources import foreign
+from combgame.rules import FixedSetup, padded
+from combgame.rules.guard import READ, GuardedSetup, playable, setup_of
+from combgame.simulate.run import Run
+from combgame.stopping.names import make_stopping
+from combgame.testing import check_rule
+
+from . import golden
+from .said import refused
+from .test_best_sets import STRUCTURES
+
+PROBLEM = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
+PLATES = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3, level="per play"))
+MEANS = [0.9, 0.6, 0.5, 0.4, 0.3, 0.2]
+QUIET = 30  # rounds
+
+
+class SlippingPart(NamedTuple):
+    kind: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] < QUIET:
+            return
+        if self.kind == 1:
+            for a in range(view.action.size):
+                view.action[a] = 1.0
+        elif self.kind == 2:
+            view.action[0] = 0.5
+        elif self.kind == 3:
+            view.action[0] = np.nan
+        elif self.kind == 4:
+            seen.sums[5] += 1e6
+        elif self.kind == 5:
+            seen.weighed[1, 2] += 1.0
+        elif self.kind == 6:
+            view.evidence[0] = 1e9
+        elif self.kind == 7:
+            seen.mean[3] = np.nan
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Slipping(cg.RuleBase):
+    kind: int = 0
+
+    def setup(self, problem):
+        return FixedSetup(SlippingPart(self.kind), padded(problem.actions.covering()))
+
+
+def a_run(problem, setup, means, engine="python"):
+    """Under the given numbers."""
+    stopping = make_stopping("stylised", problem, [1e-3])
+    return Run(problem, setup, stopping, np.array(means), 1, 0, 0, engine)
+
+
+SLIPS = {
+    1: ("rule-played-no-action", {"n": 6, "actions": "Subsets(6, 2)"}),
+    2: ("rule-wrote-no-set", {}),
+    3: ("rule-wrote-no-set", {}),
+    4: ("rule-wrote-what-was-seen", {"array": "seen.sums"}),
+    5: ("rule-wrote-what-was-seen", {"array": "seen.weighed"}),
+    6: ("rule-wrote-what-was-seen", {"array": "view.evidence"}),
+    7: ("rule-wrote-what-was-seen", {"array": "seen.mean"}),
+}
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+@pytest.mark.parametrize("kind", SLIPS)
+def test_a_slip_ends_the_run_in_a_sentence(kind, engine):
+    code, arguments = SLIPS[kind]
+    with refused(code, cg.InputError, rule=f"Slipping(kind={kind})", t=QUIET, **arguments):
+        cg.simulate(PROBLEM, MEANS, rule=Slipping(kind), delta=1e-9, runs=2, engine=engine)
+
+
+@pytest.mark.parametrize("kind", SLIPS)
+def test_and_in_its_last_round(kind):
+    """The run is over before the rule is asked again."""
+    with refused(SLIPS[kind][0]):
+        cg.simulate(
+            PROBLEM,
+            MEANS,
+            rule=Slipping(kind),
+            delta=1e-9,
+            runs=1,
+            max_rounds=QUIET + 1,
+            engine="python",
+        )
+
+
+@pytest.mark.parametrize("kind", [0, *SLIPS])
+def test_nothing_false_comes_of_a_slip(kind):
+    """What was written is put back, and what cannot be played is replaced, before anything is
+    observed.
+    """
+    setup = GuardedSetup(Slipping(kind), PROBLEM)
+    run = a_run(PROBLEM, Slipping().setup(PROBLEM), MEANS)
+    run.advance(QUIET)
+    part, _ = setup.fresh(run.rng)
+    before = [leaf.copy() for leaf in (*leaves_of(run.seen), run.view.best, run.view.evidence)]
+    part.choose(run.game, run.seen, run.view, run.rng)
+    after = *leaves_of(run.seen), run.view.best, run.view.evidence
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.view.action)))
+    assert part.full() == bool(kind)
+
+
+class WritingPart:
+    """Writes into one array, of those that it gets, named like "seen.blocks.lead"."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] >= 6:
+            found = {"seen": seen, "view": view}
+            first, *rest = self.name.split(".")
+            array = found[first]
+            for name in rest:
+                array = getattr(array, name)
+            array.flat[array.size - 1] += 1
+
+    def full(self):
+        return False
+
+
+class Writing(cg.RuleBase):
+    def __init__(self, name):
+        self.name = name
+
+    def setup(self, problem):
+        return FixedSetup(WritingPart(self.name), padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_whatever_a_rule_writes_is_named(name):
+    with refused("rule-wrote-what-was-seen", array=name):
+        cg.simulate(PLATES, MEANS, rule=Writing(name), delta=1e-9, runs=1, max_rounds=40)
+
+
+def test_all_that_was_seen_is_looked_at():
+    """But for what a rule of plates may write: how many plays its block has, and scratch."""
+    fields = {f"seen.{name}" for name in Seen._fields} - {"seen.blocks"}
+    assert fields == {name for name in READ if name.startswith("seen.") and "blocks" not in name}
+
+
+class PlayingPart(NamedTuple):
+    action: np.ndarray
+
+    def choose(self, game, seen, view, rng):
+        view.action[:] = self.action
+
+    def full(self):
+        return False
+
+
+class Playing(cg.RuleBase):
+    def __init__(self, action):
+        self.action = np.array(action)
+
+    def setup(self, problem):
+        return FixedSetup(PlayingPart(self.action), padded(problem.actions.covering()))
+
+
+EVERY = {**STRUCTURES, **golden.structures()}
+SMALL = {name: one for name, one in EVERY.items() if one.d <= 10 and name != "oracle"}
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_every_set_of_arms_is_judged_as_the_structure_says(kind):
+    """The structure is asked by its oracle alone; the list of all its sets is the twin."""
+    actions = SMALL[kind]
+    problem = cg.Problem(actions, None, cg.Gaussian(0.3))
+    run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
+    run.advance(len(run.start))
+    every, found = set(actions.iterate()), 0
+    for action in product([0.0, 1.0], repeat=actions.d):
+        part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
+        part.choose(run.game, run.seen, run.view, run.rng)
+        arms = tuple(np.flatnonzero(action).tolist())
+        member = arms in every
+        assert part.full() == (not member) and playable(actions, arms) == member, action
+        found += member
+    assert found == len(every) and 0 < found < 2**actions.d
+
+
+class Mine(cg.FrankWolfe):
+    """Somebody else's by its module, ours in all that it does."""
+
+
+class MyGame(cg.CombGame):
+    pass
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+@pytest.mark.parametrize("pair", [(cg.FrankWolfe(), Mine()), (cg.CombGame(), MyGame())])
+def test_runs_that_are_watched_are_the_same_runs(pair, engine):
+    ours, mine = pair
+    assert not foreign(ours) and foreign(mine)
+    one, two = (a_run(PROBLEM, setup_of(rule, PROBLEM), MEANS, engine) for rule in pair)
+    assert isinstance(two.setup, GuardedSetup)
+    assert one.advance(10_000) == two.advance(10_000) == STOPPED
+    for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):
+        np.testing.assert_array_equal(here, there)
+    assert one.stops == two.stops and (one.winners == two.winners).all()
+
+
+class Around(NamedTuple):
+    """A rule that is a tuple, and so has no dictionary."""
+
+    inner: cg.RuleBase
+
+    def setup(self, problem):
+        return self.inner.setup(problem)
+
+
+def test_what_is_foreign():
+    assert foreign(cg.CombGame(MyLearner())) and foreign(Around(cg.Uniform()))
+    assert not foreign(cg.CombGame(cg.LLOO(sparsify=False), tracking="D"))
+
+
+@dataclass(frozen=True)
+class MyLearner(cg.LLOO):
+    pass
+
+
+class Unwritten(NamedTuple):
+    d: int
+
+    def choose(self, game, seen, view, rng):
+        pass
+
+    def full(self):
+        return False
+
+
+class Idle(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(Unwritten(problem.actions.d), padded(problem.actions.covering()))
+
+
+def test_a_rule_that_writes_no_action_is_found():
+    """What is in view.action from the round before is no choice."""
+    with pytest.raises(AssertionError, match=r"Idle left something else .* write all of it"):
+        check_rule(Idle(), rounds=10)
+    with refused("rule-wrote-no-set", rule="Idle"):
+        cg.simulate(PROBLEM, MEANS, rule=Idle(), runs=1, engine="python")
+
+
+class Beginning(cg.RuleBase):
+    def __init__(self, start):
+        self.start = start
+
+    def setup(self, problem):
+        return FixedSetup(SlippingPart(0), padded(self.start))
+
+
+@pytest.mark.parametrize("start", [[(0, 1, 2)], [(0, 1), (2, 6)], [(0, 1), (5,)]])
+def test_a_start_that_cannot_be_played(start):
+    with refused("rule-start-no-action", rule="Beginning", n=len(start[-1])):
+        cg.simulate(PROBLEM, MEANS, rule=Beginning(start), runs=1, engine="python")
+
+
+def test_a_study_asks_for_nothing_that_cannot_be_played():
+    study = cg.Study(PROBLEM, rule=Slipping(1), engine="python")
+    for _ in range(QUIET):
+        study.tell(study.ask(), dict.fromkeys(study.pending[0].arms, 0.5))
+    with refused("rule-played-no-action", rule="Slipping(kind=1)", n=6, t=QUIET):
+        study.ask()
+    assert study.status.rounds == QUIET and not study.pending
