@@ -1,27 +1,38 @@
 """Numbers with their standard errors, and what can be told of them."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
 LEVEL = 0.05  # the chance that some part of a test is decided wrongly, at most
+DIGITS, MOST = re.compile(r"\.(\d+)[f%]"), 9  # after the point
 STEP = 1e-4  # of a standard error, for slopes
 
 
 class Measured(NamedTuple):
-    """A number and its standard error; it is shown with it.
+    """A number and its standard error; it is shown with it, and with more digits where that would
+    be shown as 0.
 
-    >>> f"{Measured(1.234, 0.056):.2f}", f"{Measured(2.0, 0.0):.1f}"
-    ('1.23 ± 0.06', '2.0')
+    >>> f"{Measured(1.234, 0.056):.2f}", f"{Measured(2.0, 0.0):.1f}", f"{Measured(7.84, 0.2):,.0f}"
+    ('1.23 ± 0.06', '2.0', '7.8 ± 0.2')
     """
 
     value: float
     error: float
 
     def __format__(self, form: str) -> str:
-        value = format(self.value, form)
-        return f"{value} ± {format(self.error, form)}" if self.error > 0.0 else value
+        if not self.error > 0.0:
+            return format(self.value, form)
+        found = DIGITS.search(form)
+        while found and not re.search("[1-9]", format(self.error, form)):
+            more = int(found[1]) + 1
+            if more > MOST:
+                break
+            form = form[: found.start(1)] + str(more) + form[found.end(1) :]
+            found = DIGITS.search(form)
+        return f"{format(self.value, form)} ± {format(self.error, form)}"
 
 
 def propagated(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..simulate.result import error_interval
 from .experiments import DELTA
 from .measured import Measured, inside, propagated, ratio
 from .results import Rows, Tables
@@ -65,6 +66,7 @@ def learners_and_uniform(tables: Tables) -> Numbers:
         for x in xs
         for rule in THREE
     ]
+    told = [inside(one["ratio"], -math.inf, 1.0, len(beside)) for one in beside]
     widest = max(sizes, key=lambda size: size["ratio"].value)
     correlations = [
         propagated(
@@ -79,8 +81,9 @@ def learners_and_uniform(tables: Tables) -> Numbers:
         "widest": widest["ratio"],
         "widest_x": widest["x"],
         "beside": beside,
-        "worse": [one for one in beside if one["ratio"].value >= 1.0][:6],
-        "not_below": sum(one["ratio"].value >= 1.0 for one in beside),
+        "below": told.count(True),
+        "above": told.count(False),
+        "open": [one for one, known in zip(beside, told, strict=True) if known is None],
         "means": len(beside),
         "correlation": min(correlations, key=lambda one: one.value),
     }
@@ -287,11 +290,12 @@ def pooled_errors(tables: Tables) -> Numbers:
     """Errors in all runs with the stylised threshold, the worst line, the exact intervals, and the
     errors with the proved threshold.
     """
-    rows = [row for name in STYLISED for row in error_rows(tables, name)]
+    rows = [row | {"experiment": name} for name in STYLISED for row in error_rows(tables, name)]
     proved = error_rows(tables, "options", "gaussian")
     errors, runs = sum(row["errors"] for row in rows), sum(row["runs"] for row in rows)
     worst = max(rows, key=lambda row: row["error_rate"])
     share = errors / runs
+    other, others = sum(row["errors"] for row in proved), sum(row["runs"] for row in proved)
     return {
         "errors": errors,
         "runs": runs,
@@ -305,6 +309,7 @@ def pooled_errors(tables: Tables) -> Numbers:
             for row in rows
         ],
         "highest": max(row["error_high"] for row in rows),
-        "proved_errors": sum(row["errors"] for row in proved),
-        "proved_runs": sum(row["runs"] for row in proved),
+        "proved_errors": other,
+        "proved_runs": others,
+        "proved_high": error_interval(other, others)[1] if others else 1.0,
     }

@@ -31,8 +31,10 @@ How the instances follow the paper, and where its text leaves a choice:
   start too.
 - In every run the arms are relabelled at random (`relabel=True`), and the run numbers them for
   itself: the order in which the paper lists them decides nothing.
-- The marks of the paper's Figure 1 were read off the authors' talk (within 150 rounds). They are
-  drawn and printed beside ours; finding 1 says which of them noise cannot explain.
+- The paper's figures are pictures, without their numbers. The marks of Figure 1 were read off the
+  authors' talk before this project began (rounds within 150), and no reference to the recording
+  was kept: take them as approximate. They are drawn and printed beside ours; finding 1 says which
+  of them noise cannot explain.
 
 Every mean is printed with its standard error, and drawn with its 95 % interval (quartiles are the
 pale bars). A verdict accounts for those: a test *holds* or *fails* where that is beyond doubt at a
