@@ -81,7 +81,9 @@ def title(status: dict[str, Any], decision: Any) -> str:
     if decision is not None and decision.certified and contradicted(status):
         return f"{name}: {leader}, certified only if the noise were as stated"
     if decision is not None and decision.certified:
-        sure = f"{100 * decision.confidence:g}%" if decision.proved else "not proved"
+        sure = "by a threshold that is not proved"
+        if decision.proved:
+            sure = f"{100 * decision.confidence:g}%"
         be = "is" if len(status["leader"]) == 1 else "are"
         return f"{name}: {leader} {be} best, certified ({sure})"
     end = "" if decision is None else ", stopped"

@@ -42,6 +42,21 @@ class Evidence(NamedTuple):
         """
         return self.threshold is not None and self.value > self.threshold
 
+    def __str__(self) -> str:
+        """
+        >>> print(Evidence((0,), (1,), 1.25))
+        {0} leads, the closest rival is {1}, and the evidence between them is 1.25.
+        """
+        sets = ["{" + ", ".join(map(str, arms)) + "}" for arms in (self.answer, self.rival)]
+        text = f"{sets[0]} leads, the closest rival is {sets[1]}, and the evidence between them "
+        if self.threshold is None:
+            return f"{text}is {self.value:.2f}."
+        enough = "enough" if self.certified else "not enough"
+        return (
+            f"{text}is {enough}: {self.value:.2f} of {self.threshold:.2f} needed. The threshold is "
+            f"{self.validity}."
+        )
+
 
 def evidence(
     problem: Problem,
