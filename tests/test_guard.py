@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame.game.blocks import Blocks
 from combgame.game.parts import leaves_of
 from combgame.game.records import Seen
 from combgame.game.round import STOPPED
@@ -65,7 +66,8 @@ class Slipping(cg.RuleBase):
 
 def a_run(problem, setup, means, engine="python"):
     """Under the given numbers."""
-    stopping = make_stopping("stylised", problem, [1e-3])
+    threshold = "mixture" if problem.rewards.levels() else "stylised"
+    stopping = make_stopping(threshold, problem, [1e-3])
     return Run(problem, setup, stopping, np.array(means), 1, 0, 0, engine)
 
 
@@ -156,9 +158,11 @@ def test_whatever_a_rule_writes_is_named(name):
 
 
 def test_all_that_was_seen_is_looked_at():
-    """But for what a rule of plates may write: how many plays its block has, and scratch."""
+    """But for how many plays a block is to have, which is for whoever chooses, and scratch."""
+    free = {"left", "wanted", "awaited", "work", "order", "mark"}
     fields = {f"seen.{name}" for name in Seen._fields} - {"seen.blocks"}
-    assert fields == {name for name in READ if name.startswith("seen.") and "blocks" not in name}
+    fields |= {f"seen.blocks.{name}" for name in Blocks._fields if name not in free}
+    assert {*READ} == {*fields, "view.best", "view.evidence"} and len(READ) == len({*READ})
 
 
 class PlayingPart(NamedTuple):
@@ -209,12 +213,19 @@ class MyGame(cg.CombGame):
     pass
 
 
+SAME = {
+    "frank-wolfe": (PROBLEM, cg.FrankWolfe(), Mine()),
+    "plates": (PLATES, cg.FrankWolfe(), Mine()),
+    "a learner": (PROBLEM, cg.CombGame(), MyGame()),
+}
+
+
 @pytest.mark.parametrize("engine", ["python", "compiled"])
-@pytest.mark.parametrize("pair", [(cg.FrankWolfe(), Mine()), (cg.CombGame(), MyGame())])
-def test_runs_that_are_watched_are_the_same_runs(pair, engine):
-    ours, mine = pair
+@pytest.mark.parametrize("kind", SAME)
+def test_runs_that_are_watched_are_the_same_runs(kind, engine):
+    problem, ours, mine = SAME[kind]
     assert not foreign(ours) and foreign(mine)
-    one, two = (a_run(PROBLEM, setup_of(rule, PROBLEM), MEANS, engine) for rule in pair)
+    one, two = (a_run(problem, setup_of(rule, problem), MEANS, engine) for rule in (ours, mine))
     assert isinstance(two.setup, GuardedSetup)
     assert one.advance(10_000) == two.advance(10_000) == STOPPED
     for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):

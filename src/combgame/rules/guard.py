@@ -16,12 +16,16 @@ from ..problem import Problem
 from ..structures import StructureBase
 from .base import RuleBase, Setup, describe
 
-# what a rule may read and must not write, in the order of `mirror`
+# what a rule may read and must not write, in the order of `mirror`: all but scratch arrays, and
+# how many plays a block is to have
 READ = (
     *("seen.counts", "seen.sums", "seen.rest", "seen.squares", "seen.mean", "seen.feasible"),
     *("seen.worth", "seen.clock", "seen.start", "seen.group", "seen.weighed", "seen.noise"),
-    *("seen.blocks.lead", "seen.blocks.sure", "seen.blocks.joined", "seen.blocks.fresh"),
-    *("seen.blocks.offset", "seen.blocks.noise", "view.best", "view.evidence"),
+    *("seen.blocks.precision", "seen.blocks.lead", "seen.blocks.sure", "seen.blocks.joined"),
+    *("seen.blocks.fresh", "seen.blocks.offset", "seen.blocks.piece", "seen.blocks.arms"),
+    *("seen.blocks.value", "seen.blocks.size", "seen.blocks.done", "seen.blocks.noise"),
+    *("seen.blocks.about", "seen.blocks.trusted", "seen.blocks.largest"),
+    *("seen.blocks.lifted", "view.best", "view.evidence"),
 )
 NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
 
@@ -52,7 +56,8 @@ def mirror(seen: Seen, was: Seen, back: bool) -> int:
     """Copy what was seen, or put it back; the number in READ of the last array that was written, 0
     if none was.
     """
-    which = even(seen.counts, was.counts, back)
+    which, here, there = 0, seen.blocks, was.blocks
+    which = max(which, 1 * even(seen.counts, was.counts, back))
     which = max(which, 2 * even(seen.sums, was.sums, back))
     which = max(which, 3 * even(seen.rest, was.rest, back))
     which = max(which, 4 * even(seen.squares, was.squares, back))
@@ -64,12 +69,22 @@ def mirror(seen: Seen, was: Seen, back: bool) -> int:
     which = max(which, 10 * even(seen.group, was.group, back))
     which = max(which, 11 * even_rows(seen.weighed, was.weighed, back))
     which = max(which, 12 * even_rows(seen.noise, was.noise, back))
-    which = max(which, 13 * even_rows(seen.blocks.lead, was.blocks.lead, back))
-    which = max(which, 14 * even_rows(seen.blocks.sure, was.blocks.sure, back))
-    which = max(which, 15 * even_rows(seen.blocks.joined, was.blocks.joined, back))
-    which = max(which, 16 * even_rows(seen.blocks.fresh, was.blocks.fresh, back))
-    which = max(which, 17 * even(seen.blocks.offset, was.blocks.offset, back))
-    return max(which, 18 * even_rows(seen.blocks.noise, was.blocks.noise, back))
+    which = max(which, 13 * even(here.precision, there.precision, back))
+    which = max(which, 14 * even_rows(here.lead, there.lead, back))
+    which = max(which, 15 * even_rows(here.sure, there.sure, back))
+    which = max(which, 16 * even_rows(here.joined, there.joined, back))
+    which = max(which, 17 * even_rows(here.fresh, there.fresh, back))
+    which = max(which, 18 * even(here.offset, there.offset, back))
+    which = max(which, 19 * even(here.piece, there.piece, back))
+    which = max(which, 20 * even(here.arms, there.arms, back))
+    which = max(which, 21 * even_rows(here.value, there.value, back))
+    which = max(which, 22 * even(here.size, there.size, back))
+    which = max(which, 23 * even(here.done, there.done, back))
+    which = max(which, 24 * even_rows(here.noise, there.noise, back))
+    which = max(which, 25 * even_rows(here.about, there.about, back))
+    which = max(which, 26 * even(here.trusted, there.trusted, back))
+    which = max(which, 27 * even(here.largest, there.largest, back))
+    return max(which, 28 * even(here.lifted, there.lifted, back))
 
 
 class GuardedPart(NamedTuple):
@@ -97,8 +112,8 @@ class GuardedPart(NamedTuple):
             view.action[a] = np.nan
         self.watched.choose(game, seen, view, rng)
         wrong = mirror(seen, self.was, True)
-        wrong = max(wrong, 19 * even(view.best, self.best, True))
-        wrong = max(wrong, 20 * even(view.evidence, self.evidence, True))
+        wrong = max(wrong, 29 * even(view.best, self.best, True))
+        wrong = max(wrong, 30 * even(view.evidence, self.evidence, True))
         for a in range(view.action.size):
             self.wrote[a] = here = view.action[a]
             self.score[a] = 2.0 * here - 1.0
