@@ -14,9 +14,11 @@ from combgame.game.records import Seen
 from combgame.game.round import STOPPED
 from combgame.game.sources import foreign
 from combgame.rules import FixedSetup, padded
-from combgame.rules.guard import READ, GuardedSetup, playable, setup_of
+from combgame.rules.guard import READ, GuardedPart, GuardedSetup, playable, setup_of, trusted
+from combgame.rules.uniform import UniformPart
 from combgame.simulate.run import Run
 from combgame.stopping.names import make_stopping
+from combgame.study.advisor import Advisor
 from combgame.testing import check_rule
 
 from . import golden
@@ -158,8 +160,8 @@ def test_whatever_a_rule_writes_is_named(name):
 
 
 def test_all_that_was_seen_is_looked_at():
-    """But for how many plays a block is to have, which is for whoever chooses, and scratch."""
-    free = {"left", "wanted", "awaited", "work", "order", "mark"}
+    """But for what those who ask say of the next block, and scratch."""
+    free = {"wanted", "awaited", "work", "order", "mark"}
     fields = {f"seen.{name}" for name in Seen._fields} - {"seen.blocks"}
     fields |= {f"seen.blocks.{name}" for name in Blocks._fields if name not in free}
     assert {*READ} == {*fields, "view.best", "view.evidence"} and len(READ) == len({*READ})
@@ -225,8 +227,10 @@ SAME = {
 def test_runs_that_are_watched_are_the_same_runs(kind, engine):
     problem, ours, mine = SAME[kind]
     assert not foreign(ours) and foreign(mine)
-    one, two = (a_run(problem, setup_of(rule, problem), MEANS, engine) for rule in (ours, mine))
-    assert isinstance(two.setup, GuardedSetup)
+    assert isinstance(setup_of(mine, problem), GuardedSetup)
+    setups = ours.setup(problem), GuardedSetup(mine, problem)
+    one, two = (a_run(problem, setup, MEANS, engine) for setup in setups)
+    assert isinstance(two.rule, GuardedPart)
     assert one.advance(10_000) == two.advance(10_000) == STOPPED
     for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):
         np.testing.assert_array_equal(here, there)
@@ -242,14 +246,131 @@ class Around(NamedTuple):
         return self.inner.setup(problem)
 
 
-def test_what_is_foreign():
-    assert foreign(cg.CombGame(MyLearner())) and foreign(Around(cg.Uniform()))
-    assert not foreign(cg.CombGame(cg.LLOO(sparsify=False), tracking="D"))
-
-
 @dataclass(frozen=True)
 class MyLearner(cg.LLOO):
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    """A rule with slots, and so without a dictionary; and not even a RuleBase."""
+
+    kind: int = 4
+
+    def setup(self, problem):
+        return FixedSetup(SlippingPart(self.kind), padded(problem.actions.covering()))
+
+    def numbered(self, order):
+        return None
+
+    def stopping(self, problem, deltas):
+        return None
+
+
+def test_what_is_foreign():
+    assert foreign(cg.CombGame(MyLearner())) and foreign(Around(cg.Uniform()))
+    assert foreign(Slotted()) and foreign({"a": Slotted()}) and foreign(frozenset([Slotted()]))
+    assert foreign(a_run)
+    assert not foreign(cg.CombGame(cg.LLOO(sparsify=False), tracking="D"))
+
+
+def test_a_rule_with_slots_is_watched_too():
+    with refused("rule-wrote-what-was-seen", array="seen.sums"):
+        cg.simulate(PROBLEM, MEANS, rule=Slotted(), delta=1e-9, runs=1, engine="python")
+
+
+def test_what_is_made_of_our_parts_is_not_watched():
+    """A description of one's own that makes them can do no harm, and keeps their blocks."""
+    for rule in (Mine(), cg.CombGame(MyLearner())):
+        part, _ = setup_of(rule, PLATES if rule == Mine() else PROBLEM).fresh(
+            np.random.default_rng()
+        )
+        assert trusted(part) and not isinstance(part, GuardedPart)
+    part, _ = setup_of(Slipping(), PROBLEM).fresh(np.random.default_rng())
+    assert isinstance(part, GuardedPart) and not part.blocking
+    with refused("rule-start-no-action"):
+        setup_of(Badly(), PROBLEM).fresh(np.random.default_rng())
+
+
+@dataclass(frozen=True)
+class Badly(cg.RuleBase):
+    """Our part, and a start that is no action."""
+
+    def setup(self, problem):
+        return FixedSetup(UniformPart(problem.actions.d), padded([(0, 1, 2)]))
+
+
+class CheatingPart:
+    """Says that a block goes on, and chooses the rest of it by what its first plays showed."""
+
+    def __init__(self):
+        self.plays = 0
+
+    def choose(self, game, seen, view, rng):
+        blocks = seen.blocks
+        weight = blocks.fresh[0, 2] if self.plays else 0.0
+        lead = blocks.fresh[0, 3] / weight if weight > 0.0 else 0.0
+        on = self.plays == 0 or (self.plays < 8 and lead < 3.3)
+        view.action[:] = [on, not on, 1.0]
+        blocks.left[0] = 2 if on else 1
+        self.plays = self.plays + 1 if on else 0
+
+    def full(self):
+        return False
+
+
+class Cheating(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(CheatingPart(), padded(problem.actions.covering()))
+
+
+WELLS = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, level="per play"))
+
+
+def test_plays_of_a_block_cannot_be_chosen_by_its_values():
+    """Of runs of this rule that were proved with delta = 0.05, all were wrong."""
+    with refused("rule-wrote-what-was-seen", array="seen.blocks.left"):
+        cg.simulate(WELLS, [0.0, 0.05, -3.0], rule=Cheating(), delta=0.05, runs=2, engine="python")
+
+
+def test_nor_in_a_study():
+    study = cg.Study(WELLS, rule=Cheating(), engine="python")
+    for _ in range(12):
+        one = study.ask()
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    blocks = [event.data.get("block") for event in study.events() if event.kind == "asked"]
+    assert len(blocks) == 12 and all(size == 1 for _, size in blocks[2:])
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_rules_that_grow_are_watched_as_they_grow(engine):
+    square = cg.Problem(cg.Subsets(6, 3), None, cg.Gaussian(0.3))
+    rule = cg.FrankWolfe(pool=1)
+    setups = rule.setup(square), GuardedSetup(rule, square)
+    one, two = (a_run(square, setup, [0.5, 0.45, 0.4, 0.35, 0.3, 0.2], engine) for setup in setups)
+    first = two.rule
+    assert one.advance(300) == two.advance(300)
+    assert two.rule is not first  # it was made larger
+    for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_what_a_rule_does_to_the_problem_stays_in_its_own_side_of_a_study():
+    edges = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("s", "t"), ("a", "b")]
+    for problem in (
+        cg.Problem(cg.Paths(edges, "s", "t"), None, cg.Gaussian(0.3)),
+        cg.Problem(cg.Listed([(0, 1), (1, 2), (2, 0)], 3), None, cg.Bernoulli()),
+        cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.3)),
+        cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian()),
+        PLATES,
+    ):
+        advisor = Advisor(cg.Study(problem, engine="python")._setting, "python")
+        certified = leaves_of(advisor.told.game) + leaves_of(advisor.ledger.seen)
+        chosen = leaves_of(advisor.ahead.game) + leaves_of(advisor.ahead.seen)
+        for one in certified:
+            for other in chosen:
+                arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
+                assert not (arrays and one.size and np.shares_memory(one, other)), str(problem)
 
 
 class Unwritten(NamedTuple):

@@ -5,6 +5,8 @@ import hashlib
 import inspect
 import pathlib
 import sys
+from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 
@@ -42,14 +44,34 @@ def foreign(value: Any) -> bool:
 
 
 def _modules(value: Any) -> set[str]:
-    """The modules of others in which the classes of a description and of its fields stand."""
-    module, many = type(value).__module__, isinstance(value, list | tuple)
+    """The modules of others in which the classes and functions of a description and of its fields
+    stand.
+    """
+    if isinstance(value, FunctionType):
+        module, fields = value.__module__, []
+    else:
+        module, fields = type(value).__module__, _fields(value)
     home = module.partition(".")[0]
-    plain = home in ("builtins", "numpy")
-    if not many and (plain or not hasattr(value, "__dict__")):
-        return set()
-    inside = {name for one in (value if many else vars(value).values()) for name in _modules(one)}
-    return inside if plain or home == "combgame" else inside | {module}
+    inside = {name for one in fields for name in _modules(one)}
+    known = home in ("combgame", "numpy") or home in sys.stdlib_module_names
+    return inside if known and module != "__main__" else inside | {module}
+
+
+def _fields(value: Any) -> list[Any]:
+    """What a value is made of, if it is a container or has a dictionary or slots."""
+    if isinstance(value, Mapping):
+        return [*value, *value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    slots = (
+        name
+        for kind in type(value).__mro__
+        for name in vars(kind).get("__slots__", ())
+        if not name.startswith("__")
+    )
+    found = [getattr(value, name) for name in slots if hasattr(value, name)]
+    plain = type(value).__module__.partition(".")[0] in ("builtins", "numpy")
+    return found if plain else [*found, *getattr(value, "__dict__", {}).values()]
 
 
 def _defined(module: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..game.callback import SIGNATURE
+from ..game.engines import ours
 from ..game.marks import jitable
 from ..game.protocols import Game, Rule
 from ..game.records import Floats, Ints, Random, Seen, View, blank, vector
@@ -16,8 +18,7 @@ from ..problem import Problem
 from ..structures import StructureBase
 from .base import RuleBase, Setup, describe
 
-# what a rule may read and must not write, in the order of `mirror`: all but scratch arrays, and
-# how many plays a block is to have
+# what a rule may read and must not write, in the order of `mirror`: all but scratch arrays
 READ = (
     *("seen.counts", "seen.sums", "seen.rest", "seen.squares", "seen.mean", "seen.feasible"),
     *("seen.worth", "seen.clock", "seen.start", "seen.group", "seen.weighed", "seen.noise"),
@@ -25,7 +26,7 @@ READ = (
     *("seen.blocks.fresh", "seen.blocks.offset", "seen.blocks.piece", "seen.blocks.arms"),
     *("seen.blocks.value", "seen.blocks.size", "seen.blocks.done", "seen.blocks.noise"),
     *("seen.blocks.about", "seen.blocks.trusted", "seen.blocks.largest"),
-    *("seen.blocks.lifted", "view.best", "view.evidence"),
+    *("seen.blocks.lifted", "seen.blocks.left", "view.best", "view.evidence"),
 )
 NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
 
@@ -95,6 +96,8 @@ class GuardedPart(NamedTuple):
     """
 
     watched: Rule
+    # whether it may say how many plays a block has: all of them are fixed then (docs/plates.md)
+    blocking: bool
     was: Seen
     best: Floats
     evidence: Floats
@@ -106,14 +109,17 @@ class GuardedPart(NamedTuple):
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
         mirror(seen, self.was, False)
+        even(seen.blocks.left, self.was.blocks.left, False)
         even(view.best, self.best, False)
         even(view.evidence, self.evidence, False)
         for a in range(view.action.size):
             view.action[a] = np.nan
         self.watched.choose(game, seen, view, rng)
         wrong = mirror(seen, self.was, True)
-        wrong = max(wrong, 29 * even(view.best, self.best, True))
-        wrong = max(wrong, 30 * even(view.evidence, self.evidence, True))
+        if not self.blocking:
+            wrong = max(wrong, 29 * even(seen.blocks.left, self.was.blocks.left, True))
+        wrong = max(wrong, 30 * even(view.best, self.best, True))
+        wrong = max(wrong, 31 * even(view.evidence, self.evidence, True))
         for a in range(view.action.size):
             self.wrote[a] = here = view.action[a]
             self.score[a] = 2.0 * here - 1.0
@@ -130,38 +136,47 @@ class GuardedPart(NamedTuple):
 
 
 class GuardedSetup:
-    """The set-up of a rule that is watched."""
+    """The set-up of a rule that is watched. every: also if all its parts are this package's."""
 
-    def __init__(self, rule: RuleBase, problem: Problem) -> None:
+    def __init__(self, rule: RuleBase, problem: Problem, every: bool = True) -> None:
         self.name, self.problem, self.setup = describe(rule), problem, rule.setup(problem)
+        self._every = every
         self._start: Ints | None = None  # one that was looked at
 
     @property
     def alike(self) -> bool:
         return getattr(self.setup, "alike", False)
 
-    def fresh(self, rng: Random) -> tuple[GuardedPart, Ints]:
+    def fresh(self, rng: Random) -> tuple[Rule, Ints]:
         part, start = self.setup.fresh(rng)
         if self._start is None or not np.array_equal(start, self._start):
             self._check_start(start)
             self._start = start.copy()
-        d = self.problem.d
+        own, d = trusted(part), self.problem.d
+        if own and not self._every:
+            return part, start
         was = blank(d, self.problem.rewards.groups(d), self.problem.precision())
         best, score, member, wrote = np.zeros((4, d))
         fault = np.zeros(2, np.int64)
-        return GuardedPart(part, was, best, np.zeros(1), score, member, wrote, fault), start
+        evidence = np.zeros(1)
+        return GuardedPart(part, own, was, best, evidence, score, member, wrote, fault), start
 
-    def enlarge(self, rule: GuardedPart) -> GuardedPart:
+    def enlarge(self, rule: Any) -> Rule:
+        if not isinstance(rule, GuardedPart):
+            return self.setup.enlarge(rule)
         return rule._replace(watched=self.setup.enlarge(rule.watched))
 
-    def figures(self, rule: GuardedPart) -> dict[str, int]:
+    def figures(self, rule: Any) -> dict[str, int]:
         tell = getattr(self.setup, "figures", None)
-        return tell(rule.watched) if tell else {}
+        inner = rule.watched if isinstance(rule, GuardedPart) else rule
+        return tell(inner) if tell else {}
 
     def check(self, rule: Any) -> None:
         """What the rule did that it must not, in a sentence. (Arms have numbers of the run's own
         here, which nobody else knows.)
         """
+        if not isinstance(rule, GuardedPart):
+            return
         wrong, t = int(rule.fault[0]), int(rule.fault[1])
         if wrong == NOT_A_SET:
             raise InputError(
@@ -186,10 +201,10 @@ class GuardedSetup:
             )
 
     def _check_start(self, start: Ints) -> None:
-        d, actions = self.problem.d, self.problem.actions
+        actions = self.problem.actions
         for row in start:
             arms = tuple(sorted(int(a) for a in row if a >= 0))
-            if (arms and arms[-1] >= d) or not playable(actions, arms):
+            if not playable(actions, arms):
                 raise InputError(
                     "rule-start-no-action",
                     "{rule} begins with {n} arms together, which is no action of {actions}",
@@ -200,6 +215,18 @@ class GuardedSetup:
                 )
 
 
+def trusted(part: Any) -> bool:
+    """Whether everything that works in a part is this package's.
+
+    >>> from combgame.rules.uniform import UniformPart
+    >>> trusted(UniformPart(3)), trusted([3])
+    (True, False)
+    """
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        return ours(part) and all(trusted(field) for field in part)
+    return isinstance(part, np.ndarray | bool | int | float | np.generic | SIGNATURE)
+
+
 def playable(actions: StructureBase, arms: Sequence[int]) -> bool:
     """Whether arms are an action, by the oracle alone: an action scores most against itself.
 
@@ -207,6 +234,8 @@ def playable(actions: StructureBase, arms: Sequence[int]) -> bool:
     >>> playable(Subsets(4, 2), (0, 3)), playable(Subsets(4, 2), (0, 1, 3))
     (True, False)
     """
+    if any(a >= actions.d for a in arms):
+        return False
     chosen, out = vector(arms, actions.d), np.zeros(actions.d)
     actions.part().argmax(2.0 * chosen - 1.0, out)
     return bool(np.array_equal(chosen, out))
@@ -232,5 +261,5 @@ def _no_action(rule: str, n: int, t: int, actions: StructureBase) -> InputError:
 
 
 def setup_of(rule: RuleBase, problem: Problem) -> Setup:
-    """A rule on a problem; watched, if it or a part of it is not this package's."""
-    return GuardedSetup(rule, problem) if foreign(rule) else rule.setup(problem)
+    """A rule on a problem; watched, if a part of it is not this package's."""
+    return GuardedSetup(rule, problem, every=False) if foreign(rule) else rule.setup(problem)

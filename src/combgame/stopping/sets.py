@@ -174,13 +174,14 @@ def judging(
 ) -> Any:
     """How a game gets this judge. scales: those of every arm's own mixture (`mixture.SCALES`)."""
     d, inf = problem.d, np.full(problem.d, np.inf)
-    low, high = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
+    box = (-inf, inf) if epsilon > 0.0 else (np.array(problem.low), np.array(problem.high))
     known, width = problem.rewards.known, len(scales)
-    variance = problem.rewards.spread(d) ** 2 if known else np.ones(d)
+    stated = problem.rewards.spread(d) ** 2 if known else np.ones(d)
     exact = License.BINARY in claimed(problem.rewards) and epsilon == 0.0
 
     def watch(game: Game, threshold: Threshold, seen: Seen) -> Game:
         steady = STEADY * float(problem.actions.largest()) ** 2
+        low, high, variance = (x.copy() for x in (*box, stated))  # nobody else's
         prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
         inner = WeigherPart(
             seen,
@@ -188,7 +189,7 @@ def judging(
             low,
             high,
             bool(np.isfinite(low).any() or np.isfinite(high).any()),
-            conjugates(),
+            conjugates().copy(),
             prior,
             cost,
             scales[:, 2:4].T.copy(),

@@ -21,6 +21,7 @@ from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vec
 from ..game.round import advise, recommend, settle
 from ..problem import Problem
 from ..rules import Stopping
+from ..rules.guard import trusted
 from ..sentences import Sentence
 from ..simulate.numbering import own_numbers
 from ..stopping.own import check_compared
@@ -81,6 +82,7 @@ class Advisor:
         self.rule: Rule
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
+        self._ours = trusted(self.rule)
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = (
@@ -203,6 +205,8 @@ class Advisor:
                 self.opening.lasts = False
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
                     self.rule = self.setup.enlarge(self.rule)
+                if not self._ours:  # plays of a block must be fixed, and who knows
+                    seen.blocks.left[0] = 0
                 self._commit(current, int(seen.blocks.left[0]))
         return tuple(sorted(order[list(arms_of(side.view.action))].tolist()))
 
