@@ -417,3 +417,133 @@ def test_a_study_asks_for_nothing_that_cannot_be_played():
     with refused("rule-played-no-action", rule="Slipping(kind=1)", n=6, t=QUIET):
         study.ask()
     assert study.status.rounds == QUIET and not study.pending
+
+
+# ---- what is no rule, and rules that raise
+
+
+class FullPart(NamedTuple):
+    d: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+
+    def full(self):
+        return True
+
+
+class RaisingPart(NamedTuple):
+    late: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] >= self.late:
+            raise ValueError("boom")
+
+    def full(self):
+        return False
+
+
+class FewPart(NamedTuple):
+    d: int
+
+    def choose(self, game, seen):
+        pass
+
+    def full(self):
+        return False
+
+
+class NoFullPart(NamedTuple):
+    d: int
+
+    def choose(self, game, seen, view, rng):
+        pass
+
+
+class Makes(cg.RuleBase):
+    """A rule with any part and any start."""
+
+    def __init__(self, part, start=((0, 1), (2, 3), (4, 5))):
+        self.part, self.start = part, start
+
+    def setup(self, problem):
+        rows = padded(list(self.start)) if isinstance(self.start, tuple) else self.start
+        return FixedSetup(self.part, rows)
+
+
+class Bare(cg.RuleBase):
+    pass
+
+
+class Returns(cg.RuleBase):
+    def setup(self, problem):
+        return UniformPart(problem.actions.d)
+
+
+class Failing(cg.RuleBase):
+    def setup(self, problem):
+        return problem.colour
+
+
+def simulated(rule, engine="python"):
+    return cg.simulate(PROBLEM, MEANS, rule=rule, delta=1e-9, runs=2, max_rounds=60, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_arrays_are_not_made_larger_for_ever(engine):
+    with refused("full-for-ever", cg.InputError, part="FullPart"):
+        simulated(Makes(FullPart(6)), engine)
+    study = cg.Study(PROBLEM, rule=Makes(FullPart(6)), min_pulls=1, engine="python")
+    for _ in range(3):
+        one = study.ask()
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    with refused("full-for-ever", cg.InputError, part="FullPart"):
+        study.ask()
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_what_a_rule_raises_is_said_with_its_line(engine):
+    said = {"part": "RaisingPart", "method": "choose", "error": "ValueError (boom)"}
+    with refused("part-raised", cg.EngineError, **said) as caught:
+        simulated(Makes(RaisingPart(20)), engine)
+    assert caught.value.arguments["file"].endswith("test_guard.py")
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        (Bare(), "no-setup"),
+        (Returns(), "setup-makes-no-rules"),
+        (Failing(), "part-raised"),
+        (Makes(FewPart(6)), "rule-verb"),
+        (Makes(NoFullPart(6)), "rule-verb"),
+        (Makes(SlippingPart(0), [(0, 1), (2, 3)]), "rule-start"),
+        (Makes(SlippingPart(0), None), "rule-start"),
+        (Makes(SlippingPart(0), np.eye(6)), "rule-start"),
+        (Makes(SlippingPart(0), np.eye(6) > 0), "rule-start"),
+        (Makes(SlippingPart(0), np.array([0, 1])), "rule-start"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
+)
+def test_what_is_no_rule_is_said_before_anything_is_played(rule, code):
+    with refused(code):
+        simulated(rule)
+
+
+def test_a_study_wants_all_of_an_action_written():
+    study = cg.Study(PROBLEM, rule=Idle(), min_pulls=1, engine="python")
+    for _ in range(3):
+        one = study.ask()
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    with refused("rule-wrote-no-set", rule="Idle", t=3):
+        study.ask()
+    assert study.status.rounds == 3
+
+
+def test_a_campaign_takes_a_rule_that_derives_from_nothing():
+    made = cg.Campaign.cross(
+        "x", [cg.Instance("six", PROBLEM, MEANS)], [Around(cg.Uniform())], runs=2
+    )
+    assert len(made.configurations) == 1

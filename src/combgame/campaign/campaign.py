@@ -13,7 +13,7 @@ from ..presets import make_rule
 from ..problem import check_deltas
 from ..report.files import PRIVATE, check_mode, check_path
 from ..rules import RuleBase
-from ..rules.base import describe
+from ..rules.base import brought, describe
 from ..stopping.own import StoppingBase
 from .execute import run_campaign
 from .opening import open_store
@@ -83,7 +83,7 @@ class Campaign(Specification):
                     if getattr(chosen := make_rule(rule), "record", False):
                         text = "{label}: record=True is for cg.regret, a campaign stores no regret"
                         raise InputError("record", text, remedy="leave it out", label=label)
-                    own = chosen.stopping(instance.problem, deltas)
+                    own = brought(chosen, instance.problem, deltas)
                     if own is not None and word not in ("proved", own.name):
                         shown += f", stopped by {word}"
                     configurations.append(

@@ -1,14 +1,17 @@
-"""A part that reaches outside its arrays, in one sentence: the part, the method, the line."""
+"""A part of a user's that raises, or reaches outside its arrays, in one sentence: the part, the
+method, the line.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from ..errors import EngineError
+from ..errors import CombGameError, EngineError
+from .callback import FAILURES
 
 LIBRARIES = ("combgame", "numba", "numpy")
-CODE = "outside-arrays"
+CODE, RAISED = "outside-arrays", "part-raised"
 
 
 class Place(NamedTuple):
@@ -22,23 +25,32 @@ class Place(NamedTuple):
 
 @contextmanager
 def own_bounds(*parts: Any, again: Callable[[], object] | None = None) -> Iterator[None]:
-    """A part that reaches outside its arrays is said in a sentence (a user's parts are compiled
-    with that check).
+    """What a user's part raises is said in a sentence, and that one reaches outside its arrays (a
+    user's parts are compiled with that check).
 
     parts: those at work. again: does the same interpreted, where compiled code did it, which does
     not say where it was.
     """
     try:
         yield
-    except IndexError as error:
-        place = _place(error.__traceback__)
-        if place is None and again is not None:
+    except CombGameError:
+        raise
+    except Exception as error:
+        kinds, outside = foreign_parts(parts), isinstance(error, IndexError)
+        if FAILURES:  # a Python oracle's
+            raise
+        place = _owned(_place(error.__traceback__), kinds)
+        if place is None and again is not None and (kinds or outside):
             try:
                 again()
             except EngineError as found:
-                if found.code == CODE:
+                if found.code in (CODE, RAISED):
                     raise found from error
-        raise _said(place, foreign_parts(parts), str(error)) from error
+        if outside:
+            raise _said(place, kinds, str(error)) from error
+        if place is None:
+            raise
+        raise _raised(place, error) from error
 
 
 def _place(trace: TracebackType | None) -> Place | None:
@@ -52,6 +64,36 @@ def _place(trace: TracebackType | None) -> Place | None:
             found = Place(kind, code.co_name, trace.tb_lineno, code.co_filename)
         trace = trace.tb_next
     return found
+
+
+def _owned(place: Place | None, kinds: list[type]) -> Place | None:
+    """The same, with the part if that is among some: compiled code does not say which it was."""
+    if place is None or place.kind is not None:
+        return place
+    codes = [(kind, getattr(getattr(kind, place.method, None), "__code__", None)) for kind in kinds]
+    found = [
+        (code.co_firstlineno, kind)
+        for kind, code in codes
+        if code is not None and code.co_filename == place.file and code.co_firstlineno <= place.line
+    ]
+    return place._replace(kind=max(found, key=lambda one: one[0])[1]) if found else place
+
+
+def _raised(place: Place, error: Exception) -> EngineError:
+    text = "{method} raised {error}: line {line} of {file}"
+    if place.kind is not None:
+        text = "{part}.{method} raised {error}: line {line} of {file}"
+    said = f"{type(error).__name__} ({error})" if str(error) else type(error).__name__
+    return EngineError(
+        RAISED,
+        text,
+        remedy="mend it; docs/new-part.md says what parts of your own are given, and may write",
+        part="" if place.kind is None else place.kind.__name__,
+        method=place.method,
+        error=" ".join(said.split()),
+        line=place.line,
+        file=place.file,
+    )
 
 
 def foreign_parts(parts: Any) -> list[type]:

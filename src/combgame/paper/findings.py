@@ -241,7 +241,8 @@ FINDINGS = (
         measure=measures.time_and_actions,
         holds=(Within("powers.power", low=0.8, high=1.2), Within("steepest", high=4.0)),
         evidence="time grows like |A| to the power {powers} from 1,000 actions on; from {fewest:,} "
-        "to {most:,} actions OFW's grows {ofw:.1f} times and LLOO's {lloo:.1f} times; at d = 50: "
+        "to {most:,} actions OFW's grows {ofw:.1f} times and LLOO's {lloo:.1f} times; at "
+        "d = {largest:g}: "
         "{last}",
         several={
             "powers": Several("{power:.2f} ({rule})"),
@@ -343,7 +344,8 @@ FINDINGS = (
     ),
     Finding(
         claim="Error rates are far below delta, with the stylised threshold too.",
-        test="the pooled rate is below delta/5, and every line's exact interval lies below delta",
+        test="the pooled rate is below delta/5, and every line's exact interval, at a level of 5 % "
+        "for all lines together, lies below delta",
         tables=STYLISED,
         measure=measures.pooled_errors,
         holds=(Within("rate", high=SELDOM), Told("told")),

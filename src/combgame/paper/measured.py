@@ -7,32 +7,35 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 LEVEL = 0.05  # the chance that some part of a test is decided wrongly, at most
-DIGITS, MOST = re.compile(r"\.(\d+)[f%]"), 9  # after the point
+DIGITS, MOST = re.compile(r"\.(\d+)([f%])"), 9  # after the point
 STEP = 1e-4  # of a standard error, for slopes
 
 
 class Measured(NamedTuple):
-    """A number and its standard error; it is shown with it, and with more digits where that would
-    be shown as 0.
+    """A number and its standard error; it is shown with it, and with more digits where rounding
+    would change the error by more than a quarter.
 
     >>> f"{Measured(1.234, 0.056):.2f}", f"{Measured(2.0, 0.0):.1f}", f"{Measured(7.84, 0.2):,.0f}"
     ('1.23 ± 0.06', '2.0', '7.8 ± 0.2')
+    >>> f"{Measured(38.3, 0.508):.0f}", f"{Measured(3.0, 0.3):+.0f}", f"{Measured(3.0, 1e-15):.1f}"
+    ('38.3 ± 0.5', '+3.0 ± 0.3', '3.0')
     """
 
     value: float
     error: float
 
     def __format__(self, form: str) -> str:
+        found = DIGITS.search(form)
         if not self.error > 0.0:
             return format(self.value, form)
-        found = DIGITS.search(form)
-        while found and not re.search("[1-9]", format(self.error, form)):
-            more = int(found[1]) + 1
-            if more > MOST:
-                break
-            form = form[: found.start(1)] + str(more) + form[found.end(1) :]
-            found = DIGITS.search(form)
-        return f"{format(self.value, form)} ± {format(self.error, form)}"
+        if found is None:
+            return f"{format(self.value, form)} ± {format(self.error, form)}"
+        shown = self.error * (100.0 if found[2] == "%" else 1.0)
+        for digits in range(int(found[1]), MOST):
+            if abs(round(shown, digits) - shown) <= 0.25 * shown:
+                new = form[: found.start(1)] + str(digits) + form[found.end(1) :]
+                return f"{format(self.value, new)} ± {format(self.error, new.replace('+', ''))}"
+        return format(self.value, form)  # the error is nothing beside any digit
 
 
 def propagated(

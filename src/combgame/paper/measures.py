@@ -9,7 +9,7 @@ import numpy as np
 
 from ..simulate.result import error_interval
 from .experiments import DELTA
-from .measured import Measured, inside, propagated, ratio
+from .measured import LEVEL, Measured, inside, propagated, ratio
 from .results import Rows, Tables
 
 SIMPLEX, THREE = ("hedge", "adahedge"), ("hedge", "adahedge", "lloo")
@@ -77,7 +77,7 @@ def learners_and_uniform(tables: Tables) -> Numbers:
     ]
     return {
         "sizes": sizes,
-        "closest": min(size["ratio"].value for size in sizes),
+        "closest": min((size["ratio"] for size in sizes), key=lambda one: one.value),
         "widest": widest["ratio"],
         "widest_x": widest["x"],
         "beside": beside,
@@ -156,6 +156,7 @@ def time_and_actions(tables: Tables) -> Numbers:
         "powers": powers,
         "fewest": min(us["lloo"]),
         "most": max(us["lloo"]),
+        "largest": max(row["x"] for row in tables["figure1-time"]),
         "ofw": ofw,
         "lloo": lloo,
         "steepest": max(ofw, lloo),
@@ -283,7 +284,8 @@ def error_rows(tables: Tables, name: str, threshold: str = "stylised") -> Rows:
     too.
     """
     rows = [row for row in tables[name] if row["threshold"] == threshold]
-    return [row for row in rows if name != "options" or "," in row["rule"]]
+    there = {(row["x"], row["rule"]) for row in tables["figure1"]} if name == "options" else set()
+    return [row for row in rows if (row["x"], row["rule"]) not in there]
 
 
 def pooled_errors(tables: Tables) -> Numbers:
@@ -295,6 +297,7 @@ def pooled_errors(tables: Tables) -> Numbers:
     errors, runs = sum(row["errors"] for row in rows), sum(row["runs"] for row in rows)
     worst = max(rows, key=lambda row: row["error_rate"])
     share = errors / runs
+    exact = [error_interval(row["errors"], row["runs"], 1.0 - LEVEL / len(rows)) for row in rows]
     other, others = sum(row["errors"] for row in proved), sum(row["runs"] for row in proved)
     return {
         "errors": errors,
@@ -302,13 +305,9 @@ def pooled_errors(tables: Tables) -> Numbers:
         "rate": Measured(share, math.sqrt(share * (1.0 - share) / runs)),
         "lines": len(rows),
         "worst": [worst],
-        "above": sum(row["error_low"] > DELTA for row in rows),
-        "below": sum(row["error_high"] < DELTA for row in rows),
-        "told": [
-            False if row["error_low"] > DELTA else True if row["error_high"] < DELTA else None
-            for row in rows
-        ],
-        "highest": max(row["error_high"] for row in rows),
+        "above": sum(low > DELTA for low, _ in exact),
+        "below": sum(high < DELTA for _, high in exact),
+        "told": [False if low > DELTA else True if high < DELTA else None for low, high in exact],
         "proved_errors": other,
         "proved_runs": others,
         "proved_high": error_interval(other, others)[1] if others else 1.0,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from ..errors import InputError
 from ..game.descriptions import Description, is_value, short
 from ..game.parts import Original
 from ..game.protocols import Rule
@@ -16,6 +17,7 @@ from ..stopping.base import Question, Stopping
 from ..stopping.names import THRESHOLDS, make_stopping
 from ..stopping.own import StoppingBase
 
+LARGER = 50  # times that arrays are made larger for one round
 UNSAID = 0.1  # delta, where there is no run that says it, such as one that is only timed
 
 
@@ -67,7 +69,12 @@ class RuleBase(Description):
     )
 
     def setup(self, problem: Question) -> Setup:
-        raise NotImplementedError
+        raise InputError(
+            "no-setup",
+            "{rule} has no method setup(problem), which makes its part and its start",
+            remedy="write one that returns FixedSetup(part, start), as in docs/new-part.md",
+            rule=type(self).__name__,
+        )
 
     def numbered(self, order: Ints) -> "RuleBase | None":
         """The rule for the same arms with arm order[i] called i; None: that cannot be said, so the
@@ -91,6 +98,24 @@ def settled(rule: RuleBase, deltas: Sequence[float]) -> RuleBase:
     return rule.at_deltas(deltas) if isinstance(rule, RuleBase) else rule
 
 
+def again_larger(last: int, often: int, now: int, rule: Any) -> tuple[int, int]:
+    """Count how often a rule's arrays have been made larger in this round; a sentence where that
+    does not end.
+    """
+    often = often + 1 if now == last else 1
+    if often > LARGER:
+        part = getattr(rule, "watched", rule)
+        raise InputError(
+            "full-for-ever",
+            "{part}.full() is still true after its arrays have been made larger {often} times",
+            remedy="let it return False where the next choose fits (always, if arrays never grow), "
+            "and let the set-up's `enlarge` make them larger",
+            part=type(part).__name__,
+            often=LARGER,
+        )
+    return now, often
+
+
 def describe(rule: RuleBase) -> str:
     """A rule in few words: what differs from its defaults.
 
@@ -99,6 +124,15 @@ def describe(rule: RuleBase) -> str:
     "CombGame(LLOO(sparsify=False), tracking='D')"
     """
     return short(rule) if is_value(rule) else type(rule).__name__
+
+
+def brought(rule: RuleBase, problem: Question, deltas: Sequence[float]) -> Stopping | None:
+    """The stopping rule that comes with a rule; none with one that does not derive from
+    `RuleBase` and does not speak of it.
+    """
+    made = getattr(rule, "stopping", None)
+    found: Stopping | None = None if made is None else made(problem, deltas)
+    return found
 
 
 def stopping_of(
@@ -113,5 +147,5 @@ def stopping_of(
     stands for "proved".
     """
     named = isinstance(threshold, str) and threshold not in THRESHOLDS
-    own = rule.stopping(problem, deltas) if named else None
+    own = brought(rule, problem, deltas) if named else None
     return make_stopping(threshold, problem, deltas, own=own, eliminate=eliminate, epsilon=epsilon)

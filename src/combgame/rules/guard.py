@@ -2,17 +2,19 @@
 long as it plays sets of the structure and leaves what was seen as it was.
 """
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
+from ..game.bounds import own_bounds
 from ..game.callback import SIGNATURE
 from ..game.engines import ours
 from ..game.marks import jitable
 from ..game.protocols import Game, Rule
-from ..game.records import Floats, Ints, Random, Seen, View, blank, vector
+from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vector
 from ..game.sources import foreign
 from ..problem import Problem
 from ..structures import StructureBase
@@ -139,8 +141,17 @@ class GuardedSetup:
     """The set-up of a rule that is watched. every: also if all its parts are this package's."""
 
     def __init__(self, rule: RuleBase, problem: Problem, every: bool = True) -> None:
-        self.name, self.problem, self.setup = describe(rule), problem, rule.setup(problem)
-        self._every = every
+        self.name, self.problem, self._every = describe(rule), problem, every
+        with own_bounds():
+            self.setup = rule.setup(problem)
+        if not callable(getattr(self.setup, "fresh", None)):
+            raise InputError(
+                "setup-makes-no-rules",
+                "{rule}: setup(problem) returned {kind}, which has no method fresh",
+                remedy="return FixedSetup(part, start), as in docs/new-part.md",
+                rule=self.name,
+                kind=f"an object of the class {type(self.setup).__name__}",
+            )
         self._start: Ints | None = None  # one that was looked at
 
     @property
@@ -148,7 +159,9 @@ class GuardedSetup:
         return getattr(self.setup, "alike", False)
 
     def fresh(self, rng: Random) -> tuple[Rule, Ints]:
-        part, start = self.setup.fresh(rng)
+        with own_bounds():
+            part, start = self.setup.fresh(rng)
+        self._check_verbs(part)
         if self._start is None or not np.array_equal(start, self._start):
             self._check_start(start)
             self._start = start.copy()
@@ -179,14 +192,7 @@ class GuardedSetup:
             return
         wrong, t = int(rule.fault[0]), int(rule.fault[1])
         if wrong == NOT_A_SET:
-            raise InputError(
-                "rule-wrote-no-set",
-                "{rule} left something else than a 0 or a 1 for every arm in view.action, after "
-                "{t:,} rounds",
-                remedy="write all of it in every round",
-                rule=self.name,
-                t=t,
-            )
+            raise _no_set(self.name, t)
         if wrong == NO_ACTION:
             raise _no_action(self.name, int(rule.wrote.sum()), t, self.problem.actions)
         if wrong > 0:
@@ -200,8 +206,35 @@ class GuardedSetup:
                 t=t,
             )
 
-    def _check_start(self, start: Ints) -> None:
-        actions = self.problem.actions
+    def _check_verbs(self, part: Rule) -> None:
+        for verb, given in (("choose", 4), ("full", 0)):
+            method: Any = getattr(part, verb, None)
+            try:
+                inspect.signature(method).bind(*range(given))
+            except (TypeError, ValueError):
+                raise InputError(
+                    "rule-verb",
+                    "{rule}: {part} has no method {verb} that can be called with {given} arguments",
+                    remedy="a rule's part has choose(self, game, seen, view, rng) and full(self)",
+                    rule=self.name,
+                    part=type(part).__name__,
+                    verb=verb,
+                    given=given,
+                ) from None
+
+    def _check_start(self, start: Any) -> None:
+        actions, kind = self.problem.actions, type(start).__name__
+        if not isinstance(start, np.ndarray) or start.ndim != 2 or start.dtype.kind not in "iu":
+            if isinstance(start, np.ndarray):
+                kind = f"{start.ndim}-dimensional array of {start.dtype}"
+            raise InputError(
+                "rule-start",
+                "{rule} begins with a {kind} instead of rows of the numbers of arms",
+                remedy="make it with padded(...) of a list of sets, such as "
+                "padded(problem.actions.covering())",
+                rule=self.name,
+                kind=kind,
+            )
         for row in start:
             arms = tuple(sorted(int(a) for a in row if a >= 0))
             if not playable(actions, arms):
@@ -241,10 +274,25 @@ def playable(actions: StructureBase, arms: Sequence[int]) -> bool:
     return bool(np.array_equal(chosen, out))
 
 
-def check_action(rule: RuleBase, actions: StructureBase, arms: Sequence[int], t: int) -> None:
-    """What a rule has chosen in a study, where it does not see what is certified."""
-    if foreign(rule) and not playable(actions, arms):
-        raise _no_action(describe(rule), len(arms), t, actions)
+def check_action(rule: RuleBase, actions: StructureBase, wrote: Floats, t: int) -> None:
+    """What a rule has written to view.action in a study, where it does not see what is
+    certified.
+    """
+    if not ((wrote == 0.0) | (wrote == 1.0)).all():
+        raise _no_set(describe(rule), t)
+    if not playable(actions, arms_of(wrote)):
+        raise _no_action(describe(rule), int(wrote.sum()), t, actions)
+
+
+def _no_set(rule: str, t: int) -> InputError:
+    return InputError(
+        "rule-wrote-no-set",
+        "{rule} left something else than a 0 or a 1 for every arm in view.action, after {t:,} "
+        "rounds",
+        remedy="write all of it in every round",
+        rule=rule,
+        t=t,
+    )
 
 
 def _no_action(rule: str, n: int, t: int, actions: StructureBase) -> InputError:

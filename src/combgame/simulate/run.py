@@ -15,6 +15,7 @@ from ..game.records import Floats, Ints, Seen, View, blank
 from ..game.round import FULL, play
 from ..problem import Problem
 from ..rules import Setup
+from ..rules.base import again_larger
 from ..rules.guard import GuardedSetup
 from ..stopping.base import Stopping
 from ..stopping.own import check_compared
@@ -132,6 +133,7 @@ class Run:
         """Play until every delta has stopped or `last` rounds have been played; how it ended
         (`round.STOPPED`, ...).
         """
+        larger = (-1, 0)  # the round in which the rule's arrays were made larger, and how often
         while True:
             with own_errors(), own_bounds(self.game, self.rule, again=self._interpret):
                 ended = self._play(
@@ -151,6 +153,7 @@ class Run:
             if ended != FULL:
                 check_compared(self._stopping, self.stops)
                 return int(ended)
+            larger = again_larger(*larger, int(self.seen.clock[0]), self.rule)
             self.rule = self.setup.enlarge(self.rule)
             if self.compiled:  # larger arrays may be of other types
                 self._play = choose_engine(self._engine, (self.game, self.rule))

@@ -35,7 +35,12 @@ class StoppingBase(Description):
         ratio at the counts must exceed; or all verbs of `protocols.Judge`, for evidence of another
         kind.
         """
-        raise NotImplementedError
+        raise InputError(
+            "no-part",
+            "{stopping} has no method part(problem, deltas), which makes its part",
+            remedy="write one, as in docs/new-part.md",
+            stopping=type(self).__name__,
+        )
 
 
 def own_stopping(asked: StoppingBase, problem: Question, deltas: Sequence[float]) -> Stopping:

@@ -19,9 +19,11 @@ from ..game.parts import copied
 from ..game.protocols import Game, Rule
 from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vector
 from ..game.round import advise, recommend, settle
+from ..game.sources import foreign
 from ..problem import Problem
 from ..rules import Stopping
-from ..rules.guard import trusted
+from ..rules.base import again_larger
+from ..rules.guard import check_action, trusted
 from ..sentences import Sentence
 from ..simulate.numbering import own_numbers
 from ..stopping.own import check_compared
@@ -82,7 +84,8 @@ class Advisor:
         self.rule: Rule
         self.start: Ints
         self.rule, self.start = self.setup.fresh(self.rng)
-        self._ours = trusted(self.rule)
+        self._ours, self._foreign = trusted(self.rule), foreign(setting.chosen)
+        self._wrote: Floats | None = None  # by a rule of the user's, when it chose last
         self.engine = "python" if engine == "auto" and problem.d < COMPILED_FROM else engine
         self.largest = problem.actions.largest()
         self.ended: dict[str, Any] | None = (
@@ -182,7 +185,7 @@ class Advisor:
             waiting = (pending > 0.0) & (counts > 0.0)
             for now in (seen.sums, seen.rest, seen.squares, seen.weighed[:3]):
                 now[..., waiting] *= seen.counts[waiting] / counts[waiting]
-        seen.clock[0] = ledger.plays
+        seen.clock[0], self._wrote = ledger.plays, None
         current = self._look_ahead(wanted, most)
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
         with own_errors(), own_bounds(side.game, self.rule):
@@ -190,9 +193,10 @@ class Advisor:
                 self._open()
                 side.recommend()  # a judge may remember the last rival
                 self._commit(current, max(len(self.start) - ledger.asked, wanted))
-                return tuple(
-                    sorted(int(order[a]) for a in self.start[ledger.asked] if a >= 0)
-                )  # line 1: INIT
+                row = [int(a) for a in self.start[ledger.asked] if a >= 0]
+                if self._foreign:
+                    self._wrote = vector(row, len(order))
+                return tuple(sorted(int(order[a]) for a in row))  # line 1: INIT
             if (
                 not lack.any() and (counts[needed] == 0.0).any()
             ):  # nothing to go by yet: the first batch goes evenly over the arms
@@ -203,12 +207,25 @@ class Advisor:
                 self._commit(None if ledger.told else current, 1)
             else:
                 self.opening.lasts = False
+                larger = (0, 0)
+                if not self._ours:
+                    side.view.action[:] = np.nan
                 while not self._advise(side.game, self.rule, seen, side.view, self.rng):
+                    larger = again_larger(*larger, 0, self.rule)
                     self.rule = self.setup.enlarge(self.rule)
                 if not self._ours:  # plays of a block must be fixed, and who knows
                     seen.blocks.left[0] = 0
+                    self._wrote = side.view.action.copy()
                 self._commit(current, int(seen.blocks.left[0]))
         return tuple(sorted(order[list(arms_of(side.view.action))].tolist()))
+
+    def check_choice(self) -> None:
+        """A sentence where a rule of the user's has just chosen what cannot be played. (What it
+        chose before is as it was asked.)
+        """
+        if self._wrote is not None:
+            mine, plays = self.numbers, self.ledger.plays
+            check_action(mine.rule, mine.problem.actions, self._wrote, plays)
 
     def _open(self) -> None:
         """The round that is chosen belongs to the start, if that lasts."""

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import StoreError, must_be, said_by
 from ..game.sources import digest
-from ..rules.guard import check_action
 from ..sentences import Sentence
 from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
 from ..storage.forks import CHILDREN
@@ -58,8 +57,7 @@ class Batch:
         """
         self.clean = False
         arms = list(self.advisor.choose(wanted))
-        setting, plays = self.advisor.setting, self.advisor.ledger.plays
-        check_action(setting.chosen, setting.problem.actions, arms, plays)
+        self.advisor.check_choice()
         return {"arms": arms, "block": self.advisor.block} if self.advisor.block else {"arms": arms}
 
     def add(
