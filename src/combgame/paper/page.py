@@ -31,10 +31,10 @@ How the instances follow the paper, and where its text leaves a choice:
   start too.
 - In every run the arms are relabelled at random (`relabel=True`), and the run numbers them for
   itself: the order in which the paper lists them decides nothing.
-- The paper's figures are pictures, without their numbers. The marks of Figure 1 were read off the
-  authors' talk before this project began (rounds within 150), and no reference to the recording
-  was kept: take them as approximate. They are drawn and printed beside ours; finding 1 says which
-  of them noise cannot explain.
+- The paper's figures are pictures, without their numbers; its text has GCB-PE's four means, which
+  are *published* here. The marks of Figure 1 were read off the authors' talk before this project
+  began (rounds within 150), and no reference to the recording was kept: take them as approximate.
+  They are drawn and printed beside ours; finding 1 says which of them noise cannot explain.
 
 Every mean is printed with its standard error, and drawn with its 95 % interval (quartiles are the
 pale bars). A verdict accounts for those: a test *holds* or *fails* where that is beyond doubt at a
@@ -108,7 +108,7 @@ def _spent(tables: Tables) -> str:
     each = ", ".join(f"{row['experiment']} {row['worker_seconds'] / 60:.0f}" for row in made)
     return (
         f"All of it took {total / 60:,.0f} minutes of one core (two cores shared with other work), "
-        f"in minutes: {each}; the last calls had {jobs} at most at a time."
+        f"in minutes: {each}; the last calls used up to {jobs} processes at a time."
     )
 
 
