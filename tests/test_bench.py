@@ -112,7 +112,8 @@ def test_what_is_open_is_decided_with_more_runs_of_those_who_may_be_best(tmp_pat
     assert all(runs[c.key] == 30 for c in want)
     assert sum(runs.values()) == 12 * len(first) + 18 * len(want)
     text = (tmp_path / "bench.md").read_text()
-    assert "12 to 30 runs each" in text and "Where 12 runs could not tell" in text
+    some = f"{len(want)} lines of {len(first)} have more than 12 runs, because so many could not"
+    assert "12 to 30 runs each" in text and some in text
     assert "fewer runs" not in text
     assert bench(made, tmp_path, progress=False, so_far=True, decide=30) == again
     assert undecided(made, first, 12) == ()  # they have these
@@ -246,6 +247,11 @@ from combgame.rules import Uniform
 class Mine(Uniform):
     pass
 
+@dataclass(frozen=True)
+class Fixed(cg.RuleBase):
+    def setup(self, problem):
+        return Uniform().setup(problem)
+
 class Needy(Uniform):
     def __init__(self, number):
         pass
@@ -378,11 +384,53 @@ def test_the_command_line(tmp_path, monkeypatch):
 
 def test_published_figures_stand_beside_what_was_played_to_the_end():
     """Nothing, where no rule of the page can play; and no mean of runs that were given up."""
-    known = replace(small("E", 3.0), published=(("theirs", 10.0),))
+    known = replace(small("E", 3.0), published=(("theirs", 10.0), ("P-FWS", 9.0)))
     made = contest("arms", ["uniform", "frank-wolfe"], runs=1, instances=[*WHERE, known])
     rows = [row("three arms", "uniform", 30.0)]
     assert "Published figures" not in as_markdown(made, rows, "c", "s", "p.svg")
     rows += [row("E", "uniform", 5.0, capped=3), row("E", "frank-wolfe", 20.0)]
     text = as_markdown(made, rows, "c", "s", "p.svg")
     table = text[text.index("Published figures") :]
-    assert "theirs | 10 | frank-wolfe: 20" in table
+    assert "theirs | 10 |  | frank-wolfe: 20" in table
+    assert "P-FWS | 9 |  | frank-wolfe: 20" in table  # which did not play here
+    rows.append(row("E", "p-fws", 40.0))
+    made = contest("arms", ["uniform", "frank-wolfe", "p-fws"], runs=1, instances=[*WHERE, known])
+    text = as_markdown(made, rows, "c", "s", "p.svg")
+    assert re.search(r"P-FWS \| 9 \| p-fws: 40.* \| frank-wolfe: 20", text)
+
+
+def test_who_is_watched_and_who_keeps_its_numbers_is_said(module):
+    rows = [row("three arms", "Fixed()", 30.0), row("three arms", "uniform", 30.0)]
+    ours = contest("arms", ["uniform"], cg.CombGame(tracking="D"), runs=1, instances=WHERE)
+    text = as_markdown(ours, rows, "c", "s", "p.svg")
+    assert "is watched" not in text and "the arms are relabelled in every run. A run" in text
+    mine = imported_rule(f"{module}:Fixed")
+    made = contest("arms", ["uniform"], mine, runs=1, instances=WHERE)
+    text = as_markdown(made, rows, "c", "s", "p.svg")
+    assert "Fixed() is watched in every round" in text
+    assert "relabelled in every run, but for Fixed(), which may go by their numbers" in text
+
+
+def test_where_runs_were_given_up_no_test_is_claimed():
+    made = contest("arms", ["uniform", "frank-wolfe"], runs=1, instances=WHERE)
+    rows = [row("three arms", "frank-wolfe", 30.0, capped=1), row("three arms", "uniform", 29.0)]
+    text = as_markdown(made, rows, "c", "s", "p.svg")
+    assert "where runs were given up, *not so* is said without a test." in text
+    rows[0] = row("three arms", "frank-wolfe", 30.0)
+    assert "without a test" not in as_markdown(made, rows, "c", "s", "p.svg")
+
+
+def test_nothing_else_comes_from_the_current_folder(module, tmp_path):
+    (tmp_path / "rich.py").write_text("raise SystemExit('nobody asked for this')\n")
+    shell = [sys.executable, "-c", "import sys; sys.path.remove(''); "]
+    shell[-1] += "from combgame.cli.app import main; main()"
+    asked = [*shell, "--import", module, "demo", "--json"]
+    done = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and '"answer"' in done.stdout, done.stderr
+
+
+def test_one_rule_of_ones_own_at_a_time(module):
+    result = CliRunner().invoke(
+        app, ["bench", "--mine", f"{module}:Mine", "--mine", f"{module}:Fixed"]
+    )
+    assert isinstance(result.exception, cg.InputError) and result.exception.code == "must-be"

@@ -75,7 +75,8 @@ def make_rule(rule: "str | RuleBase") -> RuleBase:
         raise UnknownNameError(
             "not-a-rule",
             "rule = {rule!r} is not a rule",
-            remedy="use a name such as 'lloo' or an object such as CombGame(learner=LLOO())",
+            remedy="use a name such as 'lloo' or an object such as CombGame(learner=LLOO()), with "
+            "brackets after a class",
             rule=rule,
         )
     return rule

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..errors import InputError, must_be, unknown
+from ..errors import CombGameError, InputError, must_be, unknown
 from ..presets import make_rule
 from ..rules import RuleBase
 from ..stopping.own import StoppingBase
@@ -32,10 +32,10 @@ def imported(what: str, module: str) -> ModuleType:
     """A module that Python can import from here."""
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)  # last: nothing else is to come from there
     try:
         return importlib.import_module(module)
-    except Exception as error:  # a module of somebody else's may raise anything
+    except (Exception, SystemExit) as error:  # a module of somebody else's may raise anything
         raise InputError(
             "not-imported",
             "{what} = {module!r}: the module cannot be imported ({why})",
@@ -70,7 +70,9 @@ def _made(what: str, path: str, verb: str, kind: str) -> Any:
         )
     try:
         return made() if isinstance(made, type) else made
-    except TypeError as error:
+    except CombGameError:
+        raise
+    except Exception as error:
         raise InputError(
             "needs-arguments",
             "{what} = {path!r}: {name}() cannot be made ({why})",
@@ -79,5 +81,5 @@ def _made(what: str, path: str, verb: str, kind: str) -> Any:
             what=what,
             path=path,
             name=name,
-            why=str(error),
+            why=f"{type(error).__name__}: {error}",
         ) from error

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ..campaign.campaign import LEAST as FEWEST
+from ..game.sources import foreign
 from ..report import html
 from ..report.svg import inline
 from ..report.tables import markdown
@@ -15,6 +16,12 @@ from ..version import __version__
 from .contest import CAP, LEAST, Contest
 from .profile import FACTORS, LEVEL, NEAR, Place, Row, picture, places, ranked, share, unplayed
 
+# rules by the names that publications give them
+ALSO_HERE = {
+    "P-FWS": "p-fws",
+    "CombGame-OFW (D-tracking)": "ofw",
+    "uniform (cycling a list)": "uniform",
+}
 OURS = "frank-wolfe"  # the default rule of studies, which the page asks about
 
 
@@ -47,15 +54,20 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
     first, planned = rows[0], contest.campaign.configurations[0].runs
     label = f"{first['threshold']} ({first['label']})"
     more = ""
-    if max(runs) > max(planned, min(runs)):
+    extra = sum(row["runs"] > planned for row in rows)
+    if extra:
         more = (
-            f" Where {planned:,} runs could not tell who is near the best, the rules that may be "
-            "the best have more."
+            f" {_many(extra, 'line')} of {len(rows):,} {'has' if extra == 1 else 'have'} more than "
+            f"{planned:,} runs, because so many could not tell who is near the best."
         )
+    fixed = sorted({c.label for c in contest.campaign.configurations if not c.relabel})
+    labels = "the arms are relabelled in every run"
+    if fixed:
+        labels += f", but for {', '.join(fixed)}, which may go by their numbers"
     made = [
         f"{_many(len(contest.rules), 'rule')} on {_many(len(contest.instances), 'instance')} "
         f"(suite {contest.suite!r}), {many} runs each, all stopped by the same threshold, "
-        f"{label}, at delta = {first['delta']:g}; the arms are relabelled in every run. A run is "
+        f"{label}, at delta = {first['delta']:g}; {labels}. A run is "
         f"given up after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are "
         f"marked with >=. combgame {__version__}.{more}",
     ]
@@ -83,10 +95,13 @@ def verdict(found: Sequence[Place], rule: str) -> str:
     )
     if far:
         text += " (" + ", ".join(f"{one.instance}: {_how_far(one)}" for one in far) + ")"
-    return text + (
+    text += (
         f", and on {len(said['open'])} these runs cannot tell. Of one instance and one look, "
-        f"either verdict is wrong with a probability of {LEVEL:.1%} at most."
+        f"either verdict is wrong with a probability of {LEVEL:.1%} at most"
     )
+    if any(one.capped for one in far):
+        text += "; where runs were given up, *not so* is said without a test"
+    return text + "."
 
 
 def _how_far(one: Place) -> str:
@@ -136,7 +151,8 @@ def _errors(rows: Sequence[Row], rules: Sequence[str]) -> Table:
     return Table(
         "Errors",
         "Runs that stopped with a wrong answer, with the exact 95 % interval (Clopper-Pearson), "
-        "the worst instance, and runs that were given up.",
+        "the worst instance, and runs that were given up. Rules have more runs where they are hard "
+        "to tell apart, so that rates of different rules are not of the same mixture of instances.",
         ["rule", "instances", "runs", "errors", "rate", "worst", "capped"],
         cells,
     )
@@ -154,7 +170,7 @@ def _by_suite(contest: Contest, rows: Sequence[Row], rules: Sequence[str]) -> It
         }
         for title, said, cell in COLUMNS:
             limits = ["1/D_nu", "limit"] * (cell is _mean)
-            if cell is _microseconds and contest.mine is not None:
+            if cell is _microseconds and _watched(contest):
                 said += f" {contest.mine} is watched in every round, which is in its time."
             cells = [
                 [
@@ -165,6 +181,11 @@ def _by_suite(contest: Contest, rows: Sequence[Row], rules: Sequence[str]) -> It
                 for name, own in played.items()
             ]
             yield Table(f"{title}: {suite}", said, ["instance", *limits, *taking], cells)
+
+
+def _watched(contest: Contest) -> bool:
+    """Whether the user's rule is not this package's."""
+    return any(c.label == contest.mine and foreign(c.rule) for c in contest.campaign.configurations)
 
 
 def _limits(row: Row) -> tuple[str, str]:
@@ -212,16 +233,18 @@ def _published(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
         ours = {row["rule"]: row for row in rows if row["instance"] == one.name}
         for rule, mean in one.published if ours else ():
             best = min(ours.values(), key=lambda row: (row["capped"] > 0, row["mean"]))
-            cells.append(
-                [one.name, rule, f"{mean:,.0f}", f"{best['rule']}: {_mean(best)}", one.source]
-            )
+            same = ours.get(ALSO_HERE.get(rule, ""))
+            shown = f"{same['rule']}: {_mean(same)}" if same else ""
+            here = f"{best['rule']}: {_mean(best)}"
+            cells.append([one.name, rule, f"{mean:,.0f}", shown, here, one.source])
     if cells:
         yield Table(
             "Published figures",
-            "Mean rounds as the source states them, beside the best mean of this page. P-FWS's are "
+            "Mean rounds as the source states them, beside the means of the same rule and of the "
+            "best on this page. P-FWS's are "
             "not comparable: its public code stops on another statistic, before the limit "
             "(docs/peers.md).",
-            ["instance", "rule", "published", "here", "source"],
+            ["instance", "rule", "published", "the same rule here", "the best here", "source"],
             cells,
             2,
         )

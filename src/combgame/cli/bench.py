@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import must_be
 from .options import AsJson, Cluster, Jobs, Quiet, Seed, finite, how_far, say, stopped
 
 Suite = Annotated[
@@ -16,7 +17,7 @@ Rules = Annotated[
     list[str] | None, typer.Option(help="A rule by its name; may be repeated. [all of them]")
 ]
 Mine = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(help="A rule of your own, module:Rule, in a module that can be imported here."),
 ]
 Runs = Annotated[int, typer.Option(min=1, help="Runs of every rule on every instance.")]
@@ -63,16 +64,20 @@ def bench(
     from ..bench.own import imported_rule, imported_threshold
     from ..bench.page import as_text
 
+    if mine and len(mine) > 1:
+        what = "one rule: the others can be added to the same folder one by one"
+        raise must_be("mine", mine, what, of="bench")
+    own = mine[0] if mine else None
     made = contest(
         suite,
         rules,
-        None if mine is None else imported_rule(mine),
+        imported_rule(own) if own else None,
         runs=runs,
         seed=seed,
         delta=delta,
         threshold=imported_threshold(threshold),
     )
-    said: dict[str, object] = {"--suite": suite, "--mine": mine, "--runs": runs, "--seed": seed}
+    said: dict[str, object] = {"--suite": suite, "--mine": own, "--runs": runs, "--seed": seed}
     said |= {"--delta": delta, "--threshold": threshold, "--decide": decide}
     words = [str(word) for pair in said.items() if pair[1] is not None for word in pair]
     words += [word for rule in rules or () for word in ("--rules", rule)]

@@ -62,7 +62,9 @@ def own_numbers(
         raise InputError(
             "not-numbered",
             "{part} does not say how its arms are numbered anew, so they cannot be relabelled",
-            remedy="give it the method `numbered` (docs/new-structure.md), or leave {relabel} out",
+            remedy="say `impartial = True` in a rule or learner that names no arm "
+            "(docs/new-part.md), give others the method `numbered` (docs/new-structure.md), or "
+            "leave {relabel} out",
             part=str(rule if mine is not None or other is None else problem),
             relabel=Option("relabel"),
         )
