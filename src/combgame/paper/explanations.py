@@ -297,8 +297,8 @@ def times(tables: Tables) -> list[Reason]:
         Reason(
             COMPUTED,
             f"The paper's times per round are {min(factors):,.0f} to {max(factors):,.0f} times "
-            f"ours. Ours are without standard errors; by the machine's noise, {falls} of {pairs} "
-            "are less than at the size before.",
+            f"ours. Ours are without standard errors; {falls} of {pairs} are less than at the size "
+            "before: by the machine's noise, or by how many actions LLOO happened to hold.",
         ),
     ] + (
         [
