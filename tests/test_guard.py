@@ -196,13 +196,13 @@ def test_every_set_of_arms_is_judged_as_the_structure_says(kind):
     problem = cg.Problem(actions, None, cg.Gaussian(0.3))
     run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
     run.advance(len(run.start))
-    every, found = set(actions.iterate()), 0
+    every, oracle, found = set(actions.iterate()), actions.part(), 0
     for action in product([0.0, 1.0], repeat=actions.d):
         part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
         part.choose(run.game, run.seen, run.view, run.rng)
         arms = tuple(np.flatnonzero(action).tolist())
         member = arms in every
-        assert part.full() == (not member) and playable(actions, arms) == member, action
+        assert part.full() == (not member) and playable(actions.d, oracle, arms) == member, action
         found += member
     assert found == len(every) and 0 < found < 2**actions.d
 

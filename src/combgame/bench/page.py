@@ -11,6 +11,7 @@ from ..game.sources import foreign
 from ..report import html
 from ..report.svg import inline
 from ..report.tables import markdown
+from ..report.words import count
 from ..simulate.result import error_interval
 from ..version import __version__
 from .contest import CAP, LEAST, Contest
@@ -57,7 +58,7 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
     extra = sum(row["runs"] > planned for row in rows)
     if extra:
         more = (
-            f" {_many(extra, 'line')} of {len(rows):,} {'has' if extra == 1 else 'have'} more than "
+            f" {count(extra, 'line')} of {len(rows):,} {'has' if extra == 1 else 'have'} more than "
             f"{planned:,} runs, because so many could not tell who is near the best."
         )
     fixed = sorted({c.label for c in contest.campaign.configurations if not c.relabel})
@@ -65,7 +66,7 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
     if fixed:
         labels += f", but for {', '.join(fixed)}, which may go by their numbers"
     made = [
-        f"{_many(len(contest.rules), 'rule')} on {_many(len(contest.instances), 'instance')} "
+        f"{count(len(contest.rules), 'rule')} on {count(len(contest.instances), 'instance')} "
         f"(suite {contest.suite!r}), {many} runs each, all stopped by the same threshold, "
         f"{label}, at delta = {first['delta']:g}; {labels}. A run is "
         f"given up after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are "
@@ -73,10 +74,6 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
     ]
     found = standing(contest, rows)
     return [*made, *(verdict(found, rule) for rule in asked(contest))]
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def asked(contest: Contest) -> tuple[str, ...]:
@@ -90,7 +87,7 @@ def verdict(found: Sequence[Place], rule: str) -> str:
     said = {word: [one for one in own if one.verdict == word] for word in ("yes", "no", "open")}
     far = sorted(said["no"], key=lambda one: -one.ratio)
     text = (
-        f"{rule}, on {_many(len(own), 'instance')}: within {NEAR:g} of the best rule beyond doubt "
+        f"{rule}, on {count(len(own), 'instance')}: within {NEAR:g} of the best rule beyond doubt "
         f"on {len(said['yes'])}, not so on {len(far)}"
     )
     if far:

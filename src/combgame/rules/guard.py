@@ -13,12 +13,12 @@ from ..game.bounds import own_bounds
 from ..game.callback import SIGNATURE
 from ..game.engines import ours
 from ..game.marks import jitable
-from ..game.protocols import Game, Rule
+from ..game.protocols import Game, Rule, Structure
 from ..game.records import Floats, Ints, Random, Seen, View, arms_of, blank, vector
 from ..game.sources import foreign
 from ..problem import Problem
 from ..structures import StructureBase
-from .base import RuleBase, Setup, describe
+from .base import FixedSetup, RuleBase, Setup, describe
 
 # what a rule may read and must not write, in the order of `mirror`: all but scratch arrays
 READ = (
@@ -152,6 +152,9 @@ class GuardedSetup:
                 rule=self.name,
                 kind=f"an object of the class {type(self.setup).__name__}",
             )
+        # our other set-ups take their starts from the structure
+        own = type(self.setup).__module__.startswith("combgame.")
+        self._given = isinstance(self.setup, FixedSetup) or not own
         self._known = set[bytes]()  # rows of starts that are actions
 
     @property
@@ -162,7 +165,8 @@ class GuardedSetup:
         with own_bounds():
             part, start = self.setup.fresh(rng)
         self._check_verbs(part)
-        self._check_start(start)
+        if self._given:
+            self._check_start(start)
         own, d = trusted(part), self.problem.d
         if own and not self._every:
             return part, start
@@ -233,12 +237,13 @@ class GuardedSetup:
                 rule=self.name,
                 kind=kind,
             )
+        oracle = actions.part()
         for row in start:
             known = row.tobytes()
             if known in self._known:
                 continue
             arms = tuple(sorted(int(a) for a in row if a >= 0))
-            if not playable(actions, arms):
+            if not playable(actions.d, oracle, arms):
                 raise InputError(
                     "rule-start-no-action",
                     "{rule} begins with {n} arms together, which is no action of {actions}",
@@ -262,17 +267,19 @@ def trusted(part: Any) -> bool:
     return isinstance(part, np.ndarray | bool | int | float | np.generic | SIGNATURE)
 
 
-def playable(actions: StructureBase, arms: Sequence[int]) -> bool:
-    """Whether arms are an action, by the oracle alone: an action scores most against itself.
+def playable(d: int, oracle: Structure, arms: Sequence[int]) -> bool:
+    """Whether some of d arms are an action, by the oracle alone: an action scores most against
+    itself.
 
     >>> from combgame import Subsets
-    >>> playable(Subsets(4, 2), (0, 3)), playable(Subsets(4, 2), (0, 1, 3))
+    >>> pairs = Subsets(4, 2).part()
+    >>> playable(4, pairs, (0, 3)), playable(4, pairs, (0, 1, 3))
     (True, False)
     """
-    if any(a >= actions.d for a in arms):
+    if any(a >= d for a in arms):
         return False
-    chosen, out = vector(arms, actions.d), np.zeros(actions.d)
-    actions.part().argmax(2.0 * chosen - 1.0, out)
+    chosen, out = vector(arms, d), np.zeros(d)
+    oracle.argmax(2.0 * chosen - 1.0, out)
     return bool(np.array_equal(chosen, out))
 
 
@@ -282,7 +289,7 @@ def check_action(rule: RuleBase, actions: StructureBase, wrote: Floats, t: int) 
     """
     if not ((wrote == 0.0) | (wrote == 1.0)).all():
         raise _no_set(describe(rule), t)
-    if not playable(actions, arms_of(wrote)):
+    if not playable(actions.d, actions.part(), arms_of(wrote)):
         raise _no_action(describe(rule), int(wrote.sum()), t, actions)
 
 

@@ -111,10 +111,9 @@ def check_plays(
     """Every play against all sets, or what the structure says of it; both engines."""
     truth = where.inside(where.means(means))
     stopping = make_stopping(threshold, where, [NEVER])
-    setup, actions = make_rule(rule).setup(where), where.actions
+    watched, actions = GuardedSetup(make_rule(rule), where), where.actions
     sets = set(actions.sets(LISTED)) if (actions.size() or LISTED + 1) <= LISTED else None
     known = "one of all " + f"{len(sets):,}" if sets is not None else "a set of the structure"
-    watched = GuardedSetup(make_rule(rule), where)
     run = Run(where, watched, stopping, truth, 1, seed, 0, "python")
     for t in range(rounds):
         before = run.seen.counts.copy()
@@ -131,4 +130,4 @@ def check_plays(
         )
         tally.add(f"the action is {known}, and was observed")
         tally.add("nothing else was written, bit for bit")
-    check_engines(where, setup, stopping, truth, 1, rounds, seed, tally)
+    check_engines(where, watched.setup, stopping, truth, 1, rounds, seed, tally)
