@@ -41,7 +41,7 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
     """
     rng, events = np.random.default_rng(seed), []
     advisor = Advisor(
-        check_setting(PAIR, "uniform", 0.2, "mixture", 0, 0.0, 0, None, None), "python"
+        check_setting(PAIR, "uniform", 0.2, "mixture", 0, 0.0, 0, 1, None, None), "python"
     )
 
     def add(kind, number=None, **data):

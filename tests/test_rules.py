@@ -702,7 +702,7 @@ def test_a_rule_without_a_delta_plays_by_that_of_the_run(rule):
     five = cg.Instance("five", problem, MEANS)
     with refused("same-run", cg.InputError):
         cg.Campaign.cross("one", [five], [rule(), rule(delta=0.05)], delta=0.05)
-    setting = check_setting(problem, rule(), 0.07, "stylised", 0, 0.0, 2, None, None)
+    setting = check_setting(problem, rule(), 0.07, "stylised", 0, 0.0, 2, 1, None, None)
     assert Advisor(setting).numbers.rule == rule(delta=0.07)
     assert rule() == rule(delta=None) and rule().at_deltas([0.2]).at_deltas([0.1]).delta == 0.2
 

@@ -148,6 +148,7 @@ OLD = {  # as this package wrote it before descriptions were values
     "min_pulls": 0,
     "max_rounds": None,
     "deadline": None,
+    "replicates": 1,
 }
 
 
@@ -156,13 +157,13 @@ def test_a_study_that_was_stored_before_opens_too():
     assert setting.problem == FIVE and setting.rule == cg.CombGame(tracking="D")
     check_same(OLD, setting.described(), "x")
     assert setting == check_setting(
-        FIVE, cg.CombGame(tracking="D"), 0.05, "mixture", 0, 0.0, 0, None, None
+        FIVE, cg.CombGame(tracking="D"), 0.05, "mixture", 0, 0.0, 0, 1, None, None
     )
 
 
 def test_a_study_with_what_no_file_can_hold_says_so():
     best = cg.Problem(cg.Oracle(top_two, 4), cg.Arms(4), cg.Gaussian(1))
-    told = check_setting(best, Greedy(), 0.05, "mixture", 0, 0.0, 0, None, None).described()
+    told = check_setting(best, Greedy(), 0.05, "mixture", 0, 0.0, 0, 1, None, None).described()
     assert told["problem"] == {"own": "Problem(Oracle(top_two, 4), Arms(4), Gaussian(sigma=1.0))"}
     with refused("not-in-file", cg.StudyError, name="x", part="problem"):
         setting_from(told, "x")

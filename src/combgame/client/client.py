@@ -46,6 +46,7 @@ class Client:
         if_exists: str = "error",
         epsilon: float = 0.0,
         min_pulls: int = 2,
+        replicates: int = 1,
         max_rounds: int | None = None,
         deadline: Any = None,
         client: str | None = None,
@@ -57,7 +58,16 @@ class Client:
             what = "a name, such as 'mixture', because a service does not have your classes"
             raise must_be("threshold", threshold, what)
         setting = check_setting(
-            problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline
+            problem,
+            rule,
+            delta,
+            threshold,
+            seed,
+            epsilon,
+            min_pulls,
+            replicates,
+            max_rounds,
+            deadline,
         )
         body = {
             "name": name,
@@ -68,6 +78,7 @@ class Client:
             "seed": setting.seed,
             "epsilon": epsilon,
             "min_pulls": setting.min_pulls,
+            "replicates": setting.replicates,
             "max_rounds": setting.max_rounds,
             "deadline": setting.deadline,
             "expects": None if expects is None else positive("expects", expects),

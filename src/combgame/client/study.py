@@ -102,18 +102,33 @@ class RemoteStudy(Queries):
 
     @overload
     def ask(
-        self, n: None = None, client: str | None = None, lease: float | None = None
+        self,
+        n: None = None,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
     ) -> Round: ...
 
     @overload
-    def ask(self, n: int, client: str | None = None, lease: float | None = None) -> list[Round]: ...
+    def ask(
+        self,
+        n: int,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
+    ) -> list[Round]: ...
 
     def ask(
-        self, n: int | None = None, client: str | None = None, lease: float | None = None
+        self,
+        n: int | None = None,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
     ) -> Round | list[Round]:
         """What to measure next, as `Study.ask`."""
-        most = asked_of(n, lease)
-        said = self._do("ask", client, n=None if n is None else most, lease=lease)
+        most = asked_of(n, lease, replicates)
+        n = None if n is None else most
+        said = self._do("ask", client, n=n, lease=lease, replicates=replicates)
         rounds = [round_from(one) for one in said["rounds"]]
         return rounds[0] if n is None else rounds
 
@@ -183,12 +198,13 @@ class RemoteStudy(Queries):
         reason: str | None = None,
         client: str | None = None,
         again: bool = False,
+        planned: bool = False,
     ) -> int:
         """Data that were measured outside the study, as `Study.observe`."""
         reason = None if reason is None else reason_of(reason)
         given = self._named(observed_of(values, self.problem, self.name, again))
-        again = either("again", again)
-        said = self._do("observe", client, values=given, reason=reason, again=again)
+        about = {"again": either("again", again), "planned": either("planned", planned)}
+        said = self._do("observe", client, values=given, reason=reason, **about)
         return int(said["number"])
 
     def carry(self, old: Any, reason: str | None = None, client: str | None = None) -> int:

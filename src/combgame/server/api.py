@@ -224,7 +224,8 @@ async def ask(call: Measuring, body: bodies.Ask) -> Response:
     within(n or 0, "rounds", call.desk.limits.rounds)
 
     def verb(study: Study) -> Any:
-        return [round_data(one) for one in study.ask(1 if n is None else n, who, body.lease)]
+        most = 1 if n is None else n
+        return [round_data(one) for one in study.ask(most, who, body.lease, body.replicates)]
 
     rounds = await call.do(verb)
     if n is None and not rounds:
@@ -271,7 +272,7 @@ async def observe(call: Measuring, body: bodies.Observe) -> Response:
 
     def verb(study: Study) -> int:
         values = values_of(study, body.values)
-        return study.observe(values, body.reason, who, body.again)
+        return study.observe(values, body.reason, who, body.again, body.planned)
 
     return Answer({"number": await call.do(verb)})
 

@@ -46,6 +46,7 @@ class Create(Body):
     seed: int = Field(0, strict=True)
     epsilon: float = 0.0
     min_pulls: int = Field(2, strict=True)
+    replicates: int = Field(1, strict=True, description="Values of every arm in a round.")
     max_rounds: int | None = Field(None, strict=True)
     deadline: float | str | None = None
     expects: float | None = Field(None, description="Rounds that were planned; it is shown beside.")
@@ -61,6 +62,11 @@ class Ask(Body):
     )
     lease: float | None = Field(
         None, description="Seconds after which a round may be given to somebody else."
+    )
+    replicates: int | None = Field(
+        None,
+        strict=True,
+        description="Values of every arm in a new round; without it, as the study has it.",
     )
     client: Who = None
 
@@ -94,6 +100,12 @@ class Observe(Body):
     values: Values
     reason: str | None = None
     again: bool = Field(False, description="The very same values were measured twice.", strict=True)
+    planned: bool = Field(
+        False,
+        strict=True,
+        description="Which arms were measured, and how often, was decided before any of the values "
+        "was seen.",
+    )
     client: Who = None
 
 

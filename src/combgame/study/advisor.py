@@ -67,8 +67,8 @@ class Advisor:
     def __init__(self, setting: Setting, engine: str = "auto", whole: bool = False) -> None:
         problem, self.setting = setting.problem.maximised, setting
         self.problem = problem  # that of the game
-        self.needed = vector(problem.answers.deciding(), problem.d) > 0.5
-        first = max(setting.min_pulls, 1) * self.needed.astype(float)
+        first = setting.first()
+        self.needed = first > 0.0
         group, pivot = problem.rewards.groups(problem.d), setting.problem.pivot
         self.ledger = Ledger(problem.d, whole, group, first, pivot, problem.precision())
         self.opening = Opening()
@@ -188,8 +188,10 @@ class Advisor:
         seen.clock[0], self._wrote = ledger.plays, None
         current = self._look_ahead(wanted, most)
         lack = np.where(needed, np.maximum(max(self.setting.min_pulls, 1) - seen.counts, 0.0), 0.0)
+        if ledger.starting:  # what came beyond what was asked for changes nothing of the start
+            lack = np.maximum(ledger.first - ledger.had, 0.0)[order]
         with own_errors(), own_bounds(side.game, self.rule):
-            if ledger.asked < len(self.start) and not ledger.outside:
+            if ledger.asked < len(self.start) and not ledger.prior:
                 self._open()
                 side.recommend()  # a judge may remember the last rival
                 self._commit(current, max(len(self.start) - ledger.asked, wanted))
@@ -385,7 +387,7 @@ class Advisor:
         """
         if self.setting.problem.rewards.levels():
             return ()
-        outside = {number for number, _, _ in self.ledger.outside}
+        outside = {number for number, *_ in self.ledger.outside}
         problem, ledger = self.setting.problem, self.ledger
         misfit, scale = self.noise(), 1.0
         if misfit is not None and misfit.contradicted:  # good data would be doubted
@@ -451,7 +453,7 @@ class Advisor:
         data from outside.
         """
         one = [a for a in sorted(arms) if self.ledger.seen.counts[a] == 1.0]
-        outside = {number for number, _, _ in self.ledger.outside} if one else set()
+        outside = {number for number, *_ in self.ledger.outside} if one else set()
         far, shown = self.ledger.far, self.setting.problem.inside(self.ledger.far[0, 0])
         values = [(a, float(shown[a]), int(far[0, 2, a])) for a in one]
         return [[a, value, number, number in outside] for a, value, number in values]
@@ -480,7 +482,9 @@ class Advisor:
             "clock": t,
             "pending": int(self.ledger.pending.sum()),
             "seq": self.ledger.seq if event is None else event.seq,
-            "outside": sum(n for _, _, n in self.ledger.outside),
+            "outside": sum(n for _, _, n, _ in self.ledger.outside),
+            "unplanned": sum(n for _, _, n, kind in self.ledger.outside if kind == 0),
+            "planned": sum(n for _, _, n, kind in self.ledger.outside if kind == 1),
             "single": self.single(set(arms_of(side.view.best)) ^ set(rival)),
             "retractions": self.ledger.retractions,
             "corrections": self.ledger.corrections,

@@ -13,7 +13,7 @@ from ..tables import is_frame
 from .entries import Entry, read_values
 from .frames import frame_rounds, frame_values
 from .round import Round
-from .settings import read_time
+from .settings import REPLICATES, read_time
 
 MOST = 10_000  # rounds that are given out in one transaction
 
@@ -35,9 +35,11 @@ def client_of(client: Any) -> str | None:
     return None if client is None else plain_text("client", client, "a text that says who, or None")
 
 
-def asked_of(n: Any, lease: Any) -> int:
+def asked_of(n: Any, lease: Any, replicates: Any = None) -> int:
     """How many rounds are asked for."""
     most = 1 if n is None else whole("n", n, 1)
+    if replicates is not None:
+        whole("replicates", replicates, 1, most=REPLICATES)
     if lease is not None and (
         isinstance(lease, bool) or not isinstance(lease, int | float) or not 0.0 < lease < 1e10
     ):

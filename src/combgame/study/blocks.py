@@ -3,7 +3,7 @@
 A block is a number of rounds whose arms were fixed before the first value of any of them: the start
 of a study, what is asked for together, or what the rule has fixed ahead. It counts when each of its
 rounds has been told or given up, and when all blocks before it count. Values that are missing drop
-out of its least squares.
+out of its least squares, and so do readings beyond the replicates that were asked for.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..game.blocks import Blocks
 from ..game.records import Floats
-from .entries import pulls
+from .entries import split
 from .round import Record
 
 
@@ -56,10 +56,12 @@ def count_blocks(
 
 
 def enter(blocks: Blocks, record: Record, pivot: float | None) -> None:
-    """One play; pivot: `Ledger.pivot`."""
+    """One play, with as many values of an arm as were asked for: how often a reading is repeated
+    may depend on what it was. pivot: `Ledger.pivot`.
+    """
     for arm, told in sorted(record.told.items()):
         if arm not in record.again:
-            parts = list(pulls(told.entry))
+            parts, _ = split(told.entry, record.replicates)
             n = sum(number for _, number in parts)
             if n:
                 first = parts[0][0]
@@ -100,6 +102,6 @@ def awaited(blocks: Blocks, records: Mapping[int, Record]) -> Floats:
         for a in record.arms:
             for b in record.arms:
                 if a != b:
-                    first, second = blocks.precision[a], blocks.precision[b]
+                    first, second = record.replicates * blocks.precision[[a, b]]
                     made[a, b] += first / (first + second) * second
     return made

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import StudyError
+from ..game.records import Floats
 from ..problem import Problem
 from ..rewards.base import spread_of
 from ..sentences import Call, Sentence
 from ..storage.events import Event
 from ..structures import Arms, Subsets
-from .entries import Entry
+from .entries import entry_of, split
 from .ledger import Ledger
 
 
@@ -57,21 +58,28 @@ def _refused(why: str) -> StudyError:
     )
 
 
-def values_of(events: list[Event], old: Problem, new: Problem) -> list[dict[int, Entry]]:
-    """The values that count in the old study, round by round in the order in which they were asked
-    for, by the arms of the new problem.
+def observations(
+    events: list[Event], old: Problem, new: Problem, first: Floats | None
+) -> list[dict[str, Any]]:
+    """The values that count in the old study, by the arms of the new problem, each as the data of
+    an event `observed`: those of its start, and then the later ones in the order in which they were
+    told, with the weights that they had. first: values that the old start has of each arm.
     """
     arm = [new.arm(name) for name in old.names or range(old.d)]
-    rounds = []
-    for record in Ledger.of(old.d, events).records.values():
-        entries = {
-            arm[a]: record.told[a].entry
-            for a in record.arms
-            if a in record.told and a not in record.again and record.told[a].entry is not None
-        }
-        if entries:
-            rounds.append(entries)
-    return rounds
+    made: dict[Any, dict[str, Any]] = {}
+    begins = True
+    for seq, a, told, record in Ledger.of(old.d, events, first).standing():
+        begins = begins and (record.steady or record.aside)
+        for beyond, part in enumerate(split(told.entry, record.replicates)):
+            if part:
+                starts = begins and record.steady and not (beyond or told.anew)
+                about = {"planned": not beyond, "later": not starts, "anew": told.anew}
+                kept = {key: True for key, holds in about.items() if holds}
+                key = (not starts, seq, record.number, *kept)
+                one = made.setdefault(key, {"values": {}, "weights": {}, **kept})
+                one["values"][str(arm[a])] = entry_of(part)
+                one["weights"][str(arm[a])] = record.weight(a)
+    return [made[key] for key in sorted(made, key=lambda key: key[:3])]
 
 
 def covered(old: Problem, new: Problem) -> bool:

@@ -320,12 +320,25 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         )
     if carried := advisor.ledger.carried:
         made.append(carrying.assumption(carried, facts["delta"]))
-    if n := max(facts["outside"] - carried.get("values", 0), 0):
+    if n := facts["unplanned"]:
         text = (
-            "{n:count value} {n:was|were} measured outside the study: the guarantee holds if they "
-            "were chosen before anybody saw them, and come from the same arms"
+            "{n:count value} {n:was|were} measured outside the study: the guarantee holds if "
+            "{n:it comes|they come} from the same arms, and nothing that was measured is left out"
         )
         made.append(Sentence("values-outside", text, n=n))
+    if n := facts["planned"]:
+        text = (
+            "{n:count value} {n:was|were} measured outside the study as planned: the guarantee "
+            "holds if {n:it comes|they come} from the same arms, and which arms were measured, "
+            "and how often, was decided before anybody saw a value"
+        )
+        made.append(Sentence("values-planned", text, n=n))
+    if n := happened.get("beyond"):
+        text = (
+            "{n:count reading} beyond the replicates that were asked for {n:does|do} not count: "
+            "whether a well is read again may depend on what it read"
+        )
+        made.append(Sentence("readings-beyond", text, n=n))
     if n := happened.get("averaged"):
         text = (
             "{n:,} {n:entry was|entries were} told as means of several values: each counts as "

@@ -10,8 +10,9 @@ from ..errors import InputError, must_be, said_by
 from ..problem import Problem
 from ..sentences import Phrase
 
-# as JSON has it; a mean of n values is {"mean": ..., "n": ...}
-Entry = None | float | list[float] | dict[str, float]
+# as JSON has it; a mean of n values is {"mean": ..., "n": ...}; None in a list: a replicate that
+# is missing
+Entry = None | float | list[float | None] | dict[str, float]
 MOST = 2**53  # values in one mean
 
 
@@ -83,7 +84,8 @@ def _entry(problem: Problem, arm: int, value: Any) -> Entry:
         return {"mean": mean, "n": n}
     flat = isinstance(value, list) and not any(isinstance(x, list | tuple) for x in value)
     if flat or (isinstance(value, np.ndarray) and value.ndim == 1):
-        return [_number(problem, arm, x) for x in value if not missing(x)] or None
+        several = [None if missing(x) else _number(problem, arm, x) for x in value]
+        return None if all(x is None for x in several) else several
     return _number(problem, arm, value)
 
 
@@ -119,6 +121,45 @@ def pulls(entry: Entry) -> Iterator[tuple[float, int]]:
     if isinstance(entry, dict):
         yield entry["mean"], int(entry["n"])
     elif isinstance(entry, list):
-        yield from ((x, 1) for x in entry)
+        yield from ((x, 1) for x in entry if x is not None)
     elif entry is not None:
         yield entry, 1
+
+
+def split(entry: Entry, asked: int) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
+    """The values, as `pulls` gives them, in two parts: the first `asked` of them, whose number was
+    fixed before any was seen, and those beyond. A mean of more values than were asked for does not
+    tell which were the first, so all of it is beyond.
+
+    >>> split([0.7, None, 0.4, 0.3], 2)
+    ([(0.7, 1)], [(0.4, 1), (0.3, 1)])
+    >>> split({"mean": 0.5, "n": 3}, 2), split({"mean": 0.5, "n": 3}, 3)
+    (([], [(0.5, 3)]), ([(0.5, 3)], []))
+    """
+    if isinstance(entry, list):
+        return list(pulls(entry[:asked])), list(pulls(entry[asked:]))
+    fixed = asked > 0 and (not isinstance(entry, dict) or entry["n"] <= asked)
+    return (list(pulls(entry)), []) if fixed else ([], list(pulls(entry)))
+
+
+def entry_of(parts: list[tuple[float, int]]) -> Entry:
+    """An entry that has these values, as `pulls` gives them.
+
+    >>> entry_of([(0.7, 1)]), entry_of([(0.7, 1), (0.4, 1)]), entry_of([(0.5, 3)])
+    (0.7, [0.7, 0.4], {'mean': 0.5, 'n': 3})
+    """
+    if len(parts) == 1:
+        mean, n = parts[0]
+        return mean if n == 1 else {"mean": mean, "n": n}
+    return [mean for mean, _ in parts]
+
+
+def gaps(entry: Entry, asked: int) -> int:
+    """How many values are missing: of those that were asked for, and of a list.
+
+    >>> gaps(None, 2), gaps(0.7, 2), gaps([0.7, None], 1), gaps({"mean": 0.5, "n": 4}, 3)
+    (2, 1, 1, 0)
+    """
+    if isinstance(entry, list):
+        return entry.count(None) + max(asked - len(entry), 0)
+    return max(asked - sum(n for _, n in pulls(entry)), 0)

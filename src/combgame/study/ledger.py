@@ -29,8 +29,8 @@ from ..game.round import add, balance, gather, note, scatter
 from ..storage.events import Event, no_collecting
 from .blocks import commit, count_blocks, recount
 from .doubts import nothing_far, reach
-from .entries import Entry, pulls
-from .noise import follow, nothing_late
+from .entries import MOST, Entry, gaps, pulls, split
+from .noise import follow, nothing_late, scatter_start
 from .repeats import fingerprint
 from .round import Record, Told
 
@@ -90,7 +90,9 @@ class Ledger:
         self.limits: dict[
             str, Any
         ] = {}  # max_rounds and deadline, if they are no longer those of the setting
-        self.outside: list[list[int]] = []  # data from outside: number, arm, values
+        # data from outside: number, arm, how many values, and whether their number was fixed before
+        # they were seen (1) or not (0), or they come from another study (2)
+        self.outside: list[list[int]] = []
         self.prints: dict[str, int] = {}  # of data from outside: which values, under which number
         self.carried: dict[str, Any] = {}  # from another study: which, and the share of delta left
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
@@ -103,13 +105,18 @@ class Ledger:
         self.seen: Seen = blank(d, group, precision)
         self.pending: Floats = np.zeros(d)
         self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
-        self.had: Floats = np.zeros(d)  # the same, with replicates that nobody had asked for
+        self.had: Floats = np.zeros(d)  # those whose number was fixed before they were seen
+        self.prior = False  # data from outside came before the first round
+        # and their number was not fixed before they were seen: all that follows may depend on them
+        self.startless = False
         self.first: Floats = np.zeros(d) if first is None else first
         self.total = 0.0  # of `drawn`
         self.short = int((self.first > 0.0).sum())  # arms that have fewer than `first`
         self.far: Floats = nothing_far(d)
         self.late: Floats = nothing_late(d)  # values after the start
         self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
+        # float64[3, d]: values of the start: how many, their sums, and what rounding left out
+        self.begun: Floats = np.zeros((3, d))
         self._adding = True  # values are added up as they come
         # of a whole ledger: values that a retraction will leave, and what they add up to
         self.rehearsed: tuple[list[_Value], list[Any]] = ([], [])
@@ -225,30 +232,34 @@ class Ledger:
         return Effect.LOOK
 
     def on_asked(self, event: Event, past: Past | None) -> Effect:
-        """data: `arms`, `until` (the end of the lease), `again` (the round was given before)."""
+        """data: `arms`, `until` (the end of the lease), `replicates` (of each arm; 1 if it is not
+        there), `again` (the round was given before).
+        """
         number, until, arms = event.round or 0, event.data.get("until"), new_round(event)
         if arms is not None:
+            replicates = int(event.data.get("replicates", 1))
             self.open[number] = Record(
                 number,
                 arms,
                 event.client,
                 event.at,
                 until,
+                replicates=replicates,
                 since=event.seq,
-                steady=self.short > 0,
-                weights=self._draw(dict.fromkeys(arms, 1)),
+                steady=self.starting,
+                weights=self._draw(dict.fromkeys(arms, replicates)),
                 block=list(event.data.get("block", ())),
             )
             commit(self.blocks, self.open[number].block)
             self.last, self.asked = number, self.asked + 1
-            self._await(arms, 1.0)
+            self._await(arms, replicates)
             return Effect.NOTHING
         record = self.open[number]
         self._count("overdue", record.expired(event.at))
         if record.waiting:
             record.waiting = False
             self.waiting -= 1
-            self._await(record.left, 1.0)
+            self._await(record.left, record.replicates)
         record.asker, record.asked, record.until = event.client, event.at, until
         record.rest, record.since = "open", event.seq
         return Effect.NOTHING
@@ -298,11 +309,11 @@ class Ledger:
         record = self.open[event.round or 0]
         self._count("failed")
         if not record.waiting:
-            self._await(record.left, -1.0)
+            self._await(record.left, -record.replicates)
             self.waiting += 1
         record.waiting, record.until, record.rest, record.since = True, None, "failed", event.seq
         if not event.data.get("retry", True):
-            self._count("missing", bool(record.told), len(record.left))
+            self._count("missing", bool(record.told), len(record.left) * record.replicates)
             self.dropped += not record.told
             for arm in record.left if record.told else ():
                 record.tell(arm, Told(None, event.seq, None))
@@ -313,31 +324,52 @@ class Ledger:
         return Effect.NOTHING
 
     def on_observed(self, event: Event, past: Past | None) -> Effect:
-        """data: `values` by arm; `carried`: from which study they come, and what that costs."""
-        self.carried = event.data.get("carried", self.carried)
+        """data: `values` by arm; `planned`: their number was fixed before any of them was seen.
+
+        Of values that another study had: `carried` (with the first of them: which study, and what
+        that costs), `later` (they came after its start), `anew` (in the place of retracted ones),
+        `weights` by arm, as they were fixed there.
+        """
+        data = event.data
+        self.carried = data.get("carried", self.carried)
         self.last, values = event.round or self.last, entries(event)
+        planned, before = bool(data.get("planned")), self.asked == 0
+        numbers = {arm: values_of(entry) for arm, entry in values.items()}
+        weights = self._draw(numbers, planned, counted=planned or before)
+        if "weights" in data:
+            weights = [float(data["weights"][str(arm)]) for arm in values]
         record = Record(
             self.last,
             list(values),
             event.client,
             event.at,
             outside=True,
+            replicates=MOST if planned else 0,
             over=True,
             since=event.seq,
-            steady=True,
-            weights=self._draw({arm: values_of(entry) for arm, entry in values.items()}),
+            steady=planned and before and not self.startless and not data.get("later"),
+            aside=not before,
+            weights=weights,
         )
+        if before:
+            self.prior = True
+            self.startless |= not record.steady
         for arm, entry in values.items():
             again = arm in self.withdrawn  # perhaps other data; nobody can tell
             if again:
                 self.withdrawn.remove(arm)
                 self.anew = True
-            self.outside.append([self.last, arm, values_of(entry)])
+            again = again or bool(data.get("anew"))
+            self.outside.append(
+                [self.last, arm, numbers[arm], 2 if "weights" in data else int(planned)]
+            )
             self._enter(arm, entry, record, again)
             record.tell(arm, Told(entry, event.seq, event.at, again))
         self.prints[fingerprint(values)] = self.last
         if self.shut is not None:
             self.shut[self.last] = record
+        if self.carried and not data.get("more"):  # which arms there are may depend on them
+            self.startless = True
         return Effect.VALUES
 
     def on_retracted(self, event: Event, past: Past | None) -> Effect:
@@ -363,7 +395,7 @@ class Ledger:
             self._untell(record, list(record.told), event.seq)
         theirs = [
             arm
-            for other, arm, _ in self.outside
+            for other, arm, *_ in self.outside
             if (other == number if number is not None else arm == arms[0])
         ]
         self.withdrawn += theirs + [arm for arm in arms if arm not in theirs]
@@ -400,7 +432,7 @@ class Ledger:
     def _arrives(self, record: Record, arm: int, told: Told) -> None:
         record.tell(arm, told)
         if not record.waiting:
-            self.pending[arm] -= 1.0
+            self.pending[arm] -= record.replicates
         self._enter(arm, told.entry, record, told.anew)
 
     def _end(self, record: Record) -> None:
@@ -449,21 +481,32 @@ class Ledger:
     def _untell(self, record: Record, arms: list[int], seq: int) -> None:
         for arm in arms:
             record.untell(arm, seq)
-            self.pending[arm] += not (record.waiting or record.outside)
+            if not (record.waiting or record.outside):
+                self.pending[arm] += record.replicates
 
     # ---- totals
 
-    def _await(self, arms: Iterable[int], n: float) -> None:
+    def _await(self, arms: Iterable[int], n: int) -> None:
         for arm in arms:
             self.pending[arm] += n
 
-    def _draw(self, numbers: dict[int, int]) -> list[float]:
-        """The weights of values that are to come, so many of each arm: no value decides them."""
+    def _draw(
+        self, numbers: dict[int, int], planned: bool = True, counted: bool = True
+    ) -> list[float]:
+        """The weights of values, so many of each arm, which no value may decide. planned: nor does
+        any decide how many they are; otherwise the weights are those of one more value of every
+        arm. counted: the start needs so many less.
+        """
+        once = self.total + len(self.pending)
+        weights = [once / (float(self.drawn[arm]) + 1.0) for arm in numbers]
         for arm, n in numbers.items():
             self.drawn[arm] += n
             self.total += n
-            self._have(arm, n)
-        return [self.total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
+            if counted:
+                self._have(arm, n)
+        if planned:
+            weights = [self.total / max(float(self.drawn[arm]), 1.0) for arm in numbers]
+        return weights
 
     def _have(self, arm: int, n: int) -> None:
         """n more values of an arm. As long as there are arms of which fewer were asked for than the
@@ -475,9 +518,14 @@ class Ledger:
             self.short -= 1
 
     @property
+    def starting(self) -> bool:
+        """Whether rounds that are asked for now belong to the start."""
+        return self.short > 0 and not self.startless
+
+    @property
     def _started(self) -> bool:
         """Whether all of the start has been told."""
-        return self.short == 0 and not any(
+        return not self.starting and not any(
             one.steady and not one.waiting and one.left for one in self.open.values()
         )
 
@@ -487,42 +535,53 @@ class Ledger:
         self.early[:] = self.seen.noise[:2]
 
     def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
-        if entry is None:
-            self._count("missing")
-        elif isinstance(entry, dict):
+        lost = gaps(entry, 0 if record.outside else record.replicates)
+        self._count("missing", lost > 0, lost)
+        if isinstance(entry, dict):
             self._count("averaged")
-        if isinstance(entry, dict | list) and not record.outside:
-            self._have(arm, values_of(entry) - 1)
+        if record.block:
+            beyond = sum(n for _, n in split(entry, record.replicates)[1])
+            self._count("beyond", beyond > 0, beyond)
         if self._adding:
             self._add(arm, entry, record, anew)
 
     def _add(self, arm: int, entry: Entry, record: Record, anew: bool) -> None:
-        """Enter values of an arm. One that is told anew may have had a say in what was played
-        before it, so it tells nothing of the spread.
+        """Enter values of an arm.
+
+        What tells of the spread: in the start, the values that were asked for, about the mean of
+        these alone; of what came beyond them, and of all later values, deviations that need no
+        number to have been fixed. A mean of values whose number was not fixed tells nothing, nor
+        does a value that is told anew, because the one in its place may have had a say in what was
+        played before it.
         """
-        number = record.number
-        if self.seen.start[0] and not record.steady and entry is not None:
+        if self.seen.start[0] and not record.steady and not record.aside and entry is not None:
             self._begin()
-        for mean, n in pulls(entry):
-            x, total = mean, mean * n
-            if self.pivot is not None:  # the game maximises
-                x, total = self.pivot - mean, self.pivot * n - total
-            balance(self.seen, arm, x, float(n), record.weight(arm))
-            if not anew:
-                scatter(self.seen, arm, x, float(n))
-                if not self.seen.start[0]:
+        for k, part in enumerate(split(entry, record.replicates)):
+            if k and record.block:
+                break  # plays with levels: readings beyond those that were asked for do not count
+            starts = bool(self.seen.start[0]) and record.steady and not k
+            for mean, n in part:
+                x, total = mean, mean * n
+                if self.pivot is not None:  # the game maximises
+                    x, total = self.pivot - mean, self.pivot * n - total
+                balance(self.seen, arm, x, float(n), record.weight(arm))
+                if starts and not anew:
+                    scatter_start(self.seen, self.begun, arm, x, float(n))
+                elif not anew and (n == 1 or not k):
+                    if not self.seen.start[0]:
+                        scatter(self.seen, arm, x, float(n))
                     follow(self.late, arm, x, n)
-            if n == 1:
-                note(self.seen, arm, x)
-            else:
-                add(self.seen, arm, total)
-                self.seen.counts[arm] += n
-            reach(self.far, arm, x, n, number)
+                if n == 1:
+                    note(self.seen, arm, x)
+                else:
+                    add(self.seen, arm, total)
+                    self.seen.counts[arm] += n
+                reach(self.far, arm, x, n, record.number)
 
     def _add_up(self, whole: "Ledger") -> None:
         """Add up all arms anew: how the values vary depends on the order of all of them."""
         if self._adding:
-            values, (done, sums) = whole._standing(), whole.rehearsed
+            values, (done, sums) = whole.standing(), whole.rehearsed
             if done and values[: len(done)] == done:
                 for mine, its in zip(self._sums(), sums, strict=True):
                     mine[...] = its
@@ -536,14 +595,14 @@ class Ledger:
         if event.kind == "retracted" and self._adding:
             before = [one.copy() for one in self._sums()]
             number, arm = event.round, event.data.get("arm")
-            left = [v for v in whole._standing() if v.record.number != number and v.arm != arm]
+            left = [v for v in whole.standing() if v.record.number != number and v.arm != arm]
             self._clear()
             self._sum(left)
             whole.rehearsed = left, [one.copy() for one in self._sums()]
             for mine, its in zip(self._sums(), before, strict=True):
                 mine[...] = its
 
-    def _standing(self) -> list["_Value"]:
+    def standing(self) -> list["_Value"]:
         """The values that count, in the order in which they came. (Of a whole ledger.)"""
         with no_collecting():
             values = [
@@ -557,7 +616,8 @@ class Ledger:
     def _sums(self) -> list[Any]:
         """The arrays that are added up."""
         seen = self.seen
-        return [*totals(seen), seen.noise, seen.start, self.early, self.far, self.late]
+        own = [self.early, self.far, self.late, self.begun]
+        return [*totals(seen), seen.noise, seen.start, *own]
 
     def _clear(self) -> None:
         for one in self._sums():
@@ -580,7 +640,7 @@ class Ledger:
 
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
-        arrays = ("pending", "drawn", "had", "first", "far", "late", "early")
+        arrays = ("pending", "drawn", "had", "first", "far", "late", "early", "begun")
         beside = ("open", "held", "shut", "pivot", "seen", *arrays, "_adding", "rehearsed")
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         for name in ("open", "held"):

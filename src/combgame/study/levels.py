@@ -23,7 +23,7 @@ from ..game.records import Floats
 from ..problem import Problem
 from ..rewards.gaussian import Gaussian
 from ..sentences import Sentence
-from .entries import pulls
+from .entries import split
 from .round import Record
 
 LEVEL = 1e-4
@@ -96,12 +96,14 @@ class Squares(NamedTuple):
 
 
 def values_in(record: Record) -> Floats:
-    """The values of a round that stand: arms, means, and of how many values."""
+    """The values of a round that stand, as many as were asked for: arms, means, and of how many
+    values.
+    """
     cells = [
         (arm, mean, n)
         for arm, told in record.told.items()
         if arm not in record.again
-        for mean, n in pulls(told.entry)
+        for mean, n in split(told.entry, record.replicates)[0]
     ]
     return np.array(cells, float).reshape(-1, 3).T
 

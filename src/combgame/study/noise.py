@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..game.blocks import Blocks
+from ..game.numerics import two_sum
 from ..game.records import Floats, Seen
 from ..problem import Problem
 from ..rewards import License
@@ -39,6 +40,21 @@ def follow(late: Floats, arm: int, mean: float, n: int) -> None:
     late[1, arm] += off * n / (before + n)
     late[2, arm] += off * off * n * (before / (before + n))
     late[3, arm] += 1.0
+
+
+def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """What `game.round.scatter` says while what is played is fixed, about the mean of the values
+    of the start alone, as others may have come beside them. begun: float64[3, d], of these values
+    per arm how many there are, their sums, and what rounding left out.
+    """
+    before, group = begun[0, arm], seen.group[arm]
+    if before > 0.0:
+        off = mean - (begun[1, arm] + begun[2, arm]) / before
+        seen.noise[0, group] += 1.0
+        seen.noise[1, group] += off * off * n * (before / (before + n))
+    begun[0, arm] += n
+    begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
+    begun[2, arm] += lost
 
 
 class Noise(NamedTuple):

@@ -32,7 +32,7 @@ def coincidence(problem: Problem, values: Mapping[int, Entry]) -> bool:
         if isinstance(entry, dict):
             total += 1.0 if binary else digits(entry["mean"])
         elif isinstance(entry, list):
-            total += sum(0.3 if binary else digits(x) for x in entry)
+            total += sum(0.3 if binary else digits(x) for x in entry if x is not None)
         elif entry is not None:
             total += 0.3 if binary else digits(entry)
     return total < MANY
@@ -44,7 +44,7 @@ def fingerprint(values: Mapping[int, Entry]) -> str:
     def plain(entry: Any) -> Any:
         if isinstance(entry, dict):
             return entry["mean"], entry["n"]
-        return sorted(entry) if isinstance(entry, list) else entry
+        return sorted(x for x in entry if x is not None) if isinstance(entry, list) else entry
 
     said = sorted((arm, plain(entry)) for arm, entry in values.items() if entry is not None)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]

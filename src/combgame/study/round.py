@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..errors import InputError
 from ..problem import Problem
+from ..sentences import Option
 from .entries import Entry
 
 
@@ -26,6 +28,9 @@ class Record:
     asked: float  # when
     until: float | None = None  # the end of its lease; None: it has none
     outside: bool = False  # data from outside
+    # values of each arm whose number was fixed before any of them was seen; what is told beyond
+    # them does not count everywhere
+    replicates: int = 1
     told: dict[int, Told] = field(default_factory=dict)
     # arms of which something was ever told, even if it was retracted
     entered: set[int] = field(default_factory=set)
@@ -43,8 +48,10 @@ class Record:
     # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
     # in a ledger that was told of every round
     weights: list[float] = field(default_factory=list, compare=False)
-    # it was fixed before any value was seen: part of the start, or data from outside
+    # it was fixed before any value was seen: part of the start
     steady: bool = field(default=False, compare=False)
+    # data from outside that came while there was a start, and are no part of it
+    aside: bool = field(default=False, compare=False)
 
     @property
     def left(self) -> list[int]:
@@ -103,10 +110,28 @@ class Record:
         return made
 
 
+def check_means(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
+    """Refuse a mean that hides which of its values were asked for, where only these count."""
+    for arm, entry in given.items():
+        if problem.rewards.levels() and isinstance(entry, dict) and entry["n"] > replicates:
+            raise InputError(
+                "mean-hides",
+                "round {round}, arm {arm}: a mean of {n} values hides the {asked:count value} that "
+                "{asked:was|were} asked for, and no others count where plays have levels",
+                remedy="tell them as a list, in the order in which they were measured; next time "
+                "ask for as many, with {replicates}",
+                round=number,
+                arm=problem.label([arm]),
+                n=entry["n"],
+                asked=replicates,
+                replicates=Option("replicates", entry["n"]),
+            )
+
+
 @dataclass(frozen=True)
 class Round:
-    """What to measure: `arms`, which are called `names`. `left` are those of which nothing has been
-    told yet.
+    """What to measure: `arms`, which are called `names`, `replicates` times each. `left` are those
+    of which nothing has been told yet.
     """
 
     id: int
@@ -115,10 +140,17 @@ class Round:
     left: tuple[int, ...]
     client: str | None = None
     until: float | None = None  # the end of the lease, in seconds since 1970
+    replicates: int = 1
 
 
 def as_round(problem: Problem, record: Record) -> Round:
     names = tuple(problem.names[a] if problem.names else str(a) for a in record.arms)
     return Round(
-        record.number, tuple(record.arms), names, tuple(record.left), record.client, record.until
+        record.number,
+        tuple(record.arms),
+        names,
+        tuple(record.left),
+        record.client,
+        record.until,
+        record.replicates,
     )

@@ -8,8 +8,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..data import from_data, problem_from, to_data
 from ..errors import SEED, CombGameError, InputError, StoreError, StudyError, must_be, whole
+from ..game.records import Floats, vector
 from ..game.sources import digest
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
@@ -19,6 +22,7 @@ from ..sentences import Call, Option
 from ..stopping.own import StoppingBase
 from ..version import __version__
 
+REPLICATES = 10_000  # of an arm in one round
 LATEST = 253_402_214_400.0  # the last day of the year 9999: what calendars can show
 NAMES = (
     "problem",
@@ -28,6 +32,7 @@ NAMES = (
     "seed",
     "epsilon",
     "min_pulls",
+    "replicates",
     "max_rounds",
     "deadline",
 )
@@ -44,12 +49,19 @@ class Setting:
     seed: int
     epsilon: float
     min_pulls: int
+    replicates: int  # of every arm in a round, unless it is asked for others
     max_rounds: int | None
     deadline: float | None  # seconds since 1970
 
     @cached_property
     def chosen(self) -> RuleBase:
         return settled(make_rule(self.rule), [self.delta])
+
+    def first(self) -> Floats:
+        """Values that the start has of each arm."""
+        problem = self.problem.maximised
+        needed = vector(problem.answers.deciding(), problem.d) > 0.5
+        return np.where(needed, float(max(self.min_pulls, 1)), 0.0)
 
     @cached_property
     def stopping(self) -> Stopping:
@@ -91,6 +103,7 @@ def check_setting(
     seed: int,
     epsilon: float,
     min_pulls: int,
+    replicates: int,
     max_rounds: int | None,
     deadline: Any,
 ) -> Setting:
@@ -108,6 +121,7 @@ def check_setting(
         whole("seed", seed, 0, most=SEED),
         epsilon,
         whole("min_pulls", min_pulls, 0),
+        whole("replicates", replicates, 1, most=REPLICATES),
         None if max_rounds is None else whole("max_rounds", max_rounds, 1),
         read_time(deadline),
     )

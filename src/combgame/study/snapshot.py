@@ -141,7 +141,8 @@ def beside(advisor: Advisor) -> list[Floats]:
     )
     kept = [leaf for part in parts for leaf in leaves_of(part) if isinstance(leaf, np.ndarray)]
     own = advisor.ledger
-    return [own.pending, own.drawn, own.had, own.far, own.late, own.early, *kept]
+    own_arrays = [own.pending, own.drawn, own.had, own.far, own.late, own.early, own.begun]
+    return [*own_arrays, *kept]
 
 
 def rebuilt(part: Any, arrays: Any) -> Any:

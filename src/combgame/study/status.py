@@ -198,6 +198,7 @@ def settings(advisor: Advisor) -> dict[str, Any]:
         "seed": setting.seed,
         "epsilon": setting.epsilon,
         "min_pulls": setting.min_pulls,
+        **({"replicates": setting.replicates} if setting.replicates > 1 else {}),
         "max_rounds": advisor.max_rounds,
         "deadline": None if end is None else local(end),
         **({"goal": setting.problem.goal} if setting.problem.goal != "maximise" else {}),
@@ -225,6 +226,7 @@ def listed(settings: dict[str, Any]) -> str:
     words = {
         "epsilon": "epsilon {:g}",
         "min_pulls": "at least {} values of every arm",
+        "replicates": "{} replicates of every arm in a round",
         "max_rounds": "at most {} rounds",
         "deadline": "until {}",
         "goal": "to {}",

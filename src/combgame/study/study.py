@@ -32,7 +32,7 @@ from .entries import Entry, read_values
 from .ledger import values_of
 from .queries import Queries
 from .repeats import coincidence, fingerprint
-from .round import Record, Round, as_round
+from .round import Record, Round, as_round, check_means
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, now, past, setting_from
 
@@ -47,7 +47,9 @@ class Study(Queries):
     there, under its `name`. if_exists: what to do if there is one of that name: "error", "resume"
     (it must have been made with the same settings), "replace". epsilon: any answer within epsilon
     of the best will do. min_pulls: every arm that matters gets so many values first; with two, a
-    gross mistake in one of them shows. max_rounds, deadline: give up after so many rounds, at that
+    gross mistake in one of them shows. replicates: a round measures each of its arms so often,
+    unless `ask` says otherwise; where plays have levels, later readings of the same round do not
+    count (docs/plates.md). max_rounds, deadline: give up after so many rounds, at that
     time (`extend` gives more). mode: who may read a new file, its owner alone (0o600), or its group
     too (0o640, 0o660). expects: how many rounds a plan expects, kept to be compared with what
     happened. client: who asks and tells, unless a call says otherwise. on_asked, on_told,
@@ -76,6 +78,7 @@ class Study(Queries):
         if_exists: str = "error",
         epsilon: float = 0.0,
         min_pulls: int = 2,
+        replicates: int = 1,
         max_rounds: int | None = None,
         deadline: Any = None,
         client: str | None = None,
@@ -88,7 +91,16 @@ class Study(Queries):
         on_certified: Callable[[Decision], Any] | None = None,
     ) -> None:
         setting = check_setting(
-            problem, rule, delta, threshold, seed, epsilon, min_pulls, max_rounds, deadline
+            problem,
+            rule,
+            delta,
+            threshold,
+            seed,
+            epsilon,
+            min_pulls,
+            replicates,
+            max_rounds,
+            deadline,
         )
         if not isinstance(if_exists, str) or if_exists not in IF_EXISTS:
             raise unknown("if_exists", if_exists, IF_EXISTS)
@@ -172,25 +184,42 @@ class Study(Queries):
 
     @overload
     def ask(
-        self, n: None = None, client: str | None = None, lease: float | None = None
+        self,
+        n: None = None,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
     ) -> Round: ...
 
     @overload
-    def ask(self, n: int, client: str | None = None, lease: float | None = None) -> list[Round]: ...
+    def ask(
+        self,
+        n: int,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
+    ) -> list[Round]: ...
 
     def ask(
-        self, n: int | None = None, client: str | None = None, lease: float | None = None
+        self,
+        n: int | None = None,
+        client: str | None = None,
+        lease: float | None = None,
+        replicates: int | None = None,
     ) -> Round | list[Round]:
         """What to measure next: a round, or up to n of them. They are stored before this returns.
 
         A client that asks again gets its open rounds back first; then come rounds that failed or
         whose lease has ended; then new ones. Without a client, rounds that others have are never
         given out. lease: seconds after which a round may be given to somebody else. When the study
-        is done (or all of its budget is out) a list is empty, and ask() says so.
+        is done (or all of its budget is out) a list is empty, and ask() says so. replicates: how
+        often each arm of a new round is measured, if not as the study has it. It is fixed here,
+        before a value is seen: a reading that is repeated because of what it was is one more.
         """
-        most = asked_of(n, lease)
+        most = asked_of(n, lease, replicates)
         with self._session.writing(client_of(client) or self.client) as batch:
-            rounds, state = self._give(batch, most, lease), batch.advisor.state(batch.at)
+            rounds = self._give(batch, most, lease, replicates)
+            state = batch.advisor.state(batch.at)
             batch.answer = [vars(one) for one in rounds]
         self._call(asked=rounds)
         if n is not None:
@@ -199,12 +228,16 @@ class Study(Queries):
             raise nothing_to_ask(self.name, state)
         return rounds[0]
 
-    def _give(self, batch: Batch, most: int, lease: float | None) -> list[Round]:
+    def _give(
+        self, batch: Batch, most: int, lease: float | None, replicates: int | None = None
+    ) -> list[Round]:
         advisor, ledger = batch.advisor, batch.advisor.ledger
         if advisor.state(batch.at) != "running":
             return []
         given: dict[int, None] = {}  # in their order
         until = None if lease is None else batch.at + lease
+        times = self._setting.replicates if replicates is None else replicates
+        often: dict[str, Any] = {} if times == 1 else {"replicates": times}
 
         def again(number: int) -> None:
             batch.add("asked", number, arms=ledger.open[number].arms, until=until, again=True)
@@ -224,7 +257,7 @@ class Study(Queries):
         while len(given) < most and advisor.affordable:
             chosen, number = batch.choose(most - len(given)), ledger.last + 1
             given[number] = None
-            batch.add("asked", number, until=until, chosen=True, **chosen)
+            batch.add("asked", number, until=until, chosen=True, **chosen, **often)
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
@@ -333,7 +366,9 @@ class Study(Queries):
                 remedy="it can only be retracted",
                 round=number,
             )
-        new = self._news(number, known, read_values(self.problem, values, known.arms, number))
+        given = read_values(self.problem, values, known.arms, number)
+        check_means(self.problem, number, known.replicates, given)
+        new = self._news(number, known, given)
         return new if new or (final and known.left) else None
 
     def _news(self, number: int, known: Record, given: dict[int, Entry]) -> dict[int, Entry]:
@@ -426,11 +461,17 @@ class Study(Queries):
         reason: str | None = None,
         client: str | None = None,
         again: bool = False,
+        planned: bool = False,
     ) -> int:
         """Data that were measured outside the study, by arm, or as a data frame with the columns
         arm and value; the number by which they can be retracted. Data that were observed before,
         to the last of many digits, are refused unless again=True says that they were measured
         twice.
+
+        planned=True: which arms were measured, and how often, was decided before any of these
+        values was seen. Then they say more of a sigma that is not known, and sets of arms are
+        weighed better; without it, they count just as much for the means, and nothing that is
+        proved depends on how they were chosen.
         """
         reason = None if reason is None else reason_of(reason)
         if self.problem.rewards.levels():
@@ -441,6 +482,7 @@ class Study(Queries):
                 remedy="ask for rounds, and tell those",
             )
         given = observed_of(values, self.problem, self.name, again)
+        about: dict[str, Any] = {"planned": True} if either("planned", planned) else {}
         with self._session.writing(client_of(client) or self.client) as batch:
             number = batch.advisor.ledger.last + 1
             before = batch.advisor.ledger.prints.get(fingerprint(given))
@@ -453,9 +495,8 @@ class Study(Queries):
                     before=before,
                     again=Phrase("again"),
                 )
-            batch.add(
-                "observed", number, reason, values={str(arm): entry for arm, entry in given.items()}
-            )
+            said = {str(arm): entry for arm, entry in given.items()}
+            batch.add("observed", number, reason, values=said, **about)
             decision, batch.answer = self._certified(batch), number
         self._call(certified=decision)
         return number
@@ -471,10 +512,11 @@ class Study(Queries):
         reason = reason_of(reason or f"carried over from the study {old.name!r}")
         with old.moment(history=True) as then:
             carrying.check_fits(old.problem, self.problem, [one.id for one in then.pending])
-            rounds = carrying.values_of(then.events, old.problem, self.problem)
+            first = old._setting.first()
+            observed = carrying.observations(then.events, old.problem, self.problem, first)
             left = then.status.delta / old._setting.delta
-        given = sum(values_of(entry) for one in rounds for entry in one.values())
-        if not rounds:
+        given = sum(values_of(entry) for one in observed for entry in one["values"].values())
+        if not observed:
             text = "study {name!r} has no values to carry over"
             raise StudyError("nothing-to-carry", text, name=old.name)
         carried = {
@@ -489,12 +531,11 @@ class Study(Queries):
                 text = "study {name!r} has begun already"
                 remedy = "carry data over into a new study"
                 raise StudyError("has-begun", text, remedy=remedy, name=self.name)
-            for k, values in enumerate(rounds, start=1):
-                more: dict[str, Any] = {"more": True} if k < len(rounds) else {}
+            for k, data in enumerate(observed, start=1):
+                more: dict[str, Any] = {"more": True} if k < len(observed) else {}
                 if k == 1:
                     more["carried"] = carried
-                said = {str(arm): entry for arm, entry in values.items()}
-                batch.add("observed", k, reason, values=said, **more)
+                batch.add("observed", k, reason, **data, **more)
             decision = self._certified(batch)
         self._call(certified=decision)
         return given

@@ -43,6 +43,12 @@ def ask(
     lease: Annotated[
         float | None, typer.Option(help="Seconds after which somebody else may get the rounds.")
     ] = None,
+    replicates: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Measure each arm of a new round so often, if not as the study has it."
+        ),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Overwrite --out, even if it has values that were not told."),
@@ -54,7 +60,7 @@ def ask(
         if out is not None and not force:
             spare(out, study)
         before = {one.id for one in study.pending if one.client == study.client}
-        rounds = study.ask(n, lease=lease)
+        rounds = study.ask(n, lease=lease, replicates=replicates)
         data = [{**vars(one), "had": one.id in before} for one in rounds]
         had, some = sum(one.id in before for one in rounds), count(len(rounds), "round")
         if had:
@@ -209,13 +215,21 @@ def observe(
     sep: Sep = None,
     decimal: Decimal = None,
     again: Again = False,
+    planned: Annotated[
+        bool,
+        typer.Option(
+            "--planned",
+            help="Which arms were measured, and how often, was decided before any of the values "
+            "was seen.",
+        ),
+    ] = False,
     client: Client = None,
     as_json: AsJson = False,
 ) -> None:
     """Data that were measured outside the study."""
     with opened(storage, name, client) as study:
         read = taken(file, study, False, sep, decimal, again)
-        number = study.observe(read.values[0], reason, again=again)
+        number = study.observe(read.values[0], reason, again=again, planned=planned)
         status, decision = looked(study)
         put(
             {"number": number, "read": read.form._asdict(), **standing(status)},

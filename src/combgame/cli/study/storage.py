@@ -42,6 +42,10 @@ def create(
             "in one of them shows."
         ),
     ] = 2,
+    replicates: Annotated[
+        int,
+        typer.Option(min=1, help="A round measures each of its arms so often."),
+    ] = 1,
     max_rounds: Annotated[int | None, typer.Option(help="Give up after so many rounds.")] = None,
     deadline: Annotated[
         str | None,
@@ -88,6 +92,7 @@ def create(
         if_exists=if_exists,
         epsilon=epsilon,
         min_pulls=min_pulls,
+        replicates=replicates,
         max_rounds=max_rounds,
         deadline=deadline,
         client=client or whoami(),

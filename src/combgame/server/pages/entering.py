@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from ...errors import CombGameError, InputError
 from ...problem import Problem
 from ...rewards import Bernoulli
-from ...study.entries import Entry, pulls, read_values
+from ...study.entries import Entry, pulls, read_values, split
 from ...study.repeats import repeated_round
-from ...study.round import Round
+from ...study.round import Round, check_means
 from ...tables import Grid, Sheet, known_column, read_table
 from ...tables.files import read_bytes
 from ...tables.grid import Form
@@ -162,6 +162,8 @@ def understood(
     notes: list[str] = []
     for number, values in sorted(sheet.values.items()):
         entries = read_values(known.problem, values, round=number or None)
+        if number in known.rounds:
+            check_means(known.problem, number, known.rounds[number].replicates, entries)
         rows += [_row(known, number, arm, entry) for arm, entry in entries.items()]
         if not outside:
             notes += _of_round(known, number, entries)
@@ -195,10 +197,19 @@ def _of_round(known: Known, number: int, entries: Mapping[int, Entry]) -> list[s
         ]
     names = dict(zip(one.arms, one.names, strict=True))
     left = [names[arm] for arm in one.left if arm not in entries]
-    if not left:
-        return []
-    some = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
-    return [f"Round {number}: the table says nothing of {some}."]
+    notes = [f"Round {number}: the table says nothing of {_some(left)}."] if left else []
+    over = [names[a] for a, x in entries.items() if a in names and split(x, one.replicates)[1]]
+    if over and known.problem.rewards.levels():
+        asked = "one value" if one.replicates == 1 else f"{one.replicates} values"
+        notes.append(
+            f"Round {number} was asked with {asked} of every arm: what comes after that for "
+            f"{_some(over)} is kept, and does not count."
+        )
+    return notes
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _row(known: Known, number: int, arm: int, entry: Entry) -> Row:
@@ -220,7 +231,7 @@ def shown(entry: Entry) -> str:
     if entry is None:
         return ""
     if isinstance(entry, list):
-        return "; ".join(f"{x:.10g}" for x in entry)
+        return "; ".join("missing" if x is None else f"{x:.10g}" for x in entry)
     if isinstance(entry, dict):
         return f"{entry['mean']:.10g} (mean of {int(entry['n']):,})"
     return f"{entry:.10g}"

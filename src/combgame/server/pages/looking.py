@@ -10,8 +10,8 @@ from starlette.requests import Request
 
 from ...errors import CombGameError
 from ...report.tables import as_csv
-from ...study.carrying import values_of
 from ...study.entries import pulls
+from ...study.ledger import Ledger
 from ...study.study import Study
 from ..paths import Name
 from . import views
@@ -160,12 +160,11 @@ async def by_arm(desk: At, person: Reader, name: Name) -> Response:
 
     def view(one: Study) -> str:
         with one.moment(history=True) as now:
-            rounds = values_of(now.events, one.problem, one.problem)
+            told = Ledger.of(one.problem.d, now.events).counting(range(one.problem.d))
         return as_csv(
             [
                 {"arm": one.problem.label([arm]), "value": value, "n": n}
-                for told in rounds
-                for arm, entry in told.items()
+                for _, arm, entry in told
                 for value, n in pulls(entry)
             ]
         )

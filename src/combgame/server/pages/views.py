@@ -279,6 +279,8 @@ def about(problem: Any, settings: Data) -> list[tuple[str, str]]:
         known.append(("Good enough", f"whatever is within {settings['epsilon']:g} of the best"))
     if settings.get("min_pulls"):
         known.append(("At least", count(settings["min_pulls"], "value") + " of every arm"))
+    if settings.get("replicates"):
+        known.append(("Replicates", f"{settings['replicates']} of every arm in a round"))
     if settings.get("max_rounds"):
         known.append(("At most", count(settings["max_rounds"], "round")))
     if settings.get("deadline"):
