@@ -480,7 +480,7 @@ def test_a_round_that_is_given_up_completes_its_block():
 def evidence_of(told):
     """The evidence of a study that was told these values, by round."""
     problem, _ = problem_of("arms")
-    study = cg.Study(problem)
+    study = cg.Study(problem, replicates=2)
     rounds = study.ask(6)
     study.tell_many({todo: told(todo) for todo in rounds})
     return study
@@ -495,7 +495,7 @@ def test_order_and_form_of_what_is_told_change_nothing():
     assert one.status.evidence == pytest.approx(other.status.evidence, abs=1e-9)
     problem, _ = problem_of("arms")
     study = cg.Study(problem)
-    for todo in reversed(study.ask(6)):
+    for todo in reversed(study.ask(6, replicates=2)):
         for a in reversed(todo.arms):
             study.tell(todo, {a: values(todo)[a]}, final=False)
     assert study.status.evidence == one.status.evidence
@@ -734,7 +734,8 @@ def test_a_tie_with_an_unknown_sigma_is_rarely_decided():
 
 
 def told(problem, sigma=0.4, lift=0.0, replicates=1, **options):
-    study, rng = cg.Study(problem, **options), np.random.default_rng(5)
+    study = cg.Study(problem, replicates=replicates, **options)
+    rng = np.random.default_rng(5)
     levels = np.random.default_rng(6)
     while not study.done:
         for todo in study.ask(2):

@@ -145,7 +145,7 @@ def test_means_of_several_values_count_once():
     problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0))
     study, rng = cg.Study(problem, delta=1e-12), np.random.default_rng(0)
     for _ in range(30):
-        study.observe({a: (rng.normal(0, 1 / 5), 25) for a in range(2)})
+        study.observe({a: (rng.normal(0, 1 / 5), 25) for a in range(2)}, planned=True)
     noise = study.status.noise
     assert noise.verdict == "fits" and noise.degrees == 56  # two means of each arm: start, later
     assert noise.observed == pytest.approx(1.0, rel=0.3)

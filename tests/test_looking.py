@@ -1,0 +1,369 @@
+"""Values whose number was chosen by looking at values: readings that are repeated because of what
+they were, data that were taken because they looked odd, studies that are carried over. What is
+proved must hold for whoever works so.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import combgame as cg
+from combgame.errors import InputError
+from combgame.rules.base import FixedSetup, RuleBase
+from combgame.rules.starts import padded, start_sets
+from .said import refused
+from .studies import advisor_of
+
+PAIR = cg.Subsets(2, 2)
+KNOWN, UNKNOWN = cg.Gaussian(1.0, level="per play"), cg.Gaussian(level="per play")
+
+
+def plates(rewards, seed, extra, asked=1, batches=40, replicates=None):
+    """Two arms, the first better by 0.05; a well of the second that reads low is read again, and
+    all that was read is told.
+    """
+    rng = np.random.default_rng(seed)
+    study = cg.Study(cg.Problem(PAIR, cg.Arms(2), rewards), seed=seed, engine="python")
+    for _ in range(batches):
+        told = {}
+        for todo in [] if study.done else study.ask(20, replicates=replicates):
+            shift = 0.1 * rng.standard_normal()
+            first = 0.05 + shift + rng.standard_normal(asked)
+            second = list(shift + rng.standard_normal(asked))
+            if second[0] < shift:
+                second += list(shift + rng.standard_normal(extra))
+            told[todo] = {0: list(first), 1: second}
+        study.tell_many(told)
+    return study
+
+
+@pytest.mark.parametrize("rewards", [KNOWN, UNKNOWN], ids=str)
+def test_wells_that_are_read_again_do_not_certify_the_wrong_arm(rewards):
+    """When all readings counted, all six studies certified the wrong arm with sigma known, and five
+    without it (one did not stop); no interval covered the lead. Each study is wrong with probability
+    at most 0.05, so two of six or more are with probability at most 0.033; the seeds are fixed.
+    """
+    studies = [plates(rewards, seed, extra=9) for seed in range(6)]
+    wrong = [one for one in studies if one.done and one.decision.answer == (1,)]
+    assert len(wrong) <= 1
+    for one in studies:
+        lead = one.status.lead
+        if lead is not None and lead.low is not None:
+            truth = 0.05 if one.status.leader == (0,) else -0.05
+            assert lead.low <= truth <= lead.high
+
+
+def test_readings_beyond_those_that_were_asked_for_change_nothing():
+    """The evidence, the noise and the doubts of sigma, bit for bit, also with replicates."""
+    for rewards in (KNOWN, UNKNOWN):
+        more = plates(rewards, 3, extra=9, batches=2)
+        told = [one for one in more.events() if one.kind == "told"]
+        fewer = cg.Study(more.problem, seed=3, engine="python")
+        fewer.ask(20)
+        for one in told:
+            if one.round == 21:
+                fewer.ask(20)
+            cut = {int(a): x[:1] for a, x in one.data["values"].items()}
+            fewer.tell(one.round, cut)
+        mine, other = (advisor_of(one).ledger.seen for one in (more, fewer))
+        assert mine.blocks.lead.tolist() == other.blocks.lead.tolist()
+        assert mine.blocks.noise.tolist() == other.blocks.noise.tolist()
+        assert mine.counts.tolist() == other.counts.tolist()
+        assert more.status.evidence == fewer.status.evidence
+        assert more.replay().same
+        more.stop("enough")
+        (said,) = [one for one in more.decision.assumptions if one.code == "readings-beyond"]
+        beyond = sum(len(x) - 1 for one in told for x in one.data["values"].values())
+        assert said.arguments["n"] == beyond > 0
+
+
+def test_replicates_that_were_asked_for_count_all():
+    """S and J of two arms against the means of replicates by hand."""
+    study = plates(KNOWN, 1, extra=5, asked=3, batches=2, replicates=3)
+    lead = sure = 0.0
+    asked = {one.round: one for one in study.events() if one.kind == "asked"}
+    groups = {}
+    for one in study.events():
+        if one.kind == "told":
+            values = {int(a): np.mean(x[:3]) for a, x in one.data["values"].items()}
+            block = asked[one.round].data["block"][0]
+            groups.setdefault(block, []).append(values[0] - values[1])
+    for apart in groups.values():
+        v = (1 / 3 + 1 / 3) / len(apart)
+        lead, sure = lead + np.mean(apart) / v, sure + 1 / v
+    blocks = advisor_of(study).ledger.seen.blocks
+    assert blocks.lead[0, 1] == pytest.approx(lead) and blocks.sure[0, 1] == pytest.approx(sure)
+
+
+def test_a_mean_that_hides_its_first_readings_is_refused():
+    study = cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), engine="python")
+    todo = study.ask(replicates=2)
+    assert todo.replicates == 2
+    with refused("mean-hides", InputError, n=3, asked=2, arm="0"):
+        study.tell(todo, {0: (0.5, 3), 1: (0.4, 2)})
+    study.tell(todo, {0: (0.5, 2), 1: [0.4, 0.6]})
+    assert study.status.rounds == 1
+
+
+def test_replicates_are_a_setting_and_may_be_asked_for():
+    study = cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), replicates=3, engine="python")
+    assert [study.ask().replicates, study.ask(1, replicates=2)[0].replicates] == [3, 2]
+    assert study.status.settings["replicates"] == 3
+    study.fail(1, "spilt")
+    assert study.ask().replicates == 3  # the same round
+    with pytest.raises(InputError, match="replicates"):
+        study.ask(replicates=0)
+    with pytest.raises(InputError, match="replicates"):
+        cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), replicates=0)
+
+
+# ---- one unknown sigma: the start
+
+
+def squares_of(study):
+    """Squares that tell of sigma, and how many they are."""
+    noise = advisor_of(study).ledger.seen.noise
+    return float(noise[1].sum()), float(noise[0].sum())
+
+
+def controls(seed, d=300, min_pulls=1, rounds=None):
+    """A control in spec is confirmed once."""
+    rng = np.random.default_rng(seed)
+    problem = cg.Problem(cg.Arms(d), rewards=cg.Gaussian())
+    study = cg.Study(problem, min_pulls=min_pulls, seed=seed, rule="uniform", engine="python")
+    for todo in study.ask(rounds or d):
+        x = rng.standard_normal()
+        study.tell(todo, {todo.arms[0]: [x, rng.standard_normal()] if abs(x) < 0.1 else x})
+    return study
+
+
+def test_replicates_by_looking_are_no_squares_of_the_start():
+    """A second reading of what is near 0 by chance is near it: the squares were 0.37 to 0.61
+    sigma^2 on average in three studies.
+    """
+    squares, n = squares_of(controls(0))
+    assert (squares, n) == (0.0, 0.0)
+    both = [squares_of(controls(seed, min_pulls=2, rounds=600)) for seed in range(3)]
+    squares, n = np.sum(both, axis=0)
+    assert n == 900  # one of every arm
+    # chi^2 with 900 degrees: outside of this with probability 3e-5
+    assert abs(squares / n - 1.0) < 4.2 * math.sqrt(2.0 / 900)
+
+
+def test_what_comes_beyond_leaves_the_start_as_it_was():
+    """Neither the rounds of the start, nor what they say of sigma."""
+    plain, more = (
+        cg.Study(cg.Problem(cg.Arms(6), rewards=cg.Gaussian()), seed=4, engine="python")
+        for _ in range(2)
+    )
+    rng = np.random.default_rng(8)
+    for k in range(12):
+        one, other = plain.ask(), more.ask()
+        assert one.arms == other.arms
+        x = float(rng.standard_normal())
+        plain.tell(one, {one.arms[0]: x})
+        more.tell(other, {other.arms[0]: [x, 0.01 * k, 5.0]})
+        if k == 5:
+            more.observe({0: [9.0, 9.5]}, "it looked odd")
+    seen = advisor_of(more).ledger.seen
+    assert seen.noise.tolist()[:2] == advisor_of(plain).ledger.seen.noise.tolist()[:2]
+    assert seen.counts.sum() == 12 + 24 + 2 and seen.start[0] == 0
+    more.retract(3, "a slip")
+    before = squares_of(more)
+    more.tell(3, {more.pending[0].arms[0]: 0.4})  # anew: it tells nothing of sigma
+    assert squares_of(more) == before
+    assert more.replay().same
+
+
+def test_more_replicates_that_were_asked_for_are_the_start():
+    study = cg.Study(
+        cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), replicates=4, seed=0, engine="python"
+    )
+    values = {}
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        todo = study.ask()
+        values[todo.arms[0]] = rng.standard_normal(4)
+        study.tell(todo, {todo.arms[0]: list(values[todo.arms[0]])})
+    assert len(values) == 3 and advisor_of(study).ledger.seen.start[0] == 0
+    squares, n = squares_of(study)
+    assert n == 9 and squares == pytest.approx(sum(3 * np.var(x, ddof=1) for x in values.values()))
+
+
+# ---- a study that is carried over
+
+
+class TypicalPart(NamedTuple):
+    score: NDArray[np.float64]
+
+    def choose(self, game, seen, view, rng):
+        """Of the arms with one value, that which reads most as all of them are."""
+        for a in range(self.score.size):
+            self.score[a] = -abs(seen.mean[a]) - 10.0 * seen.counts[a]
+        game.actions.argmax(self.score, view.action)
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Typical(RuleBase):
+    """Plays again what looks typical."""
+
+    def setup(self, problem):
+        part = TypicalPart(np.zeros(problem.d))
+        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+
+
+def names(d):
+    return [f"v{k}" for k in range(d)]
+
+
+def old_and_new(rewards, d, rounds, seed, rule, replicates=1):
+    """A study of d equal arms after so many rounds, and one of an arm more that carries it over."""
+    one, two = (cg.Problem(cg.Arms(n), rewards=rewards, names=names(n)) for n in (d, d + 1))
+    rng = np.random.default_rng(seed)
+    old = cg.Study(
+        one, delta=1e-9, rule=rule, seed=seed, replicates=replicates, min_pulls=1, engine="python"
+    )
+    for _ in range(rounds):
+        todo = old.ask()
+        old.tell(todo, {todo.arms[0]: list(rng.standard_normal(replicates))})
+    new = cg.Study(two, delta=1e-9, seed=seed, min_pulls=1, engine="python")
+    assert new.carry(old) == rounds * replicates
+    return old, new
+
+
+def test_a_carried_study_tells_of_sigma_what_the_old_one_did():
+    """Its later values became squares of a start: 0.69, 0.39 and 0.39 sigma^2 on average here."""
+    for seed in range(3):
+        old, new = old_and_new(cg.Gaussian(), 60, 90, seed, Typical())
+        before, after = (advisor_of(one).ledger for one in (old, new))
+        assert np.allclose(after.seen.noise[:2], before.seen.noise[:2], rtol=1e-12)
+        assert np.allclose(after.early, before.early, rtol=1e-12)
+        assert np.allclose(after.late[:, :60], before.late, rtol=1e-9)
+        assert after.seen.start[0] == 0
+        assert new.ask().arms == (60,)  # its start is that of the arm that is new
+        assert new.replay().same
+
+
+def test_a_right_sigma_is_not_doubted_because_a_study_was_carried_over():
+    """It was called larger than need be in this study."""
+    _, new = old_and_new(cg.Gaussian(1.0), 400, 600, 0, Typical())
+    assert new.status.noise.verdict != "too large"
+    assert new.status.noise.evidence < 2.0  # 10.3 before; the level of 1e-4 is 9.2
+
+
+def test_weights_are_those_that_were_fixed_then():
+    """Also with data from outside, replicates, retractions, and values told anew."""
+    one, two = (
+        cg.Problem(cg.Subsets(n, 2), cg.Arms(n), cg.Gaussian(1.0), names=names(n)) for n in (4, 5)
+    )
+    old = cg.Study(one, delta=1e-9, engine="python")
+    old.observe({"v0": [0.1, 0.2, 0.4]}, planned=True)
+    rng = np.random.default_rng(0)
+    for k in range(20):
+        todo = old.ask()
+        old.tell(todo, {a: list(rng.standard_normal(1 + (a + k) % 2)) for a in todo.arms})
+    old.observe({"v1": 0.7})
+    old.retract(5, "a slip")
+    old.tell(5, {a: 0.3 for a in old.pending[0].arms})
+    new = cg.Study(two, delta=1e-9, engine="python")
+    new.carry(old)
+    before, after = (advisor_of(study).ledger.seen for study in (old, new))
+    assert after.weighed[:3, :4].T.tolist() == [
+        pytest.approx(row, abs=1e-12)
+        for row in np.vstack(
+            [
+                before.weighed[:2],
+                before.weighed[2] + before.weighed[0] * (before.weighed[3] - after.weighed[3, :4]),
+            ]
+        ).T.tolist()
+    ]
+    assert after.counts[:4].tolist() == before.counts.tolist()
+
+
+def test_carrying_costs_no_start_of_arms_that_had_one():
+    _, new = old_and_new(cg.Gaussian(), 6, 30, 1, "uniform", replicates=2)
+    asked = [new.ask().arms for _ in range(2)]
+    assert asked == [(6,), (6,)]
+
+
+# ---- data from outside
+
+
+def test_data_that_were_not_planned_are_no_start():
+    """One by one or together; the second is what `planned` says."""
+    problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian())
+    values = {a: [0.1 * a, 1.0, 2.0 + a, 0.5] for a in range(3)}
+    planned, later, single = (cg.Study(problem, engine="python") for _ in range(3))
+    planned.observe(values, planned=True)
+    later.observe(values)
+    for a in range(3):
+        for x in values[a]:
+            single.observe({a: x}, again=True)
+    exact = sum(3 * np.var(x, ddof=1) for x in values.values())
+    assert squares_of(planned) == (pytest.approx(exact), 9.0)
+    naive = sum(
+        (x[n] - np.mean(x[:n])) ** 2 for x in values.values() for n in range(1, 4)
+    )  # about the mean so far, without the factor n/(n + 1)
+    assert squares_of(later) == (pytest.approx(naive), 9.0)
+    squares, n = squares_of(single)
+    assert n <= 9.0 and squares / n >= exact / 9.0
+    for one in (planned, later, single):
+        assert advisor_of(one).ledger.seen.start[0] == 0
+        assert advisor_of(one).ledger.seen.counts.tolist() == [4.0, 4.0, 4.0]
+    assert [x.code for x in stopped(planned).assumptions if "values-" in x.code] == [
+        "values-planned"
+    ]
+    assert [x.code for x in stopped(later).assumptions if "values-" in x.code] == ["values-outside"]
+
+
+def stopped(study):
+    study.stop("enough")
+    return study.decision
+
+
+def test_weights_of_data_from_outside_do_not_depend_on_how_many_they_are():
+    """Where their number may depend on them; before, the weight was that of the number told."""
+    weights = []
+    for n in (1, 2, 40):
+        study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0)), engine="python")
+        study.observe({a: 0.5 for a in range(3)})
+        study.observe({1: [0.25] * n})
+        ledger = advisor_of(study).ledger
+        weights.append(float(ledger.seen.weighed[0, 1] - 3.0) / n)
+    assert weights == [3.0] * 3
+
+
+# ---- missing replicates
+
+
+def test_a_missing_replicate_is_missing_like_any_other():
+    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0), names=["a", "b"])
+    study = cg.Study(problem, engine="python")
+    values = {"a": 0.5, "b": [0.7, None]}
+    for _ in range(2):
+        todo = study.ask()
+        study.tell(todo, {name: values[name] for name in todo.names})
+    assert advisor_of(study).ledger.happened["missing"] == 1
+    (said,) = [x for x in stopped(study).assumptions if x.code == "values-missing"]
+    assert said.arguments["n"] == 1
+    row = next(row for row in study.rows() if row["arm"] == "b")
+    assert row["n"] == 1 and row["mean"] == 0.7
+
+
+def test_replicates_that_were_asked_for_and_not_told_are_missing():
+    study = cg.Study(
+        cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), replicates=3, engine="python"
+    )
+    todo = study.ask()
+    study.tell(todo, {todo.arms[0]: [0.5, math.nan]})
+    assert advisor_of(study).ledger.happened["missing"] == 2
+    todo = study.ask()
+    study.tell(todo, {todo.arms[0]: None})
+    assert advisor_of(study).ledger.happened["missing"] == 5
