@@ -15,6 +15,7 @@ import combgame as cg
 from combgame.errors import InputError
 from combgame.rules.base import FixedSetup, RuleBase
 from combgame.rules.starts import padded, start_sets
+
 from .said import refused
 from .studies import advisor_of
 
@@ -44,7 +45,7 @@ def plates(rewards, seed, extra, asked=1, batches=40, replicates=None):
 @pytest.mark.parametrize("rewards", [KNOWN, UNKNOWN], ids=str)
 def test_wells_that_are_read_again_do_not_certify_the_wrong_arm(rewards):
     """When all readings counted, all six studies certified the wrong arm with sigma known, and five
-    without it (one did not stop); no interval covered the lead. Each study is wrong with probability
+    without it (one did not stop); no interval covered the lead. Each is wrong with probability
     at most 0.05, so two of six or more are with probability at most 0.033; the seeds are fixed.
     """
     studies = [plates(rewards, seed, extra=9) for seed in range(6)]
@@ -271,7 +272,7 @@ def test_weights_are_those_that_were_fixed_then():
         old.tell(todo, {a: list(rng.standard_normal(1 + (a + k) % 2)) for a in todo.arms})
     old.observe({"v1": 0.7})
     old.retract(5, "a slip")
-    old.tell(5, {a: 0.3 for a in old.pending[0].arms})
+    old.tell(5, dict.fromkeys(old.pending[0].arms, 0.3))
     new = cg.Study(two, delta=1e-9, engine="python")
     new.carry(old)
     before, after = (advisor_of(study).ledger.seen for study in (old, new))
@@ -333,7 +334,7 @@ def test_weights_of_data_from_outside_do_not_depend_on_how_many_they_are():
     weights = []
     for n in (1, 2, 40):
         study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0)), engine="python")
-        study.observe({a: 0.5 for a in range(3)})
+        study.observe(dict.fromkeys(range(3), 0.5))
         study.observe({1: [0.25] * n})
         ledger = advisor_of(study).ledger
         weights.append(float(ledger.seen.weighed[0, 1] - 3.0) / n)

@@ -16,7 +16,7 @@ HEAD = ("study", "round", "arm", "value")
 
 
 def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
-    """What is left to measure, with an empty column for the values.
+    """What is left to measure, with an empty column for the values, and a line for every replicate.
 
     >>> print(write_sheet([Round(1, (0, 2), ("a", "c"), (0, 2))], "plates").strip())
     study,round,arm,value
@@ -38,7 +38,8 @@ def write_workbook(rounds: Sequence[Round], study: str) -> bytes:
 def _lines(rounds: Sequence[Round], study: str) -> Iterator[list[object]]:
     for one in rounds:
         names = dict(zip(one.arms, one.names, strict=True))
-        yield from ([study, one.id, names[arm], ""] for arm in one.left)
+        for arm in one.left:
+            yield from ([study, one.id, names[arm], ""] for _ in range(one.replicates))
 
 
 def read_sheet(

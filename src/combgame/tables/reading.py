@@ -117,7 +117,8 @@ def read_table(
     if not sheet.values:
         raise InputError("empty-table", "it has no lines to tell")
     form = grid.form._replace(decimal=marks.decimal, wide=wide)
-    return Sheet(sheet.values, form, grid.whole, sheet.repeated(grid))
+    values = {number: whole(one) for number, one in sheet.values.items()}
+    return Sheet(values, form, grid.whole, sheet.repeated(grid))
 
 
 def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
@@ -234,7 +235,7 @@ class _Reader:
             for arm, several in values.items()
             if isinstance(several, list) and len(several) <= FEW
             for value in several
-            if several.count(value) > 1 and digits(value) >= DIGITS
+            if value is not None and several.count(value) > 1 and digits(value) >= DIGITS
         }
         half, odd = divmod(len(grid.lines), 2)
         if not odd and half > 2 and not twice:
@@ -263,18 +264,25 @@ class _Reader:
 
 
 def put(known: dict[int, Any], arm: int, value: Any) -> None:
-    """One more value of an arm; None: it is missing, unless another line has it."""
-    before = known.get(arm)
-    if before is None:
+    """One more value of an arm; None: it is missing."""
+    if arm not in known:
         known[arm] = value
-    elif value is not None:
-        if isinstance(before, tuple) or isinstance(value, tuple):
-            text = "a mean of n values must be the only line of its arm in its round"
-            raise InputError("mean-not-alone", text, remedy="mend the table")
-        if isinstance(before, list):
-            before.append(value)
-        else:
-            known[arm] = [before, value]
+        return
+    several = known[arm] if isinstance(known[arm], list) else [known[arm]]
+    several.append(value)
+    means = [one for one in several if isinstance(one, tuple)]
+    if means and any(one is not None for one in several if one is not means[0]):
+        text = "a mean of n values must be the only line of its arm in its round"
+        raise InputError("mean-not-alone", text, remedy="mend the table")
+    known[arm] = means[0] if means else several
+
+
+def whole(values: dict[int, Any]) -> dict[int, Any]:
+    """The values of a round; an arm all of whose lines are blank is missing."""
+    return {
+        arm: None if isinstance(one, list) and all(x is None for x in one) else one
+        for arm, one in values.items()
+    }
 
 
 def digits(value: Any) -> int:

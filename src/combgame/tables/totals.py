@@ -20,7 +20,8 @@ def totals(problem: Problem, frame: Any) -> tuple[Floats, Floats, Floats | None]
     means, counts, spreads = np.zeros((3, problem.d))
     for arm, entry in read_table(read_frame(frame), problem, rounds=False).values[0].items():
         try:
-            several = entry if isinstance(entry, list) else [] if entry is None else [entry]
+            given = entry if isinstance(entry, list) else [entry]
+            several = [one for one in given if one is not None]
             for one in several:
                 value, n = one if isinstance(one, tuple) else (one, None)
                 if n is not None and not problem.rewards.known:

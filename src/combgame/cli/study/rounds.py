@@ -7,7 +7,7 @@ import typer
 
 from ...report.files import save
 from ...report.words import count
-from ...study.entries import pulls
+from ...study.entries import gaps, pulls
 from ...study.sheet import write_sheet
 from ..options import AsJson, say
 from ..speech import SHELL
@@ -114,7 +114,8 @@ def tell(
     with opened(storage, name, client) as study:
         read = taken(file, study, True, sep, decimal, again)
         sheet = read.values
-        left = {one.id: one.left for one in study.pending}
+        pending = study.pending
+        left, asked = ({one.id: getattr(one, x) for one in pending} for x in ("left", "replicates"))
         if not partial:
             check_whole(file, read, left, study.problem)
         blank = [
@@ -126,23 +127,19 @@ def tell(
         told = {number: values for number, values in sheet.items() if number not in skipped}
         if partial:
             told = {
-                number: {arm: x for arm, x in values.items() if x is not None}
+                number: {arm: x for arm, x in values.items() if complete(x)}
                 for number, values in told.items()
             }
         if not again:
             check_repeats(study, {number: told[number] for number in told if number in left})
         new = study.tell_many(told, final=not partial)
         status, decision = looked(study)
-        present = [
-            sum(n for _, n in pulls(entry))
-            for entries in new.values()
-            for entry in entries.values()
-        ]
+        stored = [(number, entry) for number, one in new.items() for entry in one.values()]
         done: dict[str, Any] = {
             "stored": list(new),
             "already": [number for number in told if number not in new],
-            "values": sum(present),
-            "missing": present.count(0),
+            "values": sum(n for _, entry in stored for _, n in pulls(entry)),
+            "missing": sum(gaps(entry, asked.get(number, 1)) for number, entry in stored),
         }
         put(
             {
@@ -160,6 +157,11 @@ def tell(
             ),
             as_json,
         )
+
+
+def complete(value: Any) -> bool:
+    """Whether nothing of a value, or of replicates, is still to come."""
+    return value is not None and not (isinstance(value, list) and None in value)
 
 
 def warnings(status: Any, decision: Any) -> list[str]:

@@ -114,6 +114,9 @@ def _in_order(cells: list[list[str]], rounds: Sequence[Round]) -> list[list[str]
         if arm in one.left
     ]
     flat = [cell for line in cells for cell in line]
+    often = {one.id: one.replicates for one in rounds}
+    each = [place for place in places for _ in range(often[place[0]])]
+    places = each if len(flat) == len(each) else places
     if len(flat) != len(places):
         raise InputError(
             "other-number",

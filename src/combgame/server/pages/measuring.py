@@ -162,7 +162,7 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
         else read.rows,
         told=text,
         blank=blank,
-        left=any(row.entry is None for row in read.rows)
+        left=any(_blank(row.entry) for row in read.rows)
         or any(
             set(known.rounds[n].left) - set(t) for n, t in read.values.items() if n in known.rounds
         ),
@@ -249,7 +249,7 @@ async def results(request: Request, desk: At, person: Measurer, name: Name) -> R
         )
         return back(name, "outside", number if isinstance(number, int) else 0)
     some = {
-        number: {arm: x for arm, x in values.items() if x is not None or not later}
+        number: {arm: x for arm, x in values.items() if not (later and _blank(x))}
         for number, values in told.items()
         if any(x is not None for x in values.values()) or form.get("blanks") == "missing"
     }
@@ -258,10 +258,21 @@ async def results(request: Request, desk: At, person: Measurer, name: Name) -> R
     return back(name, "stored", n)
 
 
+def _blank(x: Any) -> bool:
+    """Whether a value, or a replicate, is missing."""
+    return x is None or (isinstance(x, list) and None in x)
+
+
 def _many(x: Any) -> int:
     if x is None:
         return 0
-    return len(x) if isinstance(x, list) else int(x[1]) if isinstance(x, tuple) else 1
+    return (
+        sum(one is not None for one in x)
+        if isinstance(x, list)
+        else int(x[1])
+        if isinstance(x, tuple)
+        else 1
+    )
 
 
 async def _outside(
