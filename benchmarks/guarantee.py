@@ -1,5 +1,5 @@
 """Errors where they are likeliest: python benchmarks/guarantee.py [--only NAME] [--tied | --sets |
---hard | --levels] [--out FILE]
+--hard | --levels | --looking] [--out FILE]
 
 close: two answers almost tied, the others far off. level: every answer as good as the second best.
 pairs: the best pair, the other arms all alike. tied: the best is better by 1e-6 sigma only, so that
@@ -9,6 +9,9 @@ knows the means, stops playing arms that look as it wants them to, and so plays 
 to look better; flatterer: one that also plays for an unknown sigma to look small. The error rate
 must be at most delta, and the upper end of its exact 95 % interval at most 1.1 delta. Runs that
 reach the cap have stopped with no answer.
+
+--looking: how many values there are was decided by looking at values (benchmarks/looking.py): wells
+that are read again, controls that are confirmed, studies that are carried over.
 
 --hard: what broke 0.1.0. Best paths whose edges differ in precision by factors of 1e5 and 1e7 (0.09
 and 0.48 errors at delta = 0.05 then), also reversed; an unknown sigma of 3e-13 of the mean (0.155),
@@ -409,7 +412,10 @@ def main() -> None:
         "--levels", action="store_true", help="plays with levels of their own; cap: 1,000 rounds"
     )
     parser.add_argument(
-        "--studies", type=int, default=1_000, help="with --hard: how many studies with retractions"
+        "--looking", action="store_true", help="values whose number was chosen by looking, instead"
+    )
+    parser.add_argument(
+        "--studies", type=int, default=1_000, help="with --hard and --looking: how many studies"
     )
     parser.add_argument(
         "--only", action="append", choices=ALL, help="a threshold; may be given several times"
@@ -423,6 +429,13 @@ def main() -> None:
     parser.add_argument("--case", default="", help="only cases whose name begins so")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    if options.looking:
+        from looking import rows
+
+        cells = rows(options.studies, options.jobs, options.case)
+        text = f"{options.studies:,} studies each.\n\n"
+        save(options.out, text + markdown(HEAD, cells, left=4))
+        return
     cells = []
     short = options.tied or options.hard or options.levels
     cap = min(options.cap, 1_000) if short else options.cap

@@ -1,0 +1,214 @@
+"""Studies in which how many values there are was decided by looking at values, for
+`python benchmarks/guarantee.py --looking`.
+
+plates: two arms that are tied but for 1e-6, in plays with levels of their own; a well of the wrong
+arm that reads low is read nine times more on the same plate, and all readings are told. controls:
+sigma not known, 300 controls, and those that read within 0.1 sigma of what they should are read
+once more; the error is that the true sigma is excluded. outside: the same, where the second
+readings come as data from outside. carried: an old study under a rule that plays again what reads
+most as all arms do, with one value of each arm first; carried over to a study of one arm more. The
+error is that the true sigma is excluded (sigma not known), or called larger than need be, whose
+level is 1e-4 (sigma stated); tied: of two arms that are tied, and one more that is worse, the wrong
+one is certified.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+import combgame as cg
+from combgame.game.records import Floats
+from combgame.rules.base import FixedSetup, RuleBase
+from combgame.rules.starts import padded, start_sets
+from combgame.simulate.result import error_interval
+from combgame.stopping.pooled import ratios, spreading
+
+LEVELS = (0.1, 0.01, 0.001)
+
+
+class TypicalPart(NamedTuple):
+    score: Floats
+
+    def choose(self, game, seen, view, rng):
+        """Of the arms with fewest values, that which reads most as all of them are."""
+        for a in range(self.score.size):
+            self.score[a] = -abs(seen.mean[a]) - 10.0 * seen.counts[a]
+        game.actions.argmax(self.score, view.action)
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Typical(RuleBase):
+    """Plays again what looks typical."""
+
+    def setup(self, problem):
+        part = TypicalPart(np.zeros(problem.d))
+        return FixedSetup(part, padded(start_sets("covering", problem.actions, None)))
+
+
+def ledger_of(study):
+    with study._session.reading() as (advisor, _):
+        return advisor.ledger
+
+
+def excluded(study) -> float:
+    """ln of the e-process against larger sigmas than the true one, which is 1, once the start is
+    over.
+    """
+    noise = ledger_of(study).seen.noise
+    n, squares = float(noise[0, 0]), float(noise[1, 0])
+    return 0.0 if n == 0.0 else float(spreading(ratios(), n, squares / n)[0])
+
+
+def wrong(study, answer) -> float:
+    return math.inf if study.done and study.decision.answer != answer else -math.inf
+
+
+def plates(known: bool, delta: float, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    rewards = cg.Gaussian(*([1.0] * known), level="per play")
+    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), rewards)
+    study = cg.Study(problem, delta=delta, seed=seed, engine="python")
+    for _ in range(25):
+        told = {}
+        for todo in [] if study.done else study.ask(20):
+            level = 0.1 * rng.standard_normal()
+            values = [level + rng.standard_normal()]
+            if values[0] < level:
+                values += list(level + rng.standard_normal(9))
+            told[todo] = {0: 1e-6 + level + rng.standard_normal(), 1: values}
+        study.tell_many(told)
+    return wrong(study, (0,))
+
+
+def controls(outside: bool, min_pulls: int, seed: int) -> float:
+    rng, d = np.random.default_rng(seed), 300
+    study = cg.Study(
+        cg.Problem(cg.Arms(d), rewards=cg.Gaussian()),
+        min_pulls=min_pulls,
+        rule="uniform",
+        seed=seed,
+        engine="python",
+    )
+    told, again = {}, {}
+    for todo in study.ask(d):
+        x, arm = rng.standard_normal(), todo.arms[0]
+        told[todo] = {arm: x}
+        if abs(x) < 0.1:
+            (again if outside else told[todo])[arm] = (
+                rng.standard_normal() if outside else [x, rng.standard_normal()]
+            )
+    study.tell_many(told)
+    if again:
+        study.observe(again)
+    study.tell_many({one: {one.arms[0]: rng.standard_normal()} for one in study.ask(d)})
+    return excluded(study)
+
+
+def carried(known: bool, seed: int) -> float:
+    rng, d = np.random.default_rng(seed), 300
+    one, two = (
+        cg.Problem(
+            cg.Arms(n),
+            rewards=cg.Gaussian(*([1.0] * known)),
+            names=[f"v{k}" for k in range(n)],
+        )
+        for n in (d, d + 1)
+    )
+    how = {"delta": 1e-9, "seed": seed, "min_pulls": 1, "engine": "python"}
+    old = cg.Study(one, rule=Typical(), **how)
+    for todo in old.ask(d):
+        old.tell(todo, {todo.arms[0]: rng.standard_normal()})
+    for _ in range(120):
+        todo = old.ask()
+        old.tell(todo, {todo.arms[0]: rng.standard_normal()})
+    new = cg.Study(two, **how)
+    new.carry(old)
+    for _ in range(2):
+        todo = new.ask()
+        new.tell(todo, {todo.arms[0]: rng.standard_normal()})
+    if not known:
+        return excluded(new)
+    noise = new.status.noise
+    return noise.evidence if noise.verdict == "too large" else -math.inf
+
+
+def tied(delta: float, seed: int) -> float:
+    """The rule that plays again what looks typical of two arms, one of which is at 1e-6."""
+    rng, means = np.random.default_rng(seed), (1e-6, 0.0, -3.0)
+    one, two = (
+        cg.Problem(cg.Arms(n), rewards=cg.Gaussian(), names=["a", "b", "c"][:n]) for n in (2, 3)
+    )
+    how = {"seed": seed, "min_pulls": 1, "engine": "python"}
+    old = cg.Study(one, delta=1e-12, rule=Typical(), **how)
+    for _ in range(40):
+        todo = old.ask()
+        old.tell(todo, {todo.arms[0]: means[todo.arms[0]] + rng.standard_normal()})
+    new = cg.Study(two, delta=delta, **how)
+    new.carry(old)
+    for _ in range(10):
+        for todo in [] if new.done else new.ask(20):
+            new.tell(todo, {todo.arms[0]: means[todo.arms[0]] + rng.standard_normal()})
+    return wrong(new, (0,))
+
+
+Case = tuple[str, str, Iterable[float], Callable[[int], float]]
+
+
+def cases() -> list[Case]:
+    """Name, rewards, levels at which a study errs, and by seed what must exceed ln(1/level)."""
+    known, unknown = "Gaussian(1.0)", "Gaussian()"
+    made: list[Case] = [
+        (f"plates, delta {delta:g}", rewards, (delta,), partial(plates, which, delta))
+        for which, rewards in (
+            (True, "Gaussian(1.0, level='per play')"),
+            (False, "Gaussian(level='per play')"),
+        )
+        for delta in (0.2, 0.05)
+    ]
+    return [
+        *made,
+        ("controls", unknown, LEVELS, partial(controls, False, 2)),
+        ("controls, one value of each", unknown, LEVELS, partial(controls, False, 1)),
+        ("controls, outside", unknown, LEVELS, partial(controls, True, 2)),
+        ("carried", unknown, LEVELS, partial(carried, False)),
+        ("carried, sigma too large?", known, (1e-4,), partial(carried, True)),
+        ("carried, tied", unknown, (0.2,), partial(tied, 0.2)),
+    ]
+
+
+def rows(studies: int, jobs: int, case: str = "") -> list[list[object]]:
+    """A line per case and level, in the columns of guarantee.py."""
+    made: list[list[object]] = []
+    for name, rewards, levels, one in cases():
+        if not name.startswith(case):
+            continue
+        found = np.array(Parallel(jobs)(delayed(one)(seed) for seed in range(studies)))
+        for level in levels:
+            errors = int((found > -math.log(level)).sum())
+            low, high = error_interval(errors, studies)
+            rate = errors / studies
+            made.append(
+                [
+                    name,
+                    rewards,
+                    "mixture",
+                    "",
+                    f"{level:g}",
+                    "",
+                    errors,
+                    f"{rate:.4f}",
+                    f"{low:.4f} to {high:.4f}",
+                    "",
+                    f"{rate / level:.2f}",
+                ]
+            )
+            print(*made[-1], sep=" | ", flush=True)
+    return made
