@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import combgame as cg
-from combgame.errors import InputError
+from combgame.errors import InputError, StudyError
 from combgame.rules.base import FixedSetup, RuleBase
 from combgame.rules.starts import padded, start_sets
 
@@ -111,7 +111,8 @@ def test_a_mean_that_hides_its_first_readings_is_refused():
 
 
 def test_replicates_are_a_setting_and_may_be_asked_for():
-    study = cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), replicates=3, engine="python")
+    plain = cg.Problem(PAIR, cg.Arms(2), cg.Gaussian(1.0))
+    study = cg.Study(plain, replicates=3, engine="python")
     assert [study.ask().replicates, study.ask(1, replicates=2)[0].replicates] == [3, 2]
     assert study.status.settings["replicates"] == 3
     study.fail(1, "spilt")
@@ -120,6 +121,27 @@ def test_replicates_are_a_setting_and_may_be_asked_for():
         study.ask(replicates=0)
     with pytest.raises(InputError, match="replicates"):
         cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), replicates=0)
+
+
+def test_replicates_are_fixed_for_a_whole_block():
+    """Else the plates of a block get as many readings as its first values make desirable."""
+    study = cg.Study(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), KNOWN), engine="python")
+    todo = study.ask(replicates=2)  # of the start, which is one block
+    study.tell(todo, {arm: [0.1, 0.2] for arm in todo.arms})
+    before = study.events()
+    with refused("replicates-fixed", StudyError, fixed=2) as told:
+        study.ask(replicates=9)
+    assert study.events() == before
+    left, then = (told.value.sentence.arguments[name] for name in ("rounds", "then"))
+    rounds = study.ask(left + 2)
+    assert [one.replicates for one in rounds] == [2] * left + [1, 1]
+    assert rounds[left].id == then
+    for one in rounds:
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    assert study.ask(replicates=9).replicates == 9
+    study.retract(1, "a slip")
+    assert advisor_of(study).ledger.blocks[0][3] == 2
+    assert study.replay().same
 
 
 # ---- one unknown sigma: the start
@@ -178,6 +200,46 @@ def test_what_comes_beyond_leaves_the_start_as_it_was():
     more.tell(3, {more.pending[0].arms[0]: 0.4})  # anew: it tells nothing of sigma
     assert squares_of(more) == before
     assert more.replay().same
+
+
+def test_replicates_chosen_by_looking_end_the_start():
+    """Rounds of the start that are asked with more replicates because their arms read 0 told of
+    sigma as if their number had been fixed. They are later values, and all that follows is.
+    """
+    problem = cg.Problem(cg.Arms(60), rewards=cg.Gaussian())
+    rng = np.random.default_rng(0)
+    study = cg.Study(problem, min_pulls=3, seed=0, rule="uniform", engine="python")
+    told = {}
+    for todo in study.ask(60):
+        told[todo.arms[0]] = [rng.standard_normal()]
+        study.tell(todo, {todo.arms[0]: told[todo.arms[0]]})
+    squares = asked = 0.0
+    for arm in list(told):
+        todo = study.ask(replicates=4 if abs(told[arm][0]) < 0.3 else None)
+        assert todo.arms == (arm,)  # so that one knows what comes
+        values = list(rng.standard_normal(todo.replicates))
+        study.tell(todo, {arm: values})
+        startless, before = advisor_of(study).ledger.startless, asked
+        for x in values:
+            off, n = x - np.mean(told[arm]), len(told[arm])
+            if not startless:
+                squares, asked = squares + off * off * n / (n + 1), asked + 1
+            elif 12 * n >= before:
+                squares, asked = squares + off * off, asked + 1
+            told[arm].append(x)
+        if todo.replicates == 4:
+            assert startless
+    assert squares_of(study) == (pytest.approx(squares), asked)
+    assert study.replay().same
+
+
+def test_replicates_that_were_asked_for_before_any_value_are_the_start():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian()), seed=0, engine="python")
+    rounds = [study.ask(1, client=str(n), replicates=n)[0] for n in (2, 3)]
+    for todo in rounds:
+        study.tell(todo, {todo.arms[0]: list(range(todo.replicates))})
+    assert squares_of(study) == (pytest.approx(0.5 + 2.0), 3.0)
+    assert not advisor_of(study).ledger.startless
 
 
 def test_more_replicates_that_were_asked_for_are_the_start():

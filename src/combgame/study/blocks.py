@@ -1,36 +1,65 @@
 """Blocks of a study whose plays have levels of their own (docs/plates.md).
 
-A block is a number of rounds whose arms were fixed before the first value of any of them: the start
-of a study, what is asked for together, or what the rule has fixed ahead. It counts when each of its
-rounds has been told or given up, and when all blocks before it count. Values that are missing drop
-out of its least squares, and so do readings beyond the replicates that were asked for.
+A block is a number of rounds whose arms, and whose replicates, were fixed before the first value of
+any of them: the start of a study, what is asked for together, or what the rule has fixed ahead. It
+counts when each of its rounds has been told or given up, and when all blocks before it count.
+Values that are missing drop out of its least squares, and so do readings beyond the replicates that
+were asked for.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
 
+from ..errors import StudyError
 from ..game.blocks import Blocks
 from ..game.records import Floats
+from ..sentences import Option
 from .entries import split
 from .round import Record
 
 
-def commit(waiting: list[list[int]], block: list[int]) -> None:
-    """A round of a block was asked."""
+def commit(waiting: list[list[int]], block: list[int], replicates: int) -> None:
+    """A round of a block was asked, with so many replicates: all of its rounds have as many."""
     if not block:
         return
     number, size = block
     known = next((one for one in waiting if one[0] == number), None)
     if known is None:
-        waiting.append([number, size, 1])
+        waiting.append([number, size, 1, replicates])
     else:
         known[2] += 1
 
 
 def unfinished(waiting: list[list[int]]) -> list[int] | None:
-    """The block of which rounds are still to be asked, if there is one."""
+    """The block of which rounds are still to be asked, if there is one: its number, its rounds, how
+    many of them were asked, and their replicates.
+    """
     return next((one for one in waiting if one[2] < one[1]), None)
+
+
+def replicates_of(waiting: list[list[int]], number: int, usual: int, asked: int | None) -> int:
+    """The replicates of a new round. In a block they were fixed with its first round.
+
+    usual: those of the study; asked: those that somebody asks for now, or None.
+    """
+    current = unfinished(waiting)
+    if current is None:
+        return usual if asked is None else asked
+    _, size, had, fixed = current
+    if asked not in (None, fixed):
+        raise StudyError(
+            "replicates-fixed",
+            "{rounds:count round} of the present block {rounds:is|are} still to be asked, and all "
+            "rounds of a block have the same number of replicates, here {fixed}, because it was "
+            "fixed before the first value",
+            remedy="leave out {option}; another number is possible from round {then} on",
+            rounds=size - had,
+            fixed=fixed,
+            option=Option("replicates", asked),
+            then=number + size - had,
+        )
+    return fixed
 
 
 def count_blocks(
@@ -44,7 +73,7 @@ def count_blocks(
     count.
     """
     while waiting:
-        number, size, asked = waiting[0]
+        number, size, asked, _ = waiting[0]
         if asked < size or any(one.block[:1] == [number] for one in open_rounds.values()):
             return
         rounds = [one for one in held.values() if one.block[0] == number]
@@ -87,7 +116,7 @@ def recount(
     held.clear()
     rounds = [one for one in records.values() if one.block]
     for record in rounds:
-        commit(waiting, record.block)
+        commit(waiting, record.block, record.replicates)
         if record.over:
             held[record.number] = record
     still = {one.number: one for one in rounds if not one.over}

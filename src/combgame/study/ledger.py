@@ -98,8 +98,8 @@ class Ledger:
         self.happened: dict[str, int] = {}  # what touches the guarantee, counted
         self.withdrawn: list[int] = []  # arms whose data were retracted, and may be observed anew
         self.anew = False  # what is being told stands in the place of values that were retracted
-        # where plays have levels: blocks that do not count yet (their number, plays, and how many
-        # were asked), and their rounds that have ended
+        # where plays have levels: blocks that do not count yet (their number, plays, how many were
+        # asked, and their replicates), and their rounds that have ended
         self.blocks: list[list[int]] = []
         self.held: dict[int, Record] = {}
         self.seen: Seen = blank(d, group, precision)
@@ -107,8 +107,10 @@ class Ledger:
         self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
         self.had: Floats = np.zeros(d)  # those whose number was fixed before they were seen
         self.prior = False  # data from outside came before the first round
-        # and their number was not fixed before they were seen: all that follows may depend on them
+        # there are values, or replicates, whose number was not fixed before values were seen: what
+        # is asked for from now on may depend on them, and is no part of the start
         self.startless = False
+        self.usual = 1  # replicates of every arm in a round, as the study was created
         self.first: Floats = np.zeros(d) if first is None else first
         self.total = 0.0  # of `drawn`
         self.short = int((self.first > 0.0).sum())  # arms that have fewer than `first`
@@ -229,6 +231,7 @@ class Ledger:
 
     def on_created(self, event: Event, past: Past | None) -> Effect:
         """data: everything that determines the study."""
+        self.usual = int(event.data.get("replicates", 1))
         return Effect.LOOK
 
     def on_asked(self, event: Event, past: Past | None) -> Effect:
@@ -238,6 +241,8 @@ class Ledger:
         number, until, arms = event.round or 0, event.data.get("until"), new_round(event)
         if arms is not None:
             replicates = int(event.data.get("replicates", 1))
+            if (self.told or self.outside) and replicates != self.usual:
+                self.startless = True  # it may have been decided by looking at values
             self.open[number] = Record(
                 number,
                 arms,
@@ -250,7 +255,7 @@ class Ledger:
                 weights=self._draw(dict.fromkeys(arms, replicates)),
                 block=list(event.data.get("block", ())),
             )
-            commit(self.blocks, self.open[number].block)
+            commit(self.blocks, self.open[number].block, replicates)
             self.last, self.asked = number, self.asked + 1
             self._await(arms, replicates)
             return Effect.NOTHING

@@ -27,6 +27,7 @@ from .arguments import (
     round_or_arm,
     rounds_of,
 )
+from .blocks import replicates_of
 from .decision import Decision, decide
 from .entries import Entry, read_values
 from .ledger import values_of
@@ -236,8 +237,6 @@ class Study(Queries):
             return []
         given: dict[int, None] = {}  # in their order
         until = None if lease is None else batch.at + lease
-        times = self._setting.replicates if replicates is None else replicates
-        often: dict[str, Any] = {} if times == 1 else {"replicates": times}
 
         def again(number: int) -> None:
             batch.add("asked", number, arms=ledger.open[number].arms, until=until, again=True)
@@ -255,9 +254,13 @@ class Study(Queries):
                 again(number)
                 given[number] = None
         while len(given) < most and advisor.affordable:
-            chosen, number = batch.choose(most - len(given)), ledger.last + 1
+            usual, number = self._setting.replicates, ledger.last + 1
+            times = replicates_of(ledger.blocks, number, usual, replicates)
+            chosen = batch.choose(most - len(given))
+            if times != 1:
+                chosen["replicates"] = times
             given[number] = None
-            batch.add("asked", number, until=until, chosen=True, **chosen, **often)
+            batch.add("asked", number, until=until, chosen=True, **chosen)
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
