@@ -28,6 +28,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+import looking
 import numpy as np
 from made import save
 
@@ -430,11 +431,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     if options.looking:
-        from looking import rows
-
-        cells = rows(options.studies, options.jobs, options.case)
-        text = f"{options.studies:,} studies each.\n\n"
-        save(options.out, text + markdown(HEAD, cells, left=4))
+        cells = looking.rows(options.studies, options.jobs, options.case)
+        save(options.out, markdown(looking.HEAD, cells, left=2))
         return
     cells = []
     short = options.tied or options.hard or options.levels

@@ -3,13 +3,13 @@
 
 plates: two arms that are tied but for 1e-6, in plays with levels of their own; a well of the wrong
 arm that reads low is read nine times more on the same plate, and all readings are told. controls:
-sigma not known, 300 controls, and those that read within 0.1 sigma of what they should are read
-once more; the error is that the true sigma is excluded. outside: the same, where the second
-readings come as data from outside. carried: an old study under a rule that plays again what reads
-most as all arms do, with one value of each arm first; carried over to a study of one arm more. The
-error is that the true sigma is excluded (sigma not known), or called larger than need be, whose
-level is 1e-4 (sigma stated); tied: of two arms that are tied, and one more that is worse, the wrong
-one is certified.
+sigma not known, one value each of 200 controls, and those that read within half a sigma of what
+they should are read once more; the error is that the true sigma is excluded. outside: the same,
+where the second readings come as data from outside. carried: an old study of 150 arms under a rule
+that plays again what reads most as all arms do, with one value of each arm first; carried over to a
+study of one arm more. The error is that the true sigma is excluded (sigma not known), or called
+larger than need be, whose level is 1e-4 (sigma stated); tied: of two arms that are tied, and one
+more that is worse, the wrong one is certified.
 """
 
 import math
@@ -29,6 +29,7 @@ from combgame.simulate.result import error_interval
 from combgame.stopping.pooled import ratios, spreading
 
 LEVELS = (0.1, 0.01, 0.001)
+HEAD = ["study", "rewards", "studies", "level", "errors", "rate", "95 % interval", "error / level"]
 
 
 class TypicalPart(NamedTuple):
@@ -88,32 +89,30 @@ def plates(known: bool, delta: float, seed: int) -> float:
     return wrong(study, (0,))
 
 
-def controls(outside: bool, min_pulls: int, seed: int) -> float:
-    rng, d = np.random.default_rng(seed), 300
-    study = cg.Study(
-        cg.Problem(cg.Arms(d), rewards=cg.Gaussian()),
-        min_pulls=min_pulls,
-        rule="uniform",
-        seed=seed,
-        engine="python",
-    )
+def controls(outside: bool, seed: int) -> float:
+    rng, d = np.random.default_rng(seed), 200
+    problem = cg.Problem(cg.Arms(d), rewards=cg.Gaussian())
+    study = cg.Study(problem, min_pulls=1, rule="uniform", seed=seed, engine="python")
     told, again = {}, {}
     for todo in study.ask(d):
         x, arm = rng.standard_normal(), todo.arms[0]
         told[todo] = {arm: x}
-        if abs(x) < 0.1:
-            (again if outside else told[todo])[arm] = (
-                rng.standard_normal() if outside else [x, rng.standard_normal()]
-            )
+        if abs(x) < 0.5:
+            if outside:
+                again[arm] = rng.standard_normal()
+            else:
+                told[todo][arm] = [x, rng.standard_normal()]
+    last = told.popitem()
     study.tell_many(told)
     if again:
         study.observe(again)
-    study.tell_many({one: {one.arms[0]: rng.standard_normal()} for one in study.ask(d)})
+    study.tell(*last)
+    study.tell_many({one: {one.arms[0]: rng.standard_normal()} for one in study.ask(20)})
     return excluded(study)
 
 
 def carried(known: bool, seed: int) -> float:
-    rng, d = np.random.default_rng(seed), 300
+    rng, d = np.random.default_rng(seed), 150
     one, two = (
         cg.Problem(
             cg.Arms(n),
@@ -124,12 +123,9 @@ def carried(known: bool, seed: int) -> float:
     )
     how = {"delta": 1e-9, "seed": seed, "min_pulls": 1, "engine": "python"}
     old = cg.Study(one, rule=Typical(), **how)
-    for todo in old.ask(d):
-        old.tell(todo, {todo.arms[0]: rng.standard_normal()})
-    for _ in range(120):
-        todo = old.ask()
-        old.tell(todo, {todo.arms[0]: rng.standard_normal()})
-    new = cg.Study(two, **how)
+    for n in (d, *[10] * 8):
+        old.tell_many({todo: {todo.arms[0]: rng.standard_normal()} for todo in old.ask(n)})
+    new = cg.Study(two, rule="uniform", **how)
     new.carry(old)
     for _ in range(2):
         todo = new.ask()
@@ -159,14 +155,16 @@ def tied(delta: float, seed: int) -> float:
     return wrong(new, (0,))
 
 
-Case = tuple[str, str, Iterable[float], Callable[[int], float]]
+Case = tuple[str, str, int, Iterable[float], Callable[[int], float]]
 
 
 def cases() -> list[Case]:
-    """Name, rewards, levels at which a study errs, and by seed what must exceed ln(1/level)."""
+    """Name, rewards, how many times as many studies, levels at which a study errs, and by seed what
+    must exceed ln(1/level).
+    """
     known, unknown = "Gaussian(1.0)", "Gaussian()"
     made: list[Case] = [
-        (f"plates, delta {delta:g}", rewards, (delta,), partial(plates, which, delta))
+        (f"plates, delta {delta:g}", rewards, 1, (delta,), partial(plates, which, delta))
         for which, rewards in (
             (True, "Gaussian(1.0, level='per play')"),
             (False, "Gaussian(level='per play')"),
@@ -175,39 +173,35 @@ def cases() -> list[Case]:
     ]
     return [
         *made,
-        ("controls", unknown, LEVELS, partial(controls, False, 2)),
-        ("controls, one value of each", unknown, LEVELS, partial(controls, False, 1)),
-        ("controls, outside", unknown, LEVELS, partial(controls, True, 2)),
-        ("carried", unknown, LEVELS, partial(carried, False)),
-        ("carried, sigma too large?", known, (1e-4,), partial(carried, True)),
-        ("carried, tied", unknown, (0.2,), partial(tied, 0.2)),
+        ("controls", unknown, 8, LEVELS, partial(controls, False)),
+        ("controls, outside", unknown, 8, LEVELS, partial(controls, True)),
+        ("carried", unknown, 1, LEVELS[:2], partial(carried, False)),
+        ("carried, sigma too large?", known, 1, (1e-4,), partial(carried, True)),
+        ("carried, tied", unknown, 1, (0.2,), partial(tied, 0.2)),
     ]
 
 
 def rows(studies: int, jobs: int, case: str = "") -> list[list[object]]:
     """A line per case and level, in the columns of guarantee.py."""
     made: list[list[object]] = []
-    for name, rewards, levels, one in cases():
+    for name, rewards, times, levels, one in cases():
         if not name.startswith(case):
             continue
-        found = np.array(Parallel(jobs)(delayed(one)(seed) for seed in range(studies)))
+        n = times * studies
+        found = np.array(Parallel(jobs)(delayed(one)(seed) for seed in range(n)))
         for level in levels:
             errors = int((found > -math.log(level)).sum())
-            low, high = error_interval(errors, studies)
-            rate = errors / studies
+            low, high = error_interval(errors, n)
             made.append(
                 [
                     name,
                     rewards,
-                    "mixture",
-                    "",
+                    f"{n:,}",
                     f"{level:g}",
-                    "",
                     errors,
-                    f"{rate:.4f}",
+                    f"{errors / n:.4f}",
                     f"{low:.4f} to {high:.4f}",
-                    "",
-                    f"{rate / level:.2f}",
+                    f"{errors / n / level:.2f}",
                 ]
             )
             print(*made[-1], sep=" | ", flush=True)
