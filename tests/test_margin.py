@@ -314,21 +314,25 @@ def test_the_lead_is_said_when_the_budget_ends():
     assert data["lead"]["exchange"] == str(rival)
 
 
-def test_an_end_without_a_certificate_says_each_confidence_once_and_of_what_it_is(tmp_path):
-    """The lead with its interval, then the heuristic chance, then how far the proof has come."""
+def test_an_end_without_a_certificate_says_each_number_once_and_of_what_it_is(tmp_path):
+    """The lead with its interval, then the heuristic chance, then the p-value, which is no
+    confidence: it was said that "that it is best is proved so far with confidence 62%".
+    """
     study = played(HARD, 100, (2.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=40, delta=1e-4)
     decision, status = study.decision, study.status
-    assert decision.why == "budget" and 0.0 < decision.confidence < 1 - 1e-4
+    assert decision.why == "budget" and decision.confidence is None and 1e-4 < decision.p_value < 1
     lead, chance, proof = decision.sentence.said().split(". ")[:3]
     assert "proved with confidence 99.99% at any time" in lead and "chance" not in lead
     assert chance.startswith("The chance that it is best is") and "(a heuristic" in chance
-    reached = f"is proved so far with confidence {100 * decision.confidence:.3g}%"
-    assert proof.startswith(f"That it is best {reached}; 99.99% was asked for (evidence against")
-    assert "proved" not in chance and reached in str(status)
+    reached = f"another answer is better has the p-value {decision.p_value:.3g}"
+    assert proof.startswith(
+        f"The hypothesis that {reached}; a certificate needs 0.0001 (evidence against"
+    )
+    assert "proved" not in chance and reached in str(status) and "onfidence" not in proof
     assert status.proof.code == "proved-so-far"
     study.report(tmp_path / "report.html")
-    assert f"That it is best {reached}; 99.99% was" in (tmp_path / "report.html").read_text()
-    assert status.to_dict()["proof"]["arguments"]["asked"] == pytest.approx(99.99)
+    assert f"The hypothesis that {reached}; a certificate" in (tmp_path / "report.html").read_text()
+    assert status.to_dict()["proof"]["arguments"]["delta"] == 1e-4
     assert status_from(json.loads(json.dumps(status_data(status)))) == status
     assert study.extend(max_rounds=41, reason="more") is None and study.status.proof is None
 
@@ -340,9 +344,9 @@ def test_nothing_is_proved_before_the_first_value_and_by_few():
     study.stop("enough")
     text = str(study.decision.sentence)
     assert study.decision.answer == () and study.decision.names == ()
-    assert "nobody leads. Nothing is proved so far; 95% was asked for" in text
+    assert "nobody leads. Nothing is proved" in text
     study = played(HARD, 12, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=12)
-    assert "That it is best is not proved so far, with any confidence" in str(study.decision)
+    assert "another answer is better has the p-value 1; a certificate needs" in str(study.decision)
 
 
 def test_a_certified_lead_says_why_it_has_no_lower_end():

@@ -194,7 +194,7 @@ def test_a_study_with_retractions_is_judged_like_one_with_the_smaller_delta(prob
     assert advisor.told.view.evidence[0] == pytest.approx(twin.told.view.evidence[0], rel=1e-9)
 
 
-def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
+def test_the_p_value_is_that_of_the_whole_study():
     """Judged at delta', the evidence would have been enough for a study of 1 - delta with delta' =
     delta/6.
     """
@@ -205,7 +205,7 @@ def test_the_confidence_that_was_reached_is_that_of_the_whole_study():
     study.tell(todo, {0: (0.0, 40), 1: (1.0, 40)})
     study.stop("enough")
     decision = study.decision
-    assert math.log(1.0 - decision.confidence) == pytest.approx(
+    assert math.log(decision.p_value) == pytest.approx(
         math.log(6.0) - advisor_of(study).weakest()[0], abs=1e-6
     )
 

@@ -150,20 +150,20 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
     decision = study.decision
     assert decision.why == "budget" and not decision.certified
     assert decision.sentence.code == "not-certified"
-    assert 0.5 < decision.confidence < 1 - 1e-9
+    assert 1e-9 < decision.p_value < 0.5 and decision.confidence is None
     for share, enough in (
         (0.99, False),
         (1.01, True),
     ):  # it is the smallest delta at which this would have been enough
-        level = study._setting.stopping_at((1 - decision.confidence) * share).threshold.level(40, 0)
+        level = study._setting.stopping_at(decision.p_value * share).threshold.level(40, 0)
         assert (advisor_of(study).weakest()[0] > level) == enough
     study = cg.Study(PROBLEM, max_rounds=1)
     study.tell(study.ask(), {0: 0.1})
-    assert study.decision.confidence == 0.0 and study.decision.lead is None
+    assert study.decision.p_value == 1.0 and study.decision.lead is None
 
 
 @pytest.mark.parametrize(("threshold", "proved"), [("mixture", True), ("stylised", False)])
-def test_a_heuristic_confidence_is_called_so(threshold, proved):
+def test_a_heuristic_p_value_is_called_so(threshold, proved):
     study, rng = (
         cg.Study(PROBLEM, delta=1e-30, threshold=threshold, max_rounds=40),
         np.random.default_rng(0),
@@ -174,11 +174,11 @@ def test_a_heuristic_confidence_is_called_so(threshold, proved):
     decision = study.decision
     assert (
         decision.why == "budget"
-        and decision.confidence > 0.0
+        and decision.p_value < 1.0
         and decision.proved is decision.to_dict()["proved"] is proved
     )
     assert (
-        "so far by the heuristic threshold stylised, which is not proved" in str(decision.sentence)
+        "by the heuristic threshold stylised, which is not proved" in str(decision.sentence)
     ) is not proved
 
 

@@ -120,7 +120,7 @@ def _decision(data: Data) -> Iterator[tuple[str, Any]]:
         yield "Confidence", f"{sure} ({_label(data)})"
     elif status.get("proof"):
         text = said(status["proof"])
-        yield "Confidence", text[:1].upper() + text[1:]
+        yield "Not certified", text[:1].upper() + text[1:]
     else:
         yield "Confidence", f"not certified; {100 * (1 - status['settings']['delta']):g}% is asked"
     yield from _margin(data, unit)

@@ -305,8 +305,8 @@ class Advisor:
         check_compared(self.stopping, stops)
         return enough
 
-    def reached(self) -> float:
-        """1 - the smallest delta at which the evidence would be enough now; 0 if it would not be at
+    def p_value(self) -> float:
+        """The smallest delta at which the evidence would be enough now; 1 if it would not be at
         any.
         """
         setting, clock = self.setting, int(self.ledger.seen.clock[0])
@@ -325,11 +325,11 @@ class Advisor:
         low, high = math.log(setting.delta), math.log(1.0 - 1e-9)
         with own_errors(), own_bounds(self.told.game):
             if not passes(high):
-                return 0.0
+                return 1.0
             for _ in range(40):
                 middle = 0.5 * (low + high)
                 low, high = (low, middle) if passes(middle) else (middle, high)
-        return 1.0 - math.exp(high)
+        return math.exp(high)
 
     def lacks(self) -> float | None:
         """No answer is better than the leader by more than this, with probability 1 - delta: the
@@ -489,11 +489,7 @@ class Advisor:
             "retractions": self.ledger.retractions,
             "corrections": self.ledger.corrections,
             "delta": self.delta,
-            "confidence": 1.0 - self.setting.delta
-            if why == "certified"
-            else 0.0
-            if why == "running"
-            else self.reached(),
+            "p_value": None if why in ("certified", "running") else self.p_value(),
         }
 
 

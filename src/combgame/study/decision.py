@@ -25,15 +25,17 @@ class Decision:
     names: tuple[str, ...]
     why: str
     sentence: Sentence
-    # 1 - delta where it is certified; else the largest at which the evidence would have been enough
-    confidence: float
+    confidence: float | None  # 1 - delta where it is certified, None elsewhere
+    # elsewhere: the smallest delta at which the evidence would have been enough. It is valid however
+    # often one looked, and is no confidence: who chooses delta after looking has none
+    p_value: float | None
     evidence: float
     threshold: float
     rival: tuple[int, ...]
     rounds: int  # of which something was told, even if it was retracted
     values: int
     assumptions: tuple[Sentence, ...]
-    proved: bool  # whether the threshold is; otherwise the confidence is that of a heuristic
+    proved: bool  # whether the threshold is; otherwise both are those of a heuristic
     doubts: tuple[
         Doubt, ...
     ] = ()  # values that are hard to believe: look at them before you rely on it
@@ -93,7 +95,8 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         tuple(setting.problem.label([a]) for a in answer),
         facts["why"],
         closing(advisor, facts),
-        facts["confidence"],
+        1.0 - setting.delta if facts["why"] == "certified" else None,
+        facts["p_value"],
         facts["evidence"],
         facts["threshold"],
         tuple(facts["rival"]),
@@ -129,7 +132,7 @@ NUMBERS = "evidence against {rival}: {weighed}"
 
 def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     """Why it ended, in one sentence."""
-    setting, why, sure = advisor.setting, facts["why"], facts["confidence"]
+    setting, why = advisor.setting, facts["why"]
     problem, validity = setting.problem, setting.stopping.validity
     proved = validity.proved
     known: dict[str, Any] = {
@@ -137,7 +140,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "rival": (problem.label(facts["rival"]) if facts["values"] else "") or "none",
         **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
         "weighed": weighed(facts["evidence"], facts["threshold"]),
-        "percent": 100 * sure,
+        "percent": 100.0 * (1.0 - setting.delta),
         "asked": 100.0 * (1.0 - setting.delta),
         "whose": whose(validity),
         "name": setting.stopping.name,
@@ -211,35 +214,30 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
 
 
 def so_far(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
-    """How far the proof that the leader is the best has come, where it ended without a
-    certificate.
-    """
-    setting, sure, misfit = advisor.setting, facts["confidence"], advisor.noise()
+    """The p-value where a study ended without a certificate."""
+    setting, p_value, misfit = advisor.setting, facts["p_value"], advisor.noise()
     validity = setting.stopping.validity
     known: dict[str, Any] = {
-        "percent": 100.0 * sure,
-        "asked": 100.0 * (1.0 - setting.delta),
+        "p_value": p_value,
+        "delta": setting.delta,
         "whose": whose(validity),
         "name": setting.stopping.name,
         "epsilon": setting.epsilon,
     }
-    text = "that it is best"
-    if setting.epsilon:
-        text += ", to within {epsilon:g},"
     if not facts["values"]:
-        text = "nothing is proved so far"
-    elif not sure > 0.0:
-        text += " is not proved so far, with any confidence"
+        text = "nothing is proved"
     else:
+        text = "the hypothesis that another answer is better"
+        if setting.epsilon:
+            text += " by more than {epsilon:g}"
+        text += " has the p-value {p_value:.3g}"
         if not validity.proved:
-            text += " has confidence {percent:.3g}% so far by the {whose} threshold {name}, which"
-            text += " is not proved"
-        else:
-            text += " is proved so far with confidence {percent:.3g}%"
+            text += " by the {whose} threshold {name}, which is not proved"
         if misfit is not None and misfit.contradicted:
             text += ", but only if sigma were as stated, and {misfit}"
             known["misfit"] = misfit.clause
-    return Sentence("proved-so-far", text + "; {asked:g}% was asked for", **known)
+        text += "; a certificate needs {delta:g}"
+    return Sentence("proved-so-far", text, **known)
 
 
 def rests_on(problem: Problem, single: list[Any], most: int = 5) -> Sentence:

@@ -73,7 +73,8 @@ class Status:
     estimates: tuple[Estimate, ...] = ()  # one per arm
     noise: Noise | None = None  # how the values vary, against the sigma that was stated
     levels: Sentence | None = None  # if rounds seem to have levels that nobody stated
-    # how far the proof that the leader is best has come, once it ended without a certificate
+    # the p-value of the hypothesis that the leader is not the best, once it ended without a
+    # certificate
     proof: Sentence | None = None
     needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
     # what a certificate rests on: whether the threshold is proved, heuristic or the user's
@@ -155,7 +156,7 @@ class Status:
         return "\n".join([*lines, self.next.said(surface)])
 
     def standing(self) -> list[Sentence]:
-        """What is known of the leader: its lead, the chance that it is best, the proof so far."""
+        """What is known of the leader: its lead, the chance that it is best, the p-value at the end."""
         made = [] if self.lead is None else self.lead.standing()
         return made + ([] if self.proof is None else [self.proof])
 

@@ -295,7 +295,7 @@ def decided(decision: Any) -> Data:
         "certified": decision.certified,
         "sentence": plain["sentence"]["text"],
         "names": list(decision.names),
-        "confidence": f"{100 * decision.confidence:.4g}%",
+        "confidence": f"{100 * decision.confidence:.4g}%" if decision.certified else "",
         "proved": decision.proved,
         "assumptions": [one["text"] for one in plain["assumptions"]],
         "rounds": decision.rounds,
