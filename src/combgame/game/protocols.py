@@ -49,7 +49,9 @@ class Family(Protocol):
     """What a pull returns, and how unlike two means are. `arm` selects the arm's own parameters."""
 
     def divergence(self, x: float, y: float, arm: int) -> float:
-        """d_KL(x, y): how unlike a mean of y is data with mean x."""
+        """d_KL(x, y): how unlike a mean of y is data with mean x. y -> d_KL(x, y) must be convex:
+        distances are found by their multiplier.
+        """
 
     def lower(self, x: float, level: float, arm: int) -> float:
         """The smallest y with d_KL(x, y) <= level: alpha in the paper."""

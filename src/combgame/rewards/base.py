@@ -141,6 +141,44 @@ def licensed(rewards: RewardsBase) -> frozenset[License]:
     return claimed(rewards) if "licenses" in vars(type(rewards)) else frozenset()
 
 
+def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
+    """An (x, y) at which y -> divergence(x, y) is not convex, on a grid of the means that a user's
+    rewards can have; None if there is none.
+
+    Distances are found by their multiplier (`dual`): where a divergence is not convex, the point at
+    which its slope is right need not be the cheapest, and a distance may be larger than what is
+    enough.
+    """
+    low, high = rewards.range(d)
+    part = rewards.part(low, high)
+    least, most = rewards.values(d)
+    for arm in range(min(d, ARMS)):
+        ys = spaced(float(low[arm]), float(high[arm]))
+        for x in ys[(ys >= least) & (ys <= most)]:
+            cost = np.array([part.divergence(float(x), float(y), arm) for y in ys])
+            size = float(np.max(cost, where=np.isfinite(cost), initial=0.0))
+            share = (ys[1:-1] - ys[:-2]) / (ys[2:] - ys[:-2])
+            with np.errstate(invalid="ignore"):
+                chord = cost[:-2] + share * (cost[2:] - cost[:-2])
+                above = cost[1:-1] > chord + 1e-9 * (cost[:-2] + cost[2:]) + 1e-12 * size
+            if above.any():
+                return float(x), float(ys[1:-1][above][0])
+    return None
+
+
+ARMS = 8  # arms whose divergences are looked at by `not_convex`
+
+
+def spaced(low: float, high: float) -> Floats:
+    """Points between two bounds, close to each other near these and near 0, ascending."""
+    steps = 10.0 ** np.arange(-9.0, 7.0)
+    ends = [x for x in (low, high) if math.isfinite(x)] or [0.0]
+    near = [end + sign * steps for end in ends for sign in (-1.0, 1.0)]
+    even = [np.linspace(low, high, 41)] if len(ends) == 2 else []
+    points = np.unique(np.concatenate([*near, *even]))
+    return points[(points > low) & (points < high)]
+
+
 def scratch(d: int) -> tuple[Ints, Floats, Floats, Floats]:
     return np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros(1)
 

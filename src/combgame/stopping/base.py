@@ -8,7 +8,7 @@ from ..game.judge import ratio
 from ..game.parts import copied
 from ..game.protocols import Game, Threshold
 from ..game.records import Seen
-from ..rewards.base import License, RewardsBase, licensed
+from ..rewards.base import License, RewardsBase, licensed, not_convex
 from ..sentences import PYTHON, Sentence
 from ..structures import Oracle, StructureBase
 
@@ -56,6 +56,10 @@ class Rests(NamedTuple):
     answers: tuple[str, ...] = ("nearest", "size_bound", "difference_bound")
     actions: tuple[str, ...] = ("largest",)
     rewards: tuple[str, ...] = ("licenses", "divergence")
+
+
+# what distances are made of, besides the divergence: verbs of what `RewardsBase.part` makes
+GEOMETRY = ("project", "step", "blur", "closest", "swap", "distance", "estimate")
 
 
 class Stopping(NamedTuple):
@@ -182,6 +186,9 @@ def _taken(stopping: Stopping, problem: Question) -> dict[str, tuple[str, ...]]:
     if not ours(rewards):
         always, more = Rests().rewards, rests.rewards
         taken["rewards"] = tuple(v for v in more if v in always or _foreign(rewards, v))
+        if "divergence" in more:
+            part = rewards.part(*rewards.range(answers.d))
+            taken["rewards"] += tuple(v for v in GEOMETRY if _foreign(part, v))
     return {part: verbs for part, verbs in taken.items() if verbs}
 
 
@@ -189,8 +196,17 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
     """The validity of a stopping rule on a problem whose parts may be a user's: proved if what they
     say of themselves is right.
     """
-    valid = stopping.validity
+    valid, rewards = stopping.validity, problem.rewards
     taken = _taken(stopping, problem) if valid.proved else {}
+    if "divergence" in taken.get("rewards", ()):
+        bent = not_convex(rewards, problem.answers.d)
+        if bent is not None:
+            text = (
+                "y -> divergence({x:g}, y) of {rewards} is not convex at y = {y:g}, so that a "
+                "distance may be larger than what is enough for a rival to be the best"
+            )
+            about = {"x": bent[0], "y": bent[1], "rewards": type(rewards).__name__}
+            return Validity(False, Sentence("not-convex", text, **about))
     if not taken:
         return valid
     kinds = {part: type(getattr(problem, part)).__name__ for part in taken}
@@ -200,8 +216,12 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
         given["number"] = len(verbs) + verbs[0].endswith("s")  # its sets are, its nearest is
         if len(taken) == 1:
             text = "its {verbs:by  and its } {number:is|are} right"
+            if len(verbs) > 2:
+                text = "its {verbs:and} are right"
         else:
             text = "the {verbs:by  and the } of the {part} ({whose}) {number:is|are} right"
+            if len(verbs) > 2:
+                text = "the {verbs:and} of the {part} ({whose}) are right"
         conditions.append(Sentence("part-right", text, **given))
     whose = list(dict.fromkeys(kinds.values()))
     tried = list(dict.fromkeys(kind for part, kind in kinds.items() if part != "rewards"))

@@ -26,8 +26,8 @@ class Decision:
     why: str
     sentence: Sentence
     confidence: float | None  # 1 - delta where it is certified, None elsewhere
-    # elsewhere: the smallest delta at which the evidence would have been enough. It is valid however
-    # often one looked, and is no confidence: who chooses delta after looking has none
+    # elsewhere: the smallest delta at which the evidence would have been enough. It is valid
+    # however often one looked, and is no confidence: who chooses delta after looking has none
     p_value: float | None
     evidence: float
     threshold: float

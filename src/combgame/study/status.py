@@ -156,7 +156,7 @@ class Status:
         return "\n".join([*lines, self.next.said(surface)])
 
     def standing(self) -> list[Sentence]:
-        """What is known of the leader: its lead, the chance that it is best, the p-value at the end."""
+        """What is known of the leader: its lead, the chance that it is best, the p-value."""
         made = [] if self.lead is None else self.lead.standing()
         return made + ([] if self.proof is None else [self.proof])
 

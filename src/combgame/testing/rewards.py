@@ -10,7 +10,7 @@ from ..errors import must_be, real
 from ..game.records import Floats
 from ..presets import make_rule
 from ..problem import Problem
-from ..rewards.base import License, RewardsBase, licensed, spread_of
+from ..rewards.base import License, RewardsBase, licensed, not_convex, spread_of
 from ..stopping.base import NEVER
 from ..structures import Arms, Subsets
 from .renumbered import CLOSE, DRAWN, FAR, D, check_numbered
@@ -33,6 +33,7 @@ def check_rewards(
     >>> from combgame import Bernoulli
     >>> check_rewards(Bernoulli(), trials=5)  # doctest: +ELLIPSIS
     Bernoulli() passes:
+        1 x  divergence: convex in its second argument, on a grid over range()
        10 x  divergence: 0 at home, rising to both sides
     ...
         1 x  the same run of 100 rounds interpreted and compiled, bit for bit
@@ -48,6 +49,13 @@ def check_rewards(
         f"means from {low} to {high} are tried, but range() says [{least[0]}, {most[0]}]: give "
         "check_rewards low and high inside."
     )
+    bent = not_convex(rewards, D)
+    assert bent is None, (
+        f"divergence({bent[0]:g}, y) is not convex at y = {bent[1]:g}: where its slope is right it "
+        "need not be least, so distances may be larger than what is enough, and runs stop too "
+        "early. It must be convex on all of range()."
+    )
+    tally.add("divergence: convex in its second argument, on a grid over range()")
     # bounds on the means that bind now and then
     narrow = np.full(D, low + 0.05 * (high - low)), np.full(D, high - 0.05 * (high - low))
     free, boxed = rewards.part(least, most), rewards.part(*narrow)
@@ -104,7 +112,10 @@ def _check_divergence(part: Any, mean: Floats, box: Floats, tally: Tally) -> Non
 
 
 def _search(cost: Any, low: float, high: float) -> float:
-    """The minimiser of a convex function: golden sections."""
+    """The minimiser of a function: golden sections about the best of many points."""
+    points = np.linspace(low, high, 101)
+    k = int(np.argmin([cost(float(y)) for y in points]))
+    low, high = float(points[max(k - 1, 0)]), float(points[min(k + 1, 100)])
     ratio = 0.5 * (math.sqrt(5.0) - 1.0)
     for _ in range(200):
         one, two = high - ratio * (high - low), low + ratio * (high - low)
