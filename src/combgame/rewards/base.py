@@ -149,13 +149,15 @@ def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
     which its slope is right need not be the cheapest, and a distance may be larger than what is
     enough.
     """
-    low, high = rewards.range(d)
-    part = rewards.part(low, high)
-    least, most = rewards.values(d)
+    try:
+        low, high = rewards.range(d)
+        part, (least, most) = rewards.part(low, high), rewards.values(d)
+    except Exception:  # a run says so
+        return None
     for arm in range(min(d, ARMS)):
         ys = spaced(float(low[arm]), float(high[arm]))
         for x in ys[(ys >= least) & (ys <= most)]:
-            cost = np.array([part.divergence(float(x), float(y), arm) for y in ys])
+            cost = np.array([_cost(part, float(x), float(y), arm) for y in ys])
             size = float(np.max(cost, where=np.isfinite(cost), initial=0.0))
             share = (ys[1:-1] - ys[:-2]) / (ys[2:] - ys[:-2])
             with np.errstate(invalid="ignore"):
@@ -164,6 +166,14 @@ def not_convex(rewards: RewardsBase, d: int) -> tuple[float, float] | None:
             if above.any():
                 return float(x), float(ys[1:-1][above][0])
     return None
+
+
+def _cost(part: Rewards, x: float, y: float, arm: int) -> float:
+    """The divergence; not a number where it raises."""
+    try:
+        return float(part.divergence(x, y, arm))
+    except Exception:  # a run says so where it matters
+        return math.nan
 
 
 ARMS = 8  # arms whose divergences are looked at by `not_convex`

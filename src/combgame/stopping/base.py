@@ -187,7 +187,10 @@ def _taken(stopping: Stopping, problem: Question) -> dict[str, tuple[str, ...]]:
         always, more = Rests().rewards, rests.rewards
         taken["rewards"] = tuple(v for v in more if v in always or _foreign(rewards, v))
         if "divergence" in more:
-            part = rewards.part(*rewards.range(answers.d))
+            try:
+                part = rewards.part(*rewards.range(answers.d))
+            except Exception:  # the run says so
+                part = None
             taken["rewards"] += tuple(v for v in GEOMETRY if _foreign(part, v))
     return {part: verbs for part, verbs in taken.items() if verbs}
 
@@ -205,7 +208,7 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
                 "y -> divergence({x:g}, y) of {rewards} is not convex at y = {y:g}, so that a "
                 "distance may be larger than what is enough for a rival to be the best"
             )
-            about = {"x": bent[0], "y": bent[1], "rewards": type(rewards).__name__}
+            about: dict[str, Any] = {"x": bent[0], "y": bent[1], "rewards": type(rewards).__name__}
             return Validity(False, Sentence("not-convex", text, **about))
     if not taken:
         return valid
