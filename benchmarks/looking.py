@@ -7,9 +7,9 @@ sigma not known, one value each of 200 controls, and those that read within half
 they should are read once more; the error is that the true sigma is excluded. outside: the same,
 where the second readings come as data from outside. carried: an old study of 150 arms under a rule
 that plays again what reads most as all arms do, with one value of each arm first; carried over to a
-study of one arm more. The error is that the true sigma is excluded (sigma not known), or called
-larger than need be, whose level is 1e-4 (sigma stated); tied: of two arms that are tied, and one
-more that is worse, the wrong one is certified.
+study of one arm more. The error is that the true sigma is excluded (sigma not known), or doubted
+(sigma stated; studies doubt it at 1e-4, which is the same statistic at a lower level); tied: of two
+arms that are tied, and one more that is worse, the wrong one is certified.
 """
 
 import math
@@ -130,10 +130,7 @@ def carried(known: bool, seed: int) -> float:
     for _ in range(2):
         todo = new.ask()
         new.tell(todo, {todo.arms[0]: rng.standard_normal()})
-    if not known:
-        return excluded(new)
-    noise = new.status.noise
-    return noise.evidence if noise.verdict == "too large" else -math.inf
+    return new.status.noise.evidence if known else excluded(new)
 
 
 def tied(delta: float, seed: int) -> float:
@@ -176,7 +173,7 @@ def cases() -> list[Case]:
         ("controls", unknown, 8, LEVELS, partial(controls, False)),
         ("controls, outside", unknown, 8, LEVELS, partial(controls, True)),
         ("carried", unknown, 1, LEVELS[:2], partial(carried, False)),
-        ("carried, sigma too large?", known, 1, (1e-4,), partial(carried, True)),
+        ("carried, sigma stated", known, 1, LEVELS[:2], partial(carried, True)),
         ("carried, tied", unknown, 1, (0.2,), partial(tied, 0.2)),
     ]
 
