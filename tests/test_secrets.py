@@ -104,11 +104,29 @@ def test_what_is_defused_is_restored(text):
     assert restored(defused(text)) == text
 
 
-@given(st.sampled_from("=+-@\t\r"), st.text(alphabet="ab('=+-@!1"))
+BEGINS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"  # in full width, too
+
+
+@given(st.sampled_from(BEGINS), st.text(alphabet="ab('=+-@!1\uff1d"))
 def test_no_cell_begins_like_a_formula_unless_it_is_a_number(first, rest):
     cell = defused(first + rest)
-    if cell[0] in "=+-@\t\r":
-        float(cell)
+    if cell[0] in BEGINS:
+        assert cell[0] in "+-" and float(cell) is not None
+
+
+@pytest.mark.parametrize("first", BEGINS)
+def test_a_formula_in_any_width_is_a_text_in_what_is_exported(first):
+    cell = f"{first}SUM(A1)"
+    assert defused(cell) == f"'{cell}"
+    [row] = csv.DictReader(io.StringIO(as_csv([{"arm": cell}]), newline=""))
+    assert row["arm"] == f"'{cell}" and restored(row["arm"]) == cell
+
+
+@given(st.text(alphabet="a=,\"'\r\n"))
+def test_no_text_of_an_exported_table_begins_another_row(text):
+    rows = [{"reason": text, "n": 1}, {"reason": "x", "n": 2}]
+    back = list(csv.DictReader(io.StringIO(as_csv(rows), newline="")))
+    assert [restored(row["reason"]) for row in back] == [text, "x"]
 
 
 def test_exported_tables_are_defused_and_come_back():

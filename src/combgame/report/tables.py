@@ -48,17 +48,25 @@ def rendered(
     raise unknown("format", form, FORMATS)
 
 
+class _Rows(io.StringIO):
+    """A row per line. (What `csv` ends rows with itself, it quotes inside of cells: a bare carriage
+    return would otherwise begin a row, and perhaps a formula.)
+    """
+
+    def write(self, row: str) -> int:
+        return super().write(row.removesuffix("\r\n") + "\n")
+
+
 def as_csv(rows: list[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(
-        out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
-    )
+    out = _Rows()
+    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()
     writer.writerows({name: defused(cell) for name, cell in row.items()} for row in rows)
     return out.getvalue()
 
 
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+# what a spreadsheet takes for the beginning of a formula, in full width and small forms too
+FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
 
 
 def defused(cell: Any) -> Any:
