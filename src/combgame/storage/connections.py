@@ -22,7 +22,7 @@ from sqlalchemy.pool import StaticPool
 from ..errors import InputError, UnknownNameError, needs_extra
 from ..report.files import PRIVATE, check_path, make_private
 from .failures import foreign, other_version
-from .files import check_place
+from .files import check_one_name, check_place
 from .postgres import postgres_engine
 from .same_file import SameFile
 from .sqlite import begin, set_up
@@ -45,6 +45,7 @@ def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
         return
     path = check_path("storage", file).absolute()
     check_place(path)
+    check_one_name(path)
     if not make and not path.exists():
         text = "there is no study{study}: the file {file} does not exist in {folder}"
         remedy = "check the path, or make a study there first"

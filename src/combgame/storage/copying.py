@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputError, StoreError
 from ..report.files import PRIVATE, check_path, make_private
 from .files import beside, give_name, sync_folder
+from .urls import file_of, parse
 
 HAS_STUDIES = "SELECT 1 FROM sqlite_master WHERE name = 'combgame_studies'"
 
@@ -21,12 +22,12 @@ def path_of(destination: Any) -> Path:
     >>> str(path_of("sqlite:///copy.db"))
     'copy.db'
     """
-    text = destination
-    if isinstance(destination, str):
-        text = destination.removeprefix("sqlite:///")
-        if "://" in text or not text:
+    if destination == "" or (isinstance(destination, str) and "://" in destination):
+        path = file_of(parse(destination)) if destination.startswith("sqlite:///") else None
+        if path is None:
             raise InputError("not-a-file", "copy: the destination must be a file, such as copy.db")
-    return check_path("destination", text)
+        return check_path("destination", path)
+    return check_path("destination", destination)
 
 
 def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE) -> None:

@@ -17,7 +17,7 @@ Rows = list[tuple[Any, ...]]
 def salvage(path: Path, tables: Sequence[str]) -> list[Rows]:
     """Every row of some tables that can be read. No row may ever have been deleted."""
     bound = path.stat().st_size // 16 + 2  # no row is shorter
-    db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         # a file that is shorter than its header says is refused otherwise
         db.execute("PRAGMA writable_schema = ON")

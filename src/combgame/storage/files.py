@@ -1,6 +1,7 @@
 """Files of data: which one a path leads to, what stands beside it, when its name is on disk."""
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,9 +25,27 @@ def beside(path: Path) -> list[Path]:
     return [path.with_name(path.name + tail) for tail in BESIDE]
 
 
+OTHERS = {  # what is no file, in words
+    stat.S_IFIFO: "a pipe (FIFO)",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
 def check_place(path: Path) -> None:
-    """Whether a file can be at a path: nothing makes folders."""
-    if path.is_dir():
+    """Whether a file can be at a path: nothing makes folders, and nothing else is ever opened, as
+    opening a pipe would wait for ever.
+    """
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except OSError:
+        kind = 0
+    if kind in OTHERS:
+        text, remedy = "{path} is {kind}, not a file", "name a file, such as {example}"
+        about = {"path": str(path), "kind": OTHERS[kind], "example": str(path.parent / "lab.db")}
+        raise StoreError("not-regular", text, remedy=remedy, **about)
+    if kind == stat.S_IFDIR:
         example = path / "lab.db"
         remedy = "name a file in it, such as {example}"
         raise StoreError(
@@ -37,6 +56,23 @@ def check_place(path: Path) -> None:
         text = "{path} cannot be read or written, because the folder {folder} does not exist"
         remedy = "check the path, or make the folder"
         raise StoreError("no-folder", text, remedy=remedy, path=str(path), folder=str(folder))
+
+
+def check_one_name(path: Path) -> None:
+    """Refuse a file with several names: SQLite keeps what was stored last beside the name by which
+    it was opened, and whoever comes by another name would not see it.
+    """
+    try:
+        names = path.stat().st_nlink
+    except OSError:
+        return
+    if names > 1:
+        text = (
+            "{path} is one of {names} names of the same file (hard links): what is stored under "
+            "one of them is damaged or lost under the others"
+        )
+        remedy = "make a file of its own with `cp`, and name that, or take the other names away"
+        raise StoreError("hard-link", text, remedy=remedy, path=str(path), names=names)
 
 
 def give_name(made: Path, destination: Path) -> None:

@@ -6,6 +6,7 @@ given.
 
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -38,10 +39,35 @@ def parse(url: str) -> URL:
         or (backend == "sqlite" and not parsed.database)
     ):
         raise not_a_url(url)
+    if backend == "sqlite" and not _has_options(url):  # a part of the name would be left out
+        text = "storage has a ? that begins no options (name=value)"
+        remedy = "in the name of a file, ? is written %3F"
+        raise InputError("url-question", text, remedy=remedy)
+    if backend == "sqlite" and not parsed.host:  # of SQLAlchemy, only 2.1 unquotes it
+        parsed = parsed.set(database=unquote(url.partition(":///")[2].partition("?")[0]))
     # the rest of a password would be taken for a host
     if "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql":
         raise InputError("url-ambiguous", "storage has more than one @", remedy=ESCAPED)
     return parsed
+
+
+def _has_options(url: str) -> bool:
+    """Whether what stands after the first ?, if there is one, is options.
+
+    >>> [_has_options(f"sqlite:///{one}") for one in ("a.db", "a.db?timeout=5", "a?b.db", "a.db?")]
+    [True, True, False, False]
+    """
+    _, question, rest = url.partition("?")
+    return not question or all("=" in one.strip("=") for one in rest.split("&"))
+
+
+def url_of(path: str) -> str:
+    """A file as a URL.
+
+    >>> url_of("50%?.db"), file_of(parse(url_of("50%?.db")))
+    ('sqlite:///50%25%3F.db', '50%?.db')
+    """
+    return "sqlite:///" + path.replace("%", "%25").replace("?", "%3F")
 
 
 def not_a_url(url: str) -> InputError:

@@ -122,9 +122,10 @@ def copy(source: File, destination: File, as_json: AsJson = False) -> None:
     """
     from ...storage.copying import path_of
     from ...storage.opening import open_storage
+    from ...storage.urls import url_of
 
     target = path_of(destination)
-    storing = open_storage(source if "://" in source else f"sqlite:///{source}", "", 30.0)
+    storing = open_storage(source if "://" in source else url_of(source), "", 30.0)
     try:
         storing.copy(target)
     finally:
