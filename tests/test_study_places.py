@@ -2,14 +2,21 @@
 clock they go by.
 """
 
+import json
 import os
 import socket
+import subprocess
+import sys
+import tempfile
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
 import combgame as cg
 from combgame.campaign.opening import open_store
+from combgame.storage import sql, unchanging
+from combgame.storage.shelf import Shelf
 from combgame.storage.urls import url_of
 
 from .said import refused
@@ -79,3 +86,224 @@ def test_a_file_of_two_names_is_refused_before_anything_is_lost(tmp_path):
     second.unlink()
     with cg.Study.open(f"sqlite:///{first}") as made:
         assert len(made.pending) == 1
+
+
+# ---- what can only be looked at
+
+LOOK = """
+import json, os, shutil, sys
+import combgame as cg
+from combgame.cli.app import app
+from combgame.errors import CombGameError
+from typer.testing import CliRunner
+
+path, out = sys.argv[1:]
+URL = f"sqlite:///{path}"
+
+def looks(url, out):
+    "What becomes of every way to look at a study, and to write to it."
+    def command(*words):
+        done = CliRunner().invoke(app, ["study", *words], catch_exceptions=False)
+        return done.exit_code
+    found = {}
+    def attempt(name, act):
+        try:
+            found[name] = "done" if act() in (None, 0, True) else "other"
+        except CombGameError as error:
+            found[name] = error.code
+            found[name + " says"] = str(error)
+    try:
+        study = cg.Study.open(url, engine="python", client="you")
+    except CombGameError as error:
+        return {"open": error.code, "open says": str(error)}
+    with study:
+        attempt("status", lambda: str(study.status) and None)
+        attempt("decision", lambda: study.decision and None)
+        attempt("report", lambda: study.report(f"{out}/a.html") and None)
+        attempt("export", lambda: study.export(f"{out}/a.json") and None)
+        attempt("rows", lambda: study.rows("arm") and None)
+        attempt("replay", lambda: study.replay().same)
+        attempt("plot", lambda: study.plot() and None)
+        attempt("copy", lambda: study.copy(f"{out}/copy.db"))
+        attempt("list", lambda: command("list", "-s", url))
+        attempt("shown", lambda: command("status", "-s", url))
+        attempt("copied", lambda: command("copy", path, f"{out}/other.db"))
+        attempt("resume", lambda: cg.Study(study.problem, rule="uniform", storage=url,
+                if_exists="resume").close())
+        attempt("ask", lambda: study.ask() and None)
+        attempt("tell", lambda: study.tell(study.pending[0],
+                dict.fromkeys(study.pending[0].arms, 0.5)))
+        attempt("stop", lambda: study.stop("enough"))
+        attempt("status again", lambda: str(study.status) and None)
+    return found
+
+shutil.copytree(os.path.dirname(path), f"{out}/warm")
+os.chmod(f"{out}/warm", 0o700)
+warm, path = path, f"{out}/warm/lab.db"
+os.chmod(path, 0o600)
+looks(f"sqlite:///{path}", f"{out}/warm")  # every module is loaded while it can be
+path = warm
+os.makedirs(f"{out}/mine", mode=0o777)
+os.chmod(f"{out}/mine", 0o777)
+if os.getuid() == 0:  # who is bound by no mode
+    os.setgid(65534)
+    os.setuid(65534)
+print(json.dumps(looks(URL, f"{out}/mine")))
+"""
+LOOKS = (
+    *("status", "decision", "report", "export", "rows", "replay", "plot", "copy"),
+    *("list", "shown", "copied", "resume", "status again"),
+)
+
+
+@pytest.fixture
+def public():
+    """A folder that every user reaches."""
+    with tempfile.TemporaryDirectory(prefix="combgame-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        (Path(folder) / "lab").chmod(0o755)
+
+
+def looked_at(folder, out):
+    """What a user finds who owns nothing there."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK, str(folder / "lab.db"), str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def filled(folder, alive=False):
+    """A study with values, of somebody else; alive: its process was killed."""
+    folder.mkdir()
+    made = study(f"sqlite:///{folder}/lab.db")
+    for one in made.ask(3):
+        made.tell(one, dict.fromkeys(one.arms, 0.5))
+    made.ask(client="me")
+    kept = {one.name: one.read_bytes() for one in folder.iterdir()}
+    made.close()
+    if alive:
+        for name, body in kept.items():
+            (folder / name).write_bytes(body)
+    for one in folder.iterdir():
+        one.chmod(0o644)
+
+
+@posix
+@pytest.mark.parametrize("alive", [False, True])
+@pytest.mark.parametrize("mode", [0o555, 0o777])
+def test_what_is_read_only_is_looked_at_and_only_writing_is_refused(public, mode, alive):
+    """A folder in which nobody may write, and somebody else's file where everybody may; also after
+    its process was killed, so that the last transactions are in the -wal.
+    """
+    filled(public / "lab", alive)
+    for one in (public / "lab").iterdir():
+        one.chmod(0o444)
+    (public / "lab").chmod(mode)
+    before = sorted(one.name for one in (public / "lab").iterdir())
+    found = looked_at(public / "lab", public)
+    assert {name: found.get(name) for name in LOOKS} == dict.fromkeys(LOOKS, "done"), found
+    assert [found[name] for name in ("ask", "tell", "stop")] == ["read-only"] * 3
+    assert "copy(path) work nevertheless" in found["ask says"]
+    assert sorted(one.name for one in (public / "lab").iterdir()) == before, (
+        "it shuts the owner out"
+    )
+    (public / "lab").chmod(0o755)
+    with cg.Study.open(f"sqlite:///{public}/lab/lab.db") as owner:
+        assert owner.state == "running" and len(owner.pending) == 1
+
+
+@posix
+def test_what_cannot_be_read_says_so(public):
+    filled(public / "lab")
+    (public / "lab" / "lab.db").chmod(0o600)
+    found = looked_at(public / "lab", public)
+    assert found["open"] == ("unreadable-file" if os.getuid() == 0 else None)
+
+
+@posix
+def test_transactions_that_cannot_be_read_are_not_left_out(public):
+    """A file and its -wal, copied to where nothing can be written."""
+    filled(public / "lab", alive=True)
+    (public / "lab" / "lab.db-shm").unlink()
+    (public / "lab").chmod(0o555)
+    found = looked_at(public / "lab", public)
+    assert found["open"] == "journal-unread" and "take both files" in found["open says"]
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """bound(True): from now on this process may write nowhere, whoever runs it."""
+    known = {"now": False}
+    real = unchanging._writable
+    monkeypatch.setattr(unchanging, "_writable", lambda path: not known["now"] and real(path))
+    return lambda now: known.update(now=now)
+
+
+def test_whoever_only_looks_sees_what_is_written_meanwhile(tmp_path, bound):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    bound(True)
+    with cg.Study.open(url) as looker:
+        assert looker.pending == []
+        bound(False)
+        with cg.Study.open(url) as owner:
+            owner.ask()
+            bound(True)
+            assert len(looker.pending) == 1
+            bound(False)
+            owner.ask()
+        bound(True)
+        assert len(looker.pending) == 2
+
+
+def test_who_may_write_after_all_goes_on(tmp_path, bound):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    bound(True)
+    with cg.Study.open(url) as looker:
+        with refused("read-only", cg.StoreError):
+            looker.ask()
+        bound(False)
+        assert looker.ask().id == 1, "the permissions were changed, as the sentence says"
+
+
+def test_what_changes_under_a_look_is_not_believed(tmp_path, bound, monkeypatch):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    bound(True)
+    with cg.Study.open(url) as looker:
+        assert looker.state == "running"
+        monkeypatch.setattr(sql, "mark_of", lambda path: None)
+        with refused("collided", cg.StoreError):
+            looker.status  # noqa: B018
+        with refused("collided", cg.StoreError):
+            looker.copy(tmp_path / "copy.db")
+        assert not (tmp_path / "copy.db").exists()
+        monkeypatch.undo()
+        assert looker.state == "running"
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_a_server_that_only_reads_is_looked_at(url, tmp_path):
+    """A standby says the same as a session that may only read."""
+    with study(url) as made:
+        todo = made.ask()
+        made.tell(todo, dict.fromkeys(todo.arms, 0.5))
+    Shelf(url).close()
+    reading = f"{url}&options=-c%20default_transaction_read_only%3Don"
+    with cg.Study.open(reading) as looker:
+        assert looker.status.rounds == 1 and looker.decision is None and looker.replay().same
+        assert looker.report() and looker.export(tmp_path / "a.json")
+        with refused("read-only", cg.StoreError) as caught:
+            looker.ask()
+        assert "primary server" in caught.value.remedy
+        assert looker.status.rounds == 1
+    with study(reading, if_exists="resume") as looker:
+        assert looker.status.rounds == 1
+    with closing(Shelf(reading)) as shelf:
+        assert shelf.names() == ["study"]

@@ -19,7 +19,7 @@ import combgame as cg
 from ..studies import advisor_of
 
 # refusals that say that nothing was changed; of the others nobody knows
-CERTAIN = ("busy", "collided", "disk-full", "refused", "unwritable")
+CERTAIN = ("busy", "collided", "disk-full", "read-only", "refused", "unwritable")
 
 
 @dataclass

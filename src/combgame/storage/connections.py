@@ -1,6 +1,8 @@
 """From a URL to a connection whose tables are up to date."""
 
+import sqlite3
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from .postgres import postgres_engine
 from .same_file import SameFile
 from .sqlite import begin, set_up
 from .tables import SCHEMA, UPGRADES, metadata, schema
+from .unchanging import check_legible, unchanging
 from .urls import file_of, shown
 
 
@@ -45,7 +48,9 @@ def check_there(url: URL, name: str, make: bool, mode: int = PRIVATE) -> None:
         return
     path = check_path("storage", file).absolute()
     check_place(path)
-    check_one_name(path)
+    check_legible(file)
+    if unchanging(file) is None:
+        check_one_name(path)
     if not make and not path.exists():
         text = "there is no study{study}: the file {file} does not exist in {folder}"
         remedy = "check the path, or make a study there first"
@@ -65,11 +70,11 @@ def _unmake(url: URL) -> None:
             Path(file).unlink()
 
 
-def connect(url: URL, timeout: float) -> Engine:
-    """An engine that is connected."""
+def connect(url: URL, timeout: float, fixed: bool = False) -> Engine:
+    """An engine that is connected; fixed: to a file that can only be looked at (`unchanging`)."""
     postgres = url.get_backend_name() == "postgresql"
     try:
-        made = (postgres_engine if postgres else sqlite_engine)(url, timeout)
+        made = postgres_engine(url, timeout) if postgres else sqlite_engine(url, timeout, fixed)
         with made.connect():
             return made
     except (ModuleNotFoundError, NoSuchModuleError):
@@ -86,17 +91,19 @@ def connect(url: URL, timeout: float) -> Engine:
         raise InputError("url-options", text, remedy=remedy, where=shown(url)) from None
 
 
-def sqlite_engine(url: URL, timeout: float) -> Engine:
-    made = create_engine(
-        url, poolclass=StaticPool, connect_args={"timeout": timeout, "check_same_thread": False}
-    )
+def sqlite_engine(url: URL, timeout: float, fixed: bool) -> Engine:
+    path, how = file_of(url), {"timeout": timeout, "check_same_thread": False}
+    looks: dict[str, Any] = {"connect_args": how}
+    if fixed and path is not None:
+        where = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
+        looks = {"creator": partial(sqlite3.connect, where, uri=True, **how)}
+    made = create_engine(url, poolclass=StaticPool, **looks)
 
     @event.listens_for(made, "connect")
     def begun(connection: Any, record: Any) -> None:
-        set_up(connection, synchronous="FULL", journal="WAL")
+        set_up(connection, synchronous="FULL", journal=None if fixed else "WAL")
         # `Database.checkpoint` does it, outside the calls that write; if not, they do
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
-        path = file_of(url)
         record.info["file"] = None if path is None else SameFile(path)
 
     @event.listens_for(made, "begin")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select, text
+from sqlalchemy import Connection, delete, func, insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from ..errors import StoreError, StudyError, UnknownNameError
@@ -45,6 +45,10 @@ class Shelf(Database):
             raise
 
     def _furnish(self) -> None:
+        with self._taking(write=False) as connection:
+            known = inspect(connection).get_table_names()
+        if set(beside.tables) <= set(known):  # of a storage that can only be looked at, too
+            return
         with self._taking(write=True) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(1129336166)"))

@@ -26,6 +26,7 @@ from .requests import CURRENT, check_repeated
 from .sqlite import begin_at_once, transaction
 from .tables import events, requests, snapshots, studies
 from .transaction import COLUMNS, Transaction, as_event
+from .unchanging import Mark, mark_of, read_only, unchanging
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
 INHERITED: list[Engine] = []  # a parent's: not to be closed here
@@ -66,6 +67,7 @@ class Database:
         self._sqlite = self._parsed.get_backend_name() == "sqlite"
         self._engine: Engine | None = None
         self._queue: Queue | None = None
+        self._mark: Mark | None = None  # of a file that can only be looked at
         self._torn = False  # by a fork
         CHILDREN.add(self)
         try:
@@ -86,11 +88,14 @@ class Database:
             text = "{where} cannot be used in this process: it was forked during a transaction"
             remedy = "fork when no call is under way, or start processes anew (spawn)"
             raise StoreError("forked", text, remedy=remedy, where=shown(self._parsed))
+        file = file_of(self._place)
+        if file is not None and self._mark is not None and unchanging(file) != self._mark:
+            self._drop()  # somebody writes, or may write now
         if self._engine is None:
             check_there(self._place, self.name, make, self.mode)
-            self._engine = connect(self._place, self.timeout)
-            file = file_of(self._place)
-            self._queue = None if file is None else Queue(file)
+            self._mark = None if file is None else unchanging(file)
+            self._engine = connect(self._place, self.timeout, fixed=self._mark is not None)
+            self._queue = None if file is None or self._mark is not None else Queue(file)
         return self._engine
 
     def forked(self, torn: bool) -> None:
@@ -104,9 +109,9 @@ class Database:
             self._torn = self._sqlite
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
-        """What the database says, as a sentence with the remedy. What failed has changed
-        nothing.
+    def _guard(self, write: bool = False) -> Iterator[None]:
+        """What the database says, as a sentence with the remedy. What failed has changed nothing.
+        write: to what was read before.
         """
         with deferred(), whole() if self._sqlite else nullcontext():
             try:
@@ -121,17 +126,26 @@ class Database:
                 driver = error.orig or error
                 kind = kind_of(driver, error.connection_invalidated)
                 where, cause = shown(self._parsed), None if secret else error
+                if kind == "unwritable" and write and not secret:
+                    raise read_only(where, str(driver), not self._sqlite) from cause
                 said = failure(where, kind, str(driver), ADVICE, self.timeout, secret)
                 raise said from cause
 
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[Connection]:
-        with self._guard(), self._connect().connect() as connection:
+        with self._guard(write), self._connect().connect() as connection:
             check = partial(self._check_file, connection)
             with self._turn(connection, write) as left:
                 connection.execution_options(write=write, patience=left)
                 with transaction(connection.begin(), check, write):
                     yield connection
+            self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        """What was read of a file that cannot change, if it did, may fit nothing."""
+        if self._mark is not None and mark_of(str(file_of(self._place))) != self._mark:
+            why = "the file was written meanwhile"
+            raise failure(shown(self._parsed), "collided", why, ADVICE)
 
     def _turn(self, connection: Connection, write: bool) -> AbstractContextManager[float | None]:
         """Wait until it is our turn to write, where SQLite does not see to it; the seconds that are
@@ -225,6 +239,11 @@ class Database:
             raise InputError("server-copy", text, remedy=remedy, where=shown(self._parsed))
         with self._guard(), closing(self._connect().raw_connection()) as connection:
             copy_file(connection.driver_connection, destination, self.mode)  # type: ignore[arg-type]
+            try:
+                self._check_unchanged()
+            except StoreError:
+                destination.unlink()
+                raise
 
     # ---- studies
 
@@ -248,6 +267,9 @@ class Database:
                     log.remember(request, None)
                 return log.events(before=2)[0][0]
         except StoreError as error:
+            if error.code == "read-only" and if_exists == "resume":
+                with suppress(UnknownNameError):
+                    return self.created()
             if not isinstance(error.__context__, IntegrityError):
                 raise
             # somebody else has just made it
