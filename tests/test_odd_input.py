@@ -122,8 +122,7 @@ def test_a_deadline_beyond_the_calendar_is_refused():
 
 
 def test_a_clock_beyond_the_calendar_is_shown_as_a_number(monkeypatch):
-    monkeypatch.setattr("combgame.study.session.now", lambda: 1e13)
-    monkeypatch.setattr("combgame.study.queries.now", lambda: 1e13)
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: 1e13)
     with study() as made:
         made.ask()
         assert "1e+13" in made.rows("event")[-1]["at"]
@@ -234,9 +233,10 @@ def changed(path, column, value, seq=2):
         db.execute(f"UPDATE combgame_events SET {column} = ? WHERE seq = ?", (value, seq))
         before = ""
         for row in db.execute(
-            "SELECT seq, kind, at, round, client, reason, data FROM combgame_events ORDER BY seq"
+            "SELECT seq, kind, at, round, client, reason, data, version FROM combgame_events "
+            "ORDER BY seq"
         ).fetchall():
-            before = seal(before, Event._make([*row[:6], json.loads(row[6])]))
+            before = seal(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
             db.execute("UPDATE combgame_events SET seal = ? WHERE seq = ?", (before, row[0]))
 
 

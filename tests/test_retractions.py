@@ -58,8 +58,8 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
             }
             add("asked", number, arms=[0, 1])
             add("told", number, values=means, final=True)
-            if advisor.ended is not None:
-                return stage, tuple(advisor.ended["answer"])
+            if advisor.due:
+                return stage, tuple(advisor.certificate()["answer"])
             if hopes and advisor.told.view.best[0] < 0.5:
                 break
         for arm in (0, 1):

@@ -280,7 +280,7 @@ def test_what_changes_under_a_look_is_not_believed(tmp_path, bound, monkeypatch)
         assert looker.state == "running"
         monkeypatch.setattr(sql, "mark_of", lambda path: None)
         with refused("collided", cg.StoreError):
-            looker.status  # noqa: B018
+            looker.status
         with refused("collided", cg.StoreError):
             looker.copy(tmp_path / "copy.db")
         assert not (tmp_path / "copy.db").exists()

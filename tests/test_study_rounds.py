@@ -27,8 +27,7 @@ def test_a_client_that_asks_again_gets_its_rounds_back_first():
 
 def test_a_lease_that_ends_is_given_to_somebody_else(monkeypatch):
     time = [1000.0]
-    monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
-    monkeypatch.setattr("combgame.study.queries.now", lambda: time[0])
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: time[0])
     study = cg.Study(PROBLEM)
     first = study.ask(client="me", lease=60)
     assert first.until == 1060.0 and study.ask(client="you", lease=60).id == 2

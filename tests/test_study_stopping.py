@@ -89,7 +89,7 @@ def test_what_touches_the_guarantee_is_in_the_assumptions():
 
 def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
     time = [1000.0]
-    monkeypatch.setattr("combgame.study.session.now", lambda: time[0])
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: time[0])
     problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1))
     study = cg.Study(problem, min_pulls=0)
     first, second = study.ask(client="me", lease=60), study.ask(client="you")
@@ -185,8 +185,7 @@ def test_a_heuristic_p_value_is_called_so(threshold, proved):
 def test_a_deadline_ends_the_asking(monkeypatch):
     study = cg.Study(PROBLEM, deadline="2999-01-01T00:00")
     todo = study.ask()
-    monkeypatch.setattr("combgame.study.queries.now", lambda: 4e10)
-    monkeypatch.setattr("combgame.study.session.now", lambda: 4e10)
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: 4e10)
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
     assert study.decision.why == "deadline" and study.decision.values == 2
@@ -199,7 +198,7 @@ def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
     )
     one, two = study.ask(2)
     study.tell(one, {0: 0.0})
-    monkeypatch.setattr("combgame.study.queries.now", lambda: 4e10)
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: 4e10)
     assert study.decision.why == "deadline"
     assert "results that still come are counted" in study.decision.sentence.remedy()
     assert says(study.decision.assumptions, "values-out", n=1)
@@ -251,8 +250,7 @@ def test_a_budget_can_be_extended_before_and_after_it_is_spent():
 
 def test_a_deadline_can_be_extended_and_lifted(monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("combgame.study.queries.now", lambda: clock[0])
-    monkeypatch.setattr("combgame.study.session.now", lambda: clock[0])
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: clock[0])
     study = cg.Study(PROBLEM, deadline=200.0, max_rounds=7)
     clock[0] = 300.0
     assert study.state == "deadline" and study.status.next.code == "deadline-passed"

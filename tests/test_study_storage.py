@@ -387,14 +387,16 @@ def test_another_version_of_the_tables_is_said(url):
 def test_older_tables_are_brought_up_to_date(url, monkeypatch):
     with cg.Study(PROBLEM, storage=url) as study:
         study.ask()
-    monkeypatch.setattr(connections, "SCHEMA", 2)
+    monkeypatch.setattr(connections, "SCHEMA", tables.SCHEMA + 1)
     monkeypatch.setattr(
-        connections, "UPGRADES", {1: ("ALTER TABLE combgame_studies ADD COLUMN note TEXT",)}
+        connections,
+        "UPGRADES",
+        {tables.SCHEMA: ("ALTER TABLE combgame_studies ADD COLUMN note TEXT",)},
     )
     with cg.Study.open(url) as study:
         assert len(study.pending) == 1
         with study._session.storage._transaction(write=False) as connection:
-            assert connection.execute(tables.schema.select()).scalar() == 2
+            assert connection.execute(tables.schema.select()).scalar() == tables.SCHEMA + 1
             assert connection.exec_driver_sql("SELECT note FROM combgame_studies").scalar() is None
 
 

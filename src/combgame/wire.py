@@ -147,13 +147,14 @@ def status_data(status: Status) -> dict[str, Any]:
     return {
         **finite(status.to_dict()),
         "next": sentence_data(status.next),
+        "notes": [sentence_data(one) for one in status.notes],
         **{name: None if one is None else sentence_data(one) for name, one in said.items()},
     }
 
 
 def status_from(data: Mapping[str, Any]) -> Status:
     said = {name: data[name] for name in SENTENCES}
-    known = infinite({**data, "next": None, **dict.fromkeys(SENTENCES)})
+    known = infinite({**data, "next": None, "notes": [], **dict.fromkeys(SENTENCES)})
     return Status(
         **{
             **{name: _tupled(known[name]) for name in Status.__dataclass_fields__},
@@ -161,6 +162,7 @@ def status_from(data: Mapping[str, Any]) -> Status:
                 Rival(**{**one, "answer": tuple(one["answer"])}) for one in known["rivals"]
             ),
             "next": sentence_from(data["next"]),
+            "notes": tuple(sentence_from(one) for one in data["notes"]),
             **{name: None if one is None else sentence_from(one) for name, one in said.items()},
             **_shared(known),
         }

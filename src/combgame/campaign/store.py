@@ -8,14 +8,13 @@ the kernel frees when it dies); anyone may read meanwhile.
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..data.identity import canonical
 from ..errors import StoreError
-from ..storage import checksums
+from ..storage import checksums, clock
 from ..storage.failures import Advice
 from ..storage.sqlite import SqliteFile, file_failure
 from .spec import Specification
@@ -121,7 +120,7 @@ class Store(SqliteFile):
             db.execute(f"PRAGMA user_version = {SCHEMA}")
             for statement in TABLES.split(";")[:-1]:
                 db.execute(statement)
-            db.execute("INSERT INTO campaign VALUES (?, ?)", (name, time.time()))
+            db.execute("INSERT INTO campaign VALUES (?, ?)", (name, clock.now()))
 
     def register(self, campaign: Specification, references: Sequence[dict[str, Any]]) -> None:
         """Note the configurations of a campaign; those that are known keep their rows."""
@@ -171,7 +170,7 @@ class Store(SqliteFile):
                         len(fresh),
                         chunk.sources,
                         chunk.worker,
-                        time.time(),
+                        clock.now(),
                         chunk.busy,
                         checksum(chunk.configuration, [row.texts() for row in fresh]),
                     ),

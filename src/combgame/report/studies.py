@@ -101,7 +101,7 @@ def _lead(data: Data) -> list[str]:
     if decision is None or not decision["certified"]:
         said.append(status["next"]["text"])
     warned = [] if data["drawn"] is None else [data["drawn"]["warning"]]
-    warned += [one["text"] for one in status["doubts"]]
+    warned += [one["text"] for one in status["notes"] + status["doubts"]]
     return [
         *(element("p", text, "lead") for text in said),
         *(element("p", text, "warn") for text in warned if text),

@@ -15,8 +15,9 @@ from ..sentences import Call
 
 
 class Event(NamedTuple):
-    """One line of a study's history: created, asked, told, failed, retracted, observed, extended or
-    closed. What its `data` have, and what it does, is said in one place: `study.ledger`.
+    """One line of a study's history: created, asked, told, failed, retracted, observed, extended,
+    certified or closed. What its `data` have, and what it does, is said in one place:
+    `study.ledger`.
     """
 
     seq: int  # 1, 2, 3, ...
@@ -26,6 +27,7 @@ class Event(NamedTuple):
     client: str | None = None
     reason: str | None = None
     data: dict[str, Any] = {}  # noqa: RUF012  (never written to)
+    version: str = ""  # of combgame, which wrote it
 
 
 ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

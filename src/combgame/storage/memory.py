@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ..errors import InputError
 from ..sentences import Call
+from . import clock
 from .events import Event, Sealed
 from .requests import Request
 
@@ -36,6 +37,9 @@ class Log(Protocol):
 
     def keep(self, seq: int, sources: str, body: bytes) -> None:
         """Store a snapshot in place of the last one."""
+
+    def now(self) -> float | None:
+        """The database's own time; None where it has no clock."""
 
     def answered(self, key: str) -> tuple[str, Any] | None:
         """Of a request that was made before: its digest, and what it was answered."""
@@ -68,6 +72,9 @@ class Storage(Protocol):
 
     def created(self) -> Event:
         """The first event of the study."""
+
+    def now(self) -> float:
+        """The time by the clock that a study's leases go by."""
 
     def copy(self, destination: Path) -> None:
         """All of it into a new file, while others go on."""
@@ -103,6 +110,9 @@ class Memory:
         pass
 
     checkpoint = close
+
+    def now(self) -> float:
+        return clock.now()
 
     def copy(self, destination: Path) -> None:
         text, remedy = "copy: a study in memory has no file", "{export} writes all of it"

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from ..errors import InputError, StoreError, StudyError, UnknownNameError
 from ..report.files import PRIVATE
 from ..sentences import LONGEST, Option
+from . import clock
 from .connections import check_there, connect, is_there, prepare
 from .copying import copy_file
 from .events import Event, Sealed, check_seal
@@ -25,7 +26,7 @@ from .queue import Queue
 from .requests import CURRENT, check_repeated
 from .sqlite import begin_at_once, transaction
 from .tables import events, requests, snapshots, studies
-from .transaction import COLUMNS, Transaction, as_event
+from .transaction import COLUMNS, SERVER_TIME, Transaction, as_event
 from .unchanging import Mark, mark_of, read_only, unchanging
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
@@ -304,6 +305,12 @@ class Database:
     def created(self) -> Event:
         with self.reading() as log:
             return log.events(before=2)[0][0]
+
+    def now(self) -> float:
+        if self._sqlite:
+            return clock.now()
+        with self._transaction(write=False) as connection:
+            return float(connection.execute(SERVER_TIME).scalar_one())
 
     def names(self) -> list[str]:
         """The studies in the database."""

@@ -14,7 +14,7 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA = 1  # a change of the tables is a new number, and a step in `UPGRADES`
+SCHEMA = 2  # a change of the tables is a new number, and a step in `UPGRADES`
 UPGRADES: dict[int, tuple[str, ...]] = {}  # from this version to the next: the statements
 metadata = MetaData()
 schema = Table("combgame_schema", metadata, Column("version", Integer, primary_key=True))
@@ -41,6 +41,7 @@ events = Table(
     Column("client", Text),
     Column("reason", Text),
     Column("data", Text, nullable=False),
+    Column("version", String(50), nullable=False),
     Column("seal", String(16), nullable=False),
     Index("combgame_events_by_round", "study", "round"),
     sqlite_with_rowid=False,

@@ -2,15 +2,15 @@
 
 import json
 import math
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, union_all
+from sqlalchemy import Connection, bindparam, delete, insert, select, text, union_all
 
 from ..errors import StoreError
 from ..sentences import looks
+from . import clock
 from .checksums import checksum
 from .events import Event, Sealed, compact, no_collecting
 from .requests import Request
@@ -45,6 +45,7 @@ ANSWER = select(requests.c.digest, requests.c.answer).where(
     requests.c.study == bindparam("study"), requests.c.key == bindparam("key")
 )
 REMEMBER = insert(requests)
+SERVER_TIME = text("SELECT extract(epoch FROM clock_timestamp())")
 REMEMBERED = 7 * 86400.0  # seconds
 
 
@@ -54,11 +55,13 @@ def as_events(rows: Sequence[Any]) -> list[Sealed]:
     """
     if not rows:
         return []
-    *columns, texts, seals = zip(*rows, strict=True)
+    *columns, texts, versions, seals = zip(*rows, strict=True)
     kinds = list(KINDS.values())
     fits = all(
         all(issubclass(one, kind) for one in set(map(type, column)))
-        for column, kind in zip((*columns, texts, seals), (*kinds[:6], str, str), strict=True)
+        for column, kind in zip(
+            (*columns, texts, versions, seals), (*kinds[:6], str, str, str), strict=True
+        )
     )
     try:
         data = json.loads(f"[{','.join(texts)}]") if fits else []
@@ -67,21 +70,23 @@ def as_events(rows: Sequence[Any]) -> list[Sealed]:
     fits = len(data) == len(rows) and set(map(type, data)) == {dict}
     if not fits or not all(map(math.isfinite, columns[2])):
         return [as_event(row) for row in rows]
-    words = {one: compact(one) for column in columns[4:6] for one in set(column)}
+    words = {one: compact(one) for column in (*columns[4:6], versions) for one in set(column)}
     moments = {at: repr(at) for at in set(columns[2])}
     said = [
         f'[{seq},"{kind}",{moments[at]},{"null" if number is None else number},'
-        f"{words[client]},{words[reason]},{text}]"
-        for seq, kind, at, number, client, reason, text in zip(*columns, texts, strict=True)
+        f"{words[client]},{words[reason]},{text},{words[version]}]"
+        for seq, kind, at, number, client, reason, text, version in zip(
+            *columns, texts, versions, strict=True
+        )
     ]
     # as `_make` does, which costs a call in Python for each
-    made = map(partial(tuple.__new__, Event), zip(*columns, data, strict=True))
+    made = map(partial(tuple.__new__, Event), zip(*columns, data, versions, strict=True))
     return list(map(partial(tuple.__new__, Sealed), zip(made, seals, said, strict=True)))
 
 
 def as_event(row: Any) -> Sealed:
     try:
-        event, sealed = Event._make([*row[:6], json.loads(row[6])]), row[7]
+        event, sealed = Event._make([*row[:6], json.loads(row[6]), row[7]]), row[8]
     except (TypeError, ValueError, RecursionError) as error:
         raise _unreadable(str(error)) from error
     for value, (name, kinds) in zip((*event, sealed), KINDS.items(), strict=True):
@@ -100,6 +105,7 @@ KINDS: dict[str, Any] = {  # what stands in the columns
     "client": str | None,
     "reason": str | None,
     "data": dict,
+    "version": str,
     "seal": str,
 }
 
@@ -167,6 +173,12 @@ class Transaction:
         }
         self._connection.execute(insert(snapshots).values(row))
 
+    def now(self) -> float | None:
+        """A server's own; SQLite has none."""
+        if self._connection.dialect.name == "sqlite":
+            return None
+        return float(self._connection.execute(SERVER_TIME).scalar_one())
+
     def answered(self, key: str) -> tuple[str, Any] | None:
         row = self._connection.execute(ANSWER, {"study": self._study, "key": key}).first()
         return None if row is None else (row.digest, json.loads(row.answer))
@@ -176,13 +188,13 @@ class Transaction:
             "study": self._study,
             "key": request.key,
             "digest": request.digest,
-            "at": time.time(),
+            "at": clock.now(),
             "answer": compact(answer),
         }
         self._connection.execute(REMEMBER, row)
 
     def forget(self) -> None:
-        old = requests.c.at < time.time() - REMEMBERED
+        old = requests.c.at < clock.now() - REMEMBERED
         self._connection.execute(delete(requests).where(requests.c.study == self._study, old))
 
     def _of(self, sources: str) -> str:

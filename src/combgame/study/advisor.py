@@ -37,6 +37,7 @@ from .margin import Estimate, Margin, estimates, margin
 from .noise import Noise, noise, typical
 from .retractions import spent
 from .settings import Setting
+from .versions import certificate, given
 
 COMPILED_FROM = (
     500  # arms; with fewer, the interpreted round is fast enough not to wait for a compiler
@@ -92,6 +93,8 @@ class Advisor:
             None  # what was known when it was certified, or stopped by hand
         )
         self.late = 0  # results that came after that
+        self.due = False  # the evidence is enough, and no certificate was given yet
+        self._known: dict[str, Any] | None = None  # what is known then, until it is given
         self.differences: list[dict[str, Any]] = []  # asked rounds that it would not have chosen
         self.charge()
 
@@ -127,7 +130,9 @@ class Advisor:
         if (self.changes, self.ledger.share) != before:
             self.charge()
         self.late += self.ended is not None and effect is Effect.VALUES
-        if effect is not Effect.NOTHING and not event.data.get("more"):
+        if event.kind == "certified":
+            self.certify(event)
+        elif effect is not Effect.NOTHING and not event.data.get("more"):
             self.weigh(event, effect)
         return effect
 
@@ -279,6 +284,7 @@ class Advisor:
         ledger, side = self.ledger, self.told
         if effect is Effect.CHANGE:
             self.ended, self.late = None, 0
+        self.due = False
         t = max(
             ledger.told, math.ceil(float(ledger.seen.counts.sum()) / self.largest)
         )  # t K bounds the number of values
@@ -291,7 +297,34 @@ class Advisor:
             if ledger.stopped is not None:
                 self.ended = self.facts("by hand", event)
             elif effect is not Effect.LOOK and self.enough(t):
-                self.ended = self.facts("certified", event)
+                self.due = True
+
+    def certificate(self) -> dict[str, Any]:
+        """What the certificate says that is due."""
+        self._known = self.facts("certified")
+        return certificate(self._known)
+
+    def certify(self, event: Event) -> None:
+        """A certificate was given, and stays given. What is known beside what it says is computed
+        anew; where this version would not have given it, nothing is derived from it.
+        """
+        known, says = self._known, given(event, self.problem.d)
+        if known is None:
+            known = self.facts("certified" if self.due else "kept")
+        short = None if self.due else {name: known[name] for name in ("evidence", "threshold")}
+        rests = set(says["answer"]) ^ set(says["rival"])
+        self.ended = {
+            **known,
+            **says,
+            "why": "certified",
+            "seq": event.seq,
+            "p_value": None,
+            "margin": known["margin"] if says["answer"] == known["answer"] else None,
+            "single": self.single(rests),
+            "version": event.version,
+            "short": short,
+        }
+        self.due, self._known = False, None
 
     def enough(self, t: int) -> bool:
         if (
@@ -489,7 +522,7 @@ class Advisor:
             "retractions": self.ledger.retractions,
             "corrections": self.ledger.corrections,
             "delta": self.delta,
-            "p_value": None if why in ("certified", "running") else self.p_value(),
+            "p_value": None if why in ("certified", "kept", "running") else self.p_value(),
         }
 
 

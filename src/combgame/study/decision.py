@@ -13,6 +13,7 @@ from .doubts import Doubt
 from .margin import Estimate, Margin
 from .noise import Noise
 from .retractions import conditions, level
+from .versions import by_another, not_vouched
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         facts["rounds"],
         facts["values"],
         tuple(assumptions(advisor, facts)),
-        setting.stopping.validity.proved,
+        setting.stopping.validity.proved and not_vouched(facts) is None,
         advisor.doubts(),
         facts["retractions"],
         facts["corrections"],
@@ -163,8 +164,11 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         text = "{answer} is the best answer"
         if setting.epsilon:
             text += ", to within {epsilon:g},"
-        if proved and wrong:
+        if proved and wrong and not_vouched(facts) is None:
             text += " with confidence {percent:g}% only if sigma were as stated, but {misfit}, "
+        elif not_vouched(facts) is not None:
+            text += " as combgame {version} certified at delta = {delta:g}, "
+            known["version"] = facts["version"] or "unknown"
         elif proved:
             text += " with confidence {percent:g}%, "
         else:
@@ -282,7 +286,7 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         if a not in single
     ]
     validity = setting.stopping.validity
-    made = [licence(validity)]
+    made = [not_vouched(facts) or licence(validity), *by_another(facts)]
     misfit = advisor.noise()
     told = {"too small", "too large"}
     if facts["why"] == "certified":

@@ -33,6 +33,7 @@ from .entries import MOST, Entry, gaps, pulls, split
 from .noise import follow, nothing_late, scatter_start
 from .repeats import fingerprint
 from .round import Record, Told
+from .versions import given
 
 
 class Past(Protocol):
@@ -87,6 +88,11 @@ class Ledger:
         self.dropped = 0  # of them, given up without a value
         self.told = 0  # rounds of which something was told, even if it was retracted
         self.stopped: str | None = None  # by hand, and why
+        self.newest = float("-inf")  # the newest time that is stored
+        # versions of combgame, and how many events each wrote; the last one; how often another one
+        # wrote on
+        self.versions: dict[str, int] = {}
+        self.version, self.turns = "", 0
         self.limits: dict[
             str, Any
         ] = {}  # max_rounds and deadline, if they are no longer those of the setting
@@ -226,8 +232,16 @@ class Ledger:
         if self.anew and not event.data.get("more"):
             self._count("anew")
             self.anew = False
+        if self.seq < event.seq:  # otherwise a whole ledger, which it has become, has noted it
+            self._note_version(event)
         self.seq = event.seq
         return effect
+
+    def _note_version(self, event: Event) -> None:
+        self.newest = max(self.newest, event.at)
+        self.turns += bool(self.versions) and event.version != self.version
+        self.version = event.version
+        self.versions[event.version] = self.versions.get(event.version, 0) + 1
 
     def on_created(self, event: Event, past: Past | None) -> Effect:
         """data: everything that determines the study."""
@@ -418,6 +432,13 @@ class Ledger:
         """data: `max_rounds` and `deadline`, whichever was changed, as they are from now on."""
         self._count("extended")
         self.limits.update(event.data)
+        return Effect.NOTHING
+
+    def on_certified(self, event: Event, past: Past | None) -> Effect:
+        """data: what was known when the evidence was enough (`versions.GIVEN`). Only a retraction
+        takes it back.
+        """
+        given(event, len(self.pending))
         return Effect.NOTHING
 
     def on_closed(self, event: Event, past: Past | None) -> Effect:

@@ -20,7 +20,7 @@ from .replay import Replay, replay
 from .round import Round, as_round
 from .rows import LEVELS, arm_rows, history, rows
 from .session import Session
-from .settings import Setting, now
+from .settings import Setting
 from .status import Status, standing
 
 
@@ -208,9 +208,8 @@ class Queries:
         ('running', None)
         """
         with self._session.reading(history) as (advisor, events):
-            yield Moment(
-                self.name, advisor, now(), self._session.head(advisor), events if history else None
-            )
+            at, head = self._session.at, self._session.head(advisor)
+            yield Moment(self.name, advisor, at, head, events if history else None)
 
     @property
     def state(self) -> str:

@@ -8,6 +8,7 @@ from ..storage.events import Event, head_of
 from .advisor import Advisor
 from .retractions import level
 from .settings import Setting
+from .versions import not_vouched
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,12 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
             "with version {version})"
         )
         known["first"] = [one["round"] for one in differences[:5]]
-        known |= {"n": len(differences), "version": events[0].data["version"]}
+        known |= {"n": len(differences), "version": events[0].version or "unknown"}
     else:
         text += "every round is chosen again as it was asked"
+    if stays := not_vouched(advisor.ended or {}):
+        text += ". {stays}"
+        known["stays"] = stays
     if advisor.changes:
         text += ". {level:capital}"
         known["level"] = level(ledger.retractions, ledger.corrections, advisor.delta)

@@ -1,5 +1,7 @@
 """A study as one process has it: the advisor, brought up to date and written to in transactions."""
 
+import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
@@ -8,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
+from ..storage.clock import Clock
 from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
 from ..storage.forks import CHILDREN
 from ..storage.interrupts import deferred
@@ -17,9 +20,10 @@ from .advisor import Advisor
 from .keeper import Keeper
 from .ledger import Behind, Effect, Ledger
 from .round import Record
-from .settings import Setting, now
+from .settings import Setting
 from .snapshot import EVERY, capture, load, pack
 from .turns import Turns
+from .versions import here, mixed
 
 RATE = 20.0  # a snapshot may take a twentieth of the time
 CHECKPOINT = 200  # transactions
@@ -33,7 +37,7 @@ class Batch:
 
     def __init__(self, session: "Session", advisor: Advisor, log: Log, client: str | None) -> None:
         self._session, self.advisor, self.log, self.client = session, advisor, log, client
-        self.at, self.before = now(), advisor.ledger.seq
+        self.at, self.before = session.at, advisor.ledger.seq
         self.events: list[Sealed] = []
         self.answer: Any = None  # what the verb returns, as plain data
         self.clean = True  # the advisor is still that of what is stored
@@ -77,7 +81,8 @@ class Batch:
             if value is not None and type(value) is not kind_of:
                 kinds = "of the type {kind}, or None"
                 raise must_be(what, value, kinds, kind=kind_of.__name__)
-        event = Event(self.advisor.ledger.seq + 1, kind, self.at, round, self.client, reason, data)
+        number, by = self.advisor.ledger.seq + 1, here()
+        event = Event(number, kind, self.at, round, self.client, reason, data, by)
         one = Sealed(event, seal(self.advisor.ledger.seal, event))
         clean, self.clean = self.clean, False
         try:
@@ -86,6 +91,12 @@ class Batch:
             self.clean = clean
             raise
         self.events.append(one)
+        self.certify()
+
+    def certify(self) -> None:
+        """Give the certificate, if one is due."""
+        if self.advisor.due:
+            self.add("certified", **self.advisor.certificate())
 
 
 class Session:
@@ -101,6 +112,8 @@ class Session:
         self._used = False
         self._hurry = False  # others are waiting for what is done now
         self._keeper = Keeper(self._keep)
+        self._clock, self.at = Clock(), -math.inf  # when the last transaction began
+        self._told: set[str] = set()  # what was said already
         self._due = False  # a snapshot
         self._stored = 0  # transactions since the last checkpoint
         # seconds in transactions since the last snapshot, and what that one took
@@ -153,6 +166,7 @@ class Session:
                 batch, request = Batch(self, advisor, log, client), CURRENT.get()
                 if request is not None:
                     check_repeated(request, log.answered(request.key))
+                batch.certify()
                 yield batch
                 if batch.events:
                     log.append(batch.events)
@@ -249,7 +263,17 @@ class Session:
         for one in news[1:] if seq else news:
             check_seal(advisor.ledger.seal, one, self.name)
             self.go_on(advisor, one, log)
+        ledger = advisor.ledger
+        self.at = self._clock.time(log.now(), ledger.newest)
+        self.say(self._clock.off)
+        self.say(mixed(ledger.versions, ledger.turns))
         return advisor
+
+    def say(self, what: Sentence | None) -> None:
+        """Warn, once."""
+        if what is not None and what.code not in self._told:
+            self._told.add(what.code)
+            warnings.warn(f"study {self.name!r}: {what}", stacklevel=2)
 
     def _lose(self, seq: int) -> StoreError:
         """For good: a worker that tries again must not go on with other data unawares."""

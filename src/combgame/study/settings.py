@@ -1,7 +1,6 @@
 """What determines a study: checked once, described as plain data, and made again from that."""
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +19,6 @@ from ..rules import RuleBase, Stopping
 from ..rules.base import settled, stopping_of
 from ..sentences import Call, Option
 from ..stopping.own import StoppingBase
-from ..version import __version__
 
 REPLICATES = 10_000  # of an arm in one round
 LATEST = 253_402_214_400.0  # the last day of the year 9999: what calendars can show
@@ -92,7 +90,7 @@ class Setting:
                 data[part] = to_data(data[part])
             except InputError:
                 data[part] = {"own": repr(data[part])}
-        return {"version": __version__, "sources": digest(), **data}
+        return {"sources": digest(), **data}
 
 
 def check_setting(
@@ -261,7 +259,3 @@ def check_same(stored: Mapping[str, Any], given: Mapping[str, Any], name: str) -
                 extend=Call("extend"),
                 replace=Option("if_exists", "replace"),
             )
-
-
-def now() -> float:
-    return time.time()

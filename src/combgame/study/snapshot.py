@@ -55,6 +55,7 @@ def capture(advisor: Advisor) -> tuple[str, list[Copy]] | None:
         "rng": advisor.rng.bit_generator.state,
         "ended": advisor.ended,
         "late": advisor.late,
+        "due": advisor.due,
         "differences": advisor.differences,
         "opening": advisor.opening.plain(),
     }
@@ -120,9 +121,10 @@ def load(setting: Setting, engine: str, kept: tuple[int, bytes] | None) -> Advis
         old[...] = next(arrays)
     advisor.told.game.rewards.estimate(advisor.ledger.seen)  # variances, where they are not stated
     advisor.rng.bit_generator.state = facts["rng"]
-    advisor.ended, advisor.late, advisor.differences = (
+    advisor.ended, advisor.late, advisor.due, advisor.differences = (
         facts["ended"],
         facts["late"],
+        facts["due"],
         facts["differences"],
     )
     advisor.opening = Opening.of(facts["opening"], next(arrays))

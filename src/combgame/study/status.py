@@ -18,6 +18,7 @@ from .forecast import MANY, along, forecast
 from .margin import Estimate, Margin
 from .noise import Noise
 from .retractions import level
+from .versions import due, mixed, not_vouched
 
 PROVED = "proved"  # the label of a threshold of which no more is to be said
 
@@ -79,6 +80,7 @@ class Status:
     needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
     # what a certificate rests on: whether the threshold is proved, heuristic or the user's
     validity: Sentence | None = None
+    notes: tuple[Sentence, ...] = ()  # on the versions of combgame that wrote it
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -95,6 +97,7 @@ class Status:
             "proof": None if self.proof is None else self.proof.to_data(surface),
             "needs": None if self.needs is None else self.needs.to_data(surface),
             "validity": None if self.validity is None else self.validity.to_data(surface),
+            "notes": [one.to_data(surface) for one in self.notes],
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -147,6 +150,7 @@ class Status:
             lines.append(f"  good enough  {self.enough.spelt(surface)}")
         if self.noise is not None and self.noise.verdict != "not enough data":
             lines.append(f"  noise        {self.noise.sentence.said(surface)}")
+        lines += [f"  versions     {one.said(surface)}" for one in self.notes]
         lines += [
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
@@ -328,8 +332,15 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         advisor.unstated(),
         so_far(advisor, facts) if state not in ("running", "certified") else None,
         needs(advisor, facts["threshold"]) if state == "running" and facts["values"] else None,
-        licence(advisor.setting.stopping.validity),
+        not_vouched(facts) or licence(advisor.setting.stopping.validity),
+        notes(advisor),
     )
+
+
+def notes(advisor: Advisor) -> tuple[Sentence, ...]:
+    """On the versions of combgame that wrote it."""
+    said = mixed(advisor.ledger.versions, advisor.ledger.turns)
+    return tuple(one for one in (said, due() if advisor.due else None) if one is not None)
 
 
 FEE = 0.1  # what is asked for beyond the level, from which on it is said why

@@ -12,6 +12,7 @@ from ..report.files import PRIVATE
 from ..rules import RuleBase
 from ..sentences import Call, Option, Phrase
 from ..stopping.own import StoppingBase
+from ..storage import clock
 from ..storage.events import Event, Sealed, seal
 from ..storage.opening import open_storage
 from . import carrying
@@ -35,7 +36,8 @@ from .queries import Queries
 from .repeats import coincidence, fingerprint
 from .round import Record, Round, as_round, check_means
 from .session import Batch, Session
-from .settings import Setting, check_same, check_setting, now, past, setting_from
+from .settings import Setting, check_same, check_setting, past, setting_from
+from .versions import here, made_by
 
 IF_EXISTS = ("error", "resume", "replace")
 NO_CALLS = (None, None, None)
@@ -110,9 +112,9 @@ class Study(Queries):
         if expects is not None:
             described["expects"] = positive("expects", expects)
         Advisor(setting, engine)  # whatever does not fit is said before anything is stored
-        event = Event(1, "created", now(), client=client_of(client), data=described)
-        storing = open_storage(storage, name, timeout, mode)
+        by, storing = client_of(client), open_storage(storage, name, timeout, mode)
         try:
+            event = Event(1, "created", storing.now(), client=by, data=described, version=here())
             stored = storing.begin(Sealed(event, seal("", event)), if_exists)
             if stored != event:
                 check_same(stored.data, described, name)
@@ -140,12 +142,14 @@ class Study(Queries):
             raise must_be("storage", storage, "where the study is stored, such as sqlite:///lab.db")
         storing = open_storage(storage, name, timeout)
         try:
-            setting = setting_from(storing.created().data, name)
+            created = storing.created()
+            setting = setting_from(created.data, name)
         except BaseException:
             storing.close()
             raise
         study = cls.__new__(cls)
         study._set_up(setting, storing, name, client, engine, on_asked, on_told, on_certified)
+        study._session.say(made_by(created, name))
         return study
 
     def _set_up(
@@ -164,7 +168,7 @@ class Study(Queries):
     def twin(self) -> "Study":
         """A study in memory with the same settings, and nothing in it."""
         storing, made = open_storage(None, self.name, 30.0), Study.__new__(Study)
-        event = Event(1, "created", now(), data=self._setting.described())
+        event = Event(1, "created", clock.now(), data=self._setting.described(), version=here())
         storing.begin(Sealed(event, seal("", event)), "error")
         made._set_up(self._setting, storing, self.name, None, self._session.engine, *NO_CALLS)
         return made
@@ -222,7 +226,8 @@ class Study(Queries):
             rounds = self._give(batch, most, lease, replicates)
             state = batch.advisor.state(batch.at)
             batch.answer = [vars(one) for one in rounds]
-        self._call(asked=rounds)
+            decision = self._certified(batch)
+        self._call(asked=rounds, certified=decision)
         if n is not None:
             return rounds
         if not rounds:

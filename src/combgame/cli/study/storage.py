@@ -68,12 +68,13 @@ def create(
 ) -> None:
     """Make a study from a problem file."""
     from ...data import read_problem
+    from ...storage import clock
     from ...study.carrying import check_fits
-    from ...study.settings import now, past, read_time
+    from ...study.settings import past, read_time
     from ...study.study import Study
 
     end = read_time(deadline)
-    if end is not None and end <= now() and if_exists != "resume":
+    if end is not None and end <= clock.now() and if_exists != "resume":
         raise past(deadline)
     problem = read_problem(file)[0]
     if source is not None:  # before anything is made

@@ -21,6 +21,7 @@ from ...study.networks import network
 from ...study.plots import arms_of, contradicted, drawn, solved, unit_of
 from ...study.reports import hindsight
 from ...study.spoken import spoken
+from ...study.versions import ANOTHER
 from .speech import PAGE, next_step
 
 Data = dict[str, Any]
@@ -133,6 +134,8 @@ def headline(status: Any, decision: Any) -> str:
             return f"{names} {be}, but only if the noise were as stated, and it is not"
         if not decision.proved:
             ways = "the user's own threshold" if status.label == STATED else "a rule of thumb"
+            if status.label == ANOTHER:
+                ways = "the certificate of another version of combgame"
             return f"{names} {be}, by {ways}"
         return f"{names} {be}, with {100 * decision.confidence:g}% confidence"
     return f"{names} {'lead' if many else 'leads'}, not certified" + (
@@ -173,6 +176,7 @@ def study(moment: Any, seq: int) -> Data:
         "noise": noise(status.noise),
         "levels": None if plain["levels"] is None else plain["levels"],
         "doubts": plain["doubts"],
+        "notes": [one["text"] for one in plain["notes"]],
         "contradicted": contradicted(plain),
         "open": moment.open_rounds(),
         "unit": unit,
@@ -313,6 +317,7 @@ WHAT = {
     "retracted": "took back what was entered of round {}",
     "extended": "gave the study more",
     "closed": "stopped the study",
+    "certified": "certified the answer, by what had been entered",
     "ended": "the study ended",
 }
 

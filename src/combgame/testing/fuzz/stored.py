@@ -155,11 +155,14 @@ def _cell(rng: Random, column: str) -> Any:
             {"arm": 99},
             {"max_rounds": "x"},
             {"deadline": 1e300},
-            {"version": "x", "problem": {"kind": "Arms", "d": 10**12}},
+            {"answer": [99], "rival": "x", "evidence": "nan"},
+            {"problem": {"kind": "Arms", "d": 10**12}},
         ]
         return json.dumps(rng.choice(odd_data))
     if column == "kind" and rng.random() < 0.7:
-        return rng.choice(["asked", "told", "created", "closed", "extended", "of another time", ""])
+        return rng.choice(
+            ["asked", "told", "created", "closed", "extended", "certified", "of another time", ""]
+        )
     if column == "at" and rng.random() < 0.7:
         return rng.choice([1e13, 1e300, -1e300, float("inf"), 0.0, "x"])
     value = odd(rng, 0)
@@ -172,11 +175,12 @@ def _reseal(db: sqlite3.Connection) -> None:
 
     before = ""
     rows = db.execute(
-        "SELECT seq, kind, at, round, client, reason, data FROM combgame_events ORDER BY seq"
+        "SELECT seq, kind, at, round, client, reason, data, version FROM combgame_events "
+        "ORDER BY seq"
     ).fetchall()
     for row in rows:
         try:
-            before = seal(before, Event._make([*row[:6], json.loads(row[6])]))
+            before = seal(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
         except Exception:  # no event any more
             return
         db.execute("UPDATE combgame_events SET seal = ? WHERE seq = ?", (before, row[0]))
