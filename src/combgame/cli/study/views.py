@@ -97,8 +97,8 @@ def plot(
         typer.Option(
             "--out",
             "-o",
-            help="The name of the pictures, with or without .png or .svg. [the study's name and "
-            "the kind]",
+            help="The name of the pictures, with or without .png or .svg.",
+            show_default="the study's name and the kind",
         ),
     ] = None,
     name: Name = None,
@@ -124,14 +124,16 @@ def report(
     storage: Where,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file. [the study's name, -report.html]"),
+        typer.Option(
+            "--out", "-o", help="The file.", show_default="the study's name, -report.html"
+        ),
     ] = None,
     name: Name = None,
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A problem file with the means that were supposed ([truth]): what happened is "
-            "compared with them."
+            help="A problem file with the means that were supposed, in its table truth: what "
+            "happened is compared with them."
         ),
     ] = None,
     unit: Unit = None,
