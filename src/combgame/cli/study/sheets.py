@@ -19,9 +19,7 @@ from .base import named
 
 Sep = Annotated[
     str | None,
-    typer.Option(
-        help="What stands between cells: comma, semicolon, tab.", show_default="detected"
-    ),
+    typer.Option(help="What stands between cells: comma, semicolon, tab.", show_default="detected"),
 ]
 Decimal = Annotated[
     str | None,
