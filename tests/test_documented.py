@@ -1,4 +1,4 @@
-"""The names in the documentation are those of real objects: `status.lead.cut`, and `rounds` alone."""
+"""The names in the documentation are those of real objects: `status.lead.cut`, or `rounds`."""
 
 import inspect
 import re
