@@ -319,6 +319,7 @@ def test_init_writes_levels_of_plates(tmp_path, monkeypatch, noise):
     assert read_problem("no.toml")[0] == read_problem("unsaid.toml")[0]
     assert read_problem("no.toml")[0].rewards == cg.Gaussian(sigma)
     assert '# level = "per play"' in Path("no.toml").read_text()  # how it is stated later
+    assert ("# supposed = " in Path("no.toml").read_text()) is (sigma is None)  # how to plan
     with refused("levels-of-noise", noise="bernoulli"):
         init("p.toml", "--names", "names.csv", "--play", 2, "--noise", "bernoulli", "--levels")
     with refused("level-apart"):
