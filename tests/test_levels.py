@@ -466,6 +466,33 @@ def test_a_block_counts_when_all_of_it_and_before_it_is_told_or_given_up():
     assert study.status.next.code == "ask"
 
 
+@pytest.mark.parametrize("sigma", [1.0, None])
+def test_a_status_says_which_arms_cannot_be_compared_yet(sigma):
+    names = list("abcdef")
+    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(sigma, level=LEVEL), names=names)
+    study = cg.Study(problem, engine="python", seed=1)
+    assert study.status.compared is None  # nothing is there to compare
+
+    def tell(todo, lost=""):
+        study.tell(todo, {x: None if x == lost else -float(names.index(x)) for x in todo.names})
+
+    start = study.ask(4)
+    for todo in start[:3]:
+        tell(todo, lost="f")
+    now = study.status
+    assert now.compared.code == "nothing-compared" and now.compared.arguments["over"] == 3
+    assert "3 of the 4 rounds" in now.compared.said() and now.compared.said() in str(now)
+    tell(start[3], lost="f")
+    now = study.status
+    assert now.compared.code == "arms-apart" and now.compared.arguments["arms"] == ["f"]
+    assert "f has not been compared with a yet" in now.compared.said()
+    for todo in study.ask(4):
+        tell(todo)
+    assert study.status.compared is None and "compared  " not in str(study.status)
+    assert study.status.settings["level"] == "per play"
+    assert "rounds with levels of their own" in str(study.status)
+
+
 def test_a_round_that_is_given_up_completes_its_block():
     problem, _ = problem_of("arms")
     study, rng = cg.Study(problem), np.random.default_rng(0)

@@ -14,7 +14,7 @@ import combgame as cg
 from combgame.errors import CombGameError
 from combgame.server.app import create_app
 from combgame.server.limits import Limits
-from combgame.server.pages.beginning import begun, names_of
+from combgame.server.pages.beginning import begun, expected, names_of
 from combgame.server.pages.entering import Known, pasted, typed, understood
 from combgame.server.tokens import make_token
 from combgame.study.round import Round
@@ -635,6 +635,10 @@ def test_the_form_shows_a_plan_and_makes_the_study(client, storage):
             ),
         ),
         (
+            {"level": "1"},
+            cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(level="per play"), names=NAMES),
+        ),
+        (
             {"noise": "bernoulli", "play": "1", "find": "2", "goal": "minimise"},
             cg.Problem(cg.Arms(3), cg.Subsets(3, 2), cg.Bernoulli(), names=NAMES, goal="minimise"),
         ),
@@ -674,7 +678,9 @@ def test_every_kind_of_problem_that_the_form_builds(change, problem):
         ({"noise": "gaussian"}, "sigma"),
         ({"noise": "gaussian", "sigma": "-1"}, "sigma"),
         ({"level": "1", "noise": "gaussian"}, "sigma"),
-        ({"level": "1", "noise": "gaussian", "sigma": "1", "play": "1"}, "problem"),
+        ({"level": "1", "noise": "gaussian", "sigma": "1", "play": "1"}, "play"),
+        ({"level": "1", "play": ""}, "play"),
+        ({"level": "1", "kind": "tree", "edges": "a b\nb c\nc a"}, "problem"),
         ({"risk": "2"}, "risk"),
         ({"max_rounds": "-5"}, "max_rounds"),
         ({"kind": "path", "edges": "s a\na t"}, "source"),
@@ -687,6 +693,92 @@ def test_every_kind_of_problem_that_the_form_builds(change, problem):
 def test_what_does_not_fit_is_said_at_its_field(change, wrong):
     made = begun({**FORM, **change}, Limits())
     assert wrong in made.wrong and not made.fits
+
+
+PLANNED = {**FORM, "name": "n", "play": "2", "noise": "gaussian", "sigma": "0.1", "gap": "0.1"}
+
+
+def plan_of(**change):
+    made = begun({**PLANNED, **change}, Limits())
+    return expected(made), made
+
+
+def test_the_plan_of_the_form_knows_its_tolerance_and_its_budget(client):
+    plain, _ = plan_of()
+    close, _ = plan_of(epsilon="0.05")
+    assert close["rounds"] < 0.6 * plain["rounds"] and plain["budget"] == ""
+    budgets = (0.3, "few"), (1.0, "perhaps"), (3.0, "not half"), (10.0, "enough")
+    for share, word in budgets:
+        most = str(round(share * plain["rounds"]))
+        assert plan_of(max_rounds=most)[0]["budget"] == word
+    few = str(round(0.3 * plain["rounds"]))
+    words = Tags(post(client, "/new", **PLANNED, max_rounds=few, do="plan").text).words
+    assert f"At most {few} rounds will most likely not be enough" in words
+    assert f"At most {few} rounds" in words.split("Looked for")[1], "among the settings"
+    words = Tags(post(client, "/new", **PLANNED, epsilon="0.2", do="plan").text).words
+    assert "Any answer within 0.2 of the best will do" in words
+    assert "for this difference, all of them would" in words
+    assert "whatever is within 0.2 of the best" in words
+
+
+def test_a_plan_is_never_shorter_than_the_start():
+    easy, _ = plan_of(gap="10", min_pulls="8")
+    assert easy["rounds"] == 8 * 2  # three arms, two at once
+
+
+def test_a_study_keeps_no_plan_beyond_its_budget(client, storage):
+    assert post(client, "/new", **PLANNED, max_rounds="3", do="create").status_code == 303
+    assert cg.Study.open(storage, "n", engine="python").expects == 3.0
+
+
+@pytest.mark.parametrize("noise", [{"noise": "gaussian", "sigma": "0.1"}, {"noise": "unknown"}])
+def test_rounds_with_levels_are_offered_and_shown_wherever_settings_are(client, storage, noise):
+    form = {**PLANNED, "sigma": "", "guess": "0.1", **noise}
+    without = plan_of(**form)[0]
+    shown = post(client, "/new", **form, level="1", do="plan").text
+    assert plan_of(**form, level="1")[0]["rounds"] == pytest.approx(1.4 * without["rounds"])
+    assert 'id="level" value="1" aria-describedby="level-hint" checked' in shown
+    assert post(client, "/new", **form, level="1", do="create").status_code == 303
+    made = cg.Study.open(storage, "n", engine="python")
+    assert made.problem.rewards.levels()
+    for todo in made.ask(2):
+        made.tell(todo, {name: MEANS.get(name, 0.3) for name in todo.names})
+    said = "each may read high or low as a whole, so arms are compared within rounds only"
+    pages = [shown, *(client.get(f"/studies/n{end}").text for end in ("", "/decision"))]
+    assert all(said in Tags(page).words for page in pages[:2])
+    made.stop("enough")
+    assert said in Tags(client.get("/studies/n/decision").text).words
+    assert (
+        "may read high or low as a whole" in Tags(client.get("/api/v1/studies/n/report").text).words
+    )
+    like = client.get("/new?like=n").text
+    assert 'level-hint" checked' in like and f'value="{noise["noise"]}" checked' in like
+
+
+@pytest.mark.parametrize("sigma", [0.1, None])
+def test_what_cannot_be_compared_yet_is_said_with_its_reason(client, storage, sigma):
+    problem = cg.Problem(
+        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(sigma, level="per play"), names=list("abcd")
+    )
+    made = study(storage, problem=problem)
+
+    def one_more():
+        todo = made.ask()
+        made.tell(todo, {name: None if name == "d" else 0.3 for name in todo.names})
+
+    one_more()
+    page = client.get("/studies/plate").text
+    words = Tags(page).words
+    assert "Nothing can be compared yet" in words and "1 of the" in words
+    assert "too little is known yet" not in words and "Between" not in words
+    assert 'class="tag"' not in page, "nothing leads"
+    assert "Nothing compared yet" in Tags(client.get("/").text).words
+    while made.status.compared.code == "nothing-compared":
+        one_more()
+    words = Tags(client.get("/studies/plate").text).words
+    assert "d has not been compared with" in words
+    assert "Nothing can be compared yet" not in words and "Between" not in words
+    assert "no arm has an interval of its own" in words and "Add data from outside" not in words
 
 
 def test_a_problem_file_is_taken_but_no_code(client, storage):

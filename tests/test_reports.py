@@ -418,6 +418,26 @@ def test_every_text_is_escaped():
 # ---- commands
 
 
+@pytest.mark.parametrize("sigma", ["sigma = 0.1", "supposed = 0.1"])
+def test_a_report_compares_with_a_plan_where_plays_have_levels(tmp_path, monkeypatch, sigma):
+    monkeypatch.chdir(tmp_path)
+    plates = TOML.replace("sigma = 0.1", f'{sigma}, level = "per play"')
+    (tmp_path / "p.toml").write_text(plates + "truth = {means = [0.5, 0.3, 0.2, 0.1, 0.0]}\n")
+    where = ("--storage", "sqlite:///lab.db")
+    made = ("create", "p.toml", "--name", "plate", "--max-rounds", 12, "--epsilon", 0.05, *where)
+    assert command(*made).exit_code == 0
+    with cg.Study.open("sqlite:///lab.db", "plate") as study:
+        for todo in study.ask(4):
+            study.tell(todo, {arm: MEANS[arm] for arm in todo.arms})
+    assert "wrote r.html." in command("report", "--plan", "p.toml", "-o", "r.html", *where).output
+    words = " ".join(Reader((tmp_path / "r.html").read_text(encoding="utf-8")).texts)
+    assert "Expect 12 rounds with frank-wolfe at delta = 0.05, epsilon = 0.05" in words
+    assert "planned 12 rounds (half of the runs" in words and "used 4 rounds" in words
+    assert "supposed ann" in words
+    rows = re.findall("(ann|eve) (0.5|0) ", words)
+    assert ("ann", "0.5") in rows and ("eve", "0") in rows  # what was supposed of each
+
+
 def test_a_picture_and_a_report_need_no_name_of_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.toml").write_text(TOML + "truth = {means = [0.5, 0.3, 0.2, 0.1, 0.0]}\n")

@@ -278,10 +278,53 @@ def test_init_asks(monkeypatch, tmp_path):
     monkeypatch.setattr(
         module._Asking, "__init__", lambda self, _: vars(self).update(terminal=True)
     )
-    said = iter(["wt, K7R, L3P", 2, 1, "gaussian", 0.25, "maximise"])
-    monkeypatch.setattr(module.typer, "prompt", lambda *a, **k: next(said))
-    init()
-    assert read_problem("problem.toml")[0].rewards == cg.Gaussian(0.25)
+    asked = []
+
+    def answers(*said):
+        left = iter(said)
+        asked.clear()
+        monkeypatch.setattr(
+            module.typer, "prompt", lambda text, **_: asked.append(text) or next(left)
+        )
+
+    def made():
+        init("--force")
+        return read_problem("problem.toml")[0].rewards
+
+    answers("wt, K7R, L3P", 2, 1, "gaussian", "no", 0.25, "maximise")
+    assert made() == cg.Gaussian(0.25)
+    assert any("read high or low as a whole" in one for one in asked)
+    answers("wt, K7R, L3P", 2, 1, "gaussian", "YES", 0.25, "maximise")
+    assert made() == cg.Gaussian(0.25, level="per play")
+    answers("wt, K7R, L3P", 2, 1, "unknown", "y", "maximise")
+    assert made() == cg.Gaussian(level="per play")
+    for play, noise in ((1, "unknown"), (2, "bernoulli")):  # where there is nothing to ask
+        answers("wt, K7R, L3P", play, 1, noise, "maximise")
+        assert made().levels() is False
+    answers("wt, K7R, L3P", 2, 1, "unknown", "perhaps")
+    with refused("must-be", what="yes or no"):
+        init("--force")
+
+
+@pytest.mark.parametrize("noise", [("--noise", "unknown"), ("--sigma", 0.2)])
+def test_init_writes_levels_of_plates(tmp_path, monkeypatch, noise):
+    monkeypatch.chdir(tmp_path)
+    Path("names.csv").write_text("a\nb\nc\n")
+    how = ["--names", "names.csv", "--play", 2, *noise]
+    init("yes.toml", *how, "--levels")
+    init("no.toml", *how, "--no-levels")
+    init("unsaid.toml", *how)
+    sigma = 0.2 if noise[0] == "--sigma" else None
+    assert read_problem("yes.toml")[0].rewards == cg.Gaussian(sigma, level="per play")
+    assert read_problem("no.toml")[0] == read_problem("unsaid.toml")[0]
+    assert read_problem("no.toml")[0].rewards == cg.Gaussian(sigma)
+    assert '# level = "per play"' in Path("no.toml").read_text()  # how it is stated later
+    assert ("# supposed = " in Path("no.toml").read_text()) is (sigma is None)  # how to plan
+    with refused("levels-of-noise", noise="bernoulli"):
+        init("p.toml", "--names", "names.csv", "--play", 2, "--noise", "bernoulli", "--levels")
+    with refused("level-apart"):
+        init("p.toml", "--names", "names.csv", "--levels")
+    assert not Path("p.toml").exists()
 
 
 # ---- old data

@@ -138,7 +138,8 @@ def error_from(data: Mapping[str, Any]) -> CombGameError:
 # ---- results
 
 
-SENTENCES = ("levels", "enough", "proof", "needs", "validity")  # of a status, where it has them
+# of a status, where it has them
+SENTENCES = ("levels", "enough", "proof", "needs", "validity", "compared")
 
 
 def status_data(status: Status) -> dict[str, Any]:

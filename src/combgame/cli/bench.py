@@ -14,7 +14,8 @@ Suite = Annotated[
     str, typer.Option(help="Which instances: paper, trees, arms, sets, random, or all.")
 ]
 Rules = Annotated[
-    list[str] | None, typer.Option(help="A rule by its name; may be repeated. [all of them]")
+    list[str] | None,
+    typer.Option(help="A rule by its name; may be repeated.", show_default="all of them"),
 ]
 Mine = Annotated[
     list[str] | None,

@@ -11,6 +11,10 @@ from ..errors import CombGameError, InputError, StoreError, must_be
 from ..sentences import Option
 from .options import AsJson, put
 
+LEVELS = (
+    "May everything that is measured at once read high or low as a whole, as the wells of a plate, "
+    "a day or a batch do (yes or no)?"
+)
 COLUMN = ("arm", "arms", "name", "names", "variant", "variants")
 
 
@@ -32,15 +36,23 @@ def init(
     sigma: Annotated[
         float | None, typer.Option(help="The standard deviation of one value, if it is known.")
     ] = None,
+    levels: Annotated[
+        bool | None,
+        typer.Option(
+            "--levels/--no-levels",
+            help="Whether everything that one play measures may read high or low as a whole, as "
+            "the wells of a plate, a day or a batch do.",
+        ),
+    ] = None,
     goal: Annotated[str | None, typer.Option(help="maximise or minimise.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a problem file, with comments. What is not given is asked, on a terminal; elsewhere it
-    is as usual: one arm at a time, the best one, gaussian of unknown sigma, maximise.
+    is as usual: one arm at a time, the best one, gaussian of unknown sigma, no levels, maximise.
     """
     from ..data import problem_from
-    from ..data.writing import NOISE, Questions, written
+    from ..data.writing import NOISE, NORMAL, Questions, written
     from ..report.files import save
 
     if out.exists() and not force:
@@ -62,11 +74,23 @@ def init(
     noise = noise or "gaussian"
     if noise not in NOISE:
         raise must_be("noise", noise, "one of {known:list}", known=list(NOISE))
+    if levels and noise not in NORMAL:
+        raise InputError(
+            "levels-of-noise",
+            "plays with levels of their own are known for gaussian noise, and this is {noise}",
+            remedy="leave out {levels}, or give gaussian or unknown noise",
+            levels=Option("levels"),
+            noise=noise,
+        )
+    if levels is None:
+        levels = play > 1 and noise in NORMAL and ask.whether(LEVELS)
     if noise == "gaussian" and sigma is None:
-        sigma = ask.real("What is the standard deviation of one value?")
+        within = " among those that are measured at once" if levels else ""
+        sigma = ask.real(f"What is the standard deviation of one value{within}?")
     if goal is None:
         goal = ask.text("Are large values good (maximise), or small ones (minimise)?", "maximise")
-    text = written(Questions(arms, play, find, noise, sigma, goal=goal), out.name)
+    asked = Questions(arms, play, find, noise, sigma, goal=goal, levels=levels)
+    text = written(asked, out.name)
     problem, _ = problem_from(tomllib.loads(text), str(out))  # or a sentence
     save(out, text)
     put(
@@ -88,6 +112,12 @@ class _Asking:
 
     def number(self, question: str, usual: int) -> int:
         return int(typer.prompt(question, default=usual, type=int)) if self.terminal else usual
+
+    def whether(self, question: str) -> bool:
+        said = self.text(question, "no").strip().lower()
+        if said not in ("yes", "y", "no", "n"):
+            raise must_be("levels", said, "yes or no")
+        return said[0] == "y"
 
     def real(self, question: str) -> float:
         if not self.terminal:

@@ -18,7 +18,9 @@ Cluster = Annotated[
 ]
 Deltas = Annotated[
     list[float] | None,
-    typer.Option(help="The error probability that is allowed; may be repeated. [0.05]"),
+    typer.Option(
+        help="The error probability that is allowed; may be repeated.", show_default="0.05"
+    ),
 ]
 Epsilon = Annotated[float, typer.Option(help="Any answer within epsilon of the best will do.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")]

@@ -24,17 +24,22 @@ def plan(
     file: ProblemFile,
     delta: Deltas = None,
     rule: Annotated[
-        list[str] | None, typer.Option(help="A rule to simulate; may be repeated. [frank-wolfe]")
+        list[str] | None,
+        typer.Option(help="A rule to simulate; may be repeated.", show_default="frank-wolfe"),
     ] = None,
     threshold: Annotated[
-        list[str] | None, typer.Option(help="When to stop; may be repeated. [mixture]")
+        list[str] | None,
+        typer.Option(help="When to stop; may be repeated.", show_default="mixture"),
     ] = None,
     runs: Annotated[
         int, typer.Option(min=0, help="Runs per rule; 0: only the bound and the limit, at once.")
     ] = 50,
     shrink: Annotated[
         list[float] | None,
-        typer.Option(help="What if the gaps are so many times as large? [1, 0.75, 0.5]"),
+        typer.Option(
+            help="What if the gaps are so many times as large? It may be repeated.",
+            show_default="1, 0.75, 0.5",
+        ),
     ] = None,
     epsilon: Epsilon = 0.0,
     level_sd: LevelSd = 0.0,

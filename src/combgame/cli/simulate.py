@@ -67,7 +67,8 @@ def simulate(
 def compare(
     file: ProblemFile,
     rule: Annotated[
-        list[str] | None, typer.Option(help=f"A rule; may be repeated. [{', '.join(RULES)}]")
+        list[str] | None,
+        typer.Option(help="A rule; may be repeated.", show_default=", ".join(RULES)),
     ] = None,
     delta: Deltas = None,
     threshold: Threshold = "mixture",

@@ -13,8 +13,8 @@ COMMANDS = {
 }
 SAME = (  # options that Python calls alike
     "arm client cluster deadline decimal delta epsilon goal head host if_exists jobs kind lease "
-    "level level_sd max_rounds min_pulls name out planned port reason relabel replicates rule runs "
-    "seed sep shrink storage store threshold unit"
+    "level level_sd levels max_rounds min_pulls name out planned port reason relabel "
+    "replicates rule runs seed sep shrink storage store threshold unit"
 )
 OPTIONS = {
     **{name: "--" + name.replace("_", "-") for name in SAME.split()},

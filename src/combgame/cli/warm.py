@@ -11,10 +11,12 @@ from .options import AsJson, put
 def warm(
     file: Annotated[Path, typer.Argument(help="The problem (.toml): actions, answers, rewards.")],
     rule: Annotated[
-        list[str] | None, typer.Option(help="A rule to prepare; may be repeated. [frank-wolfe]")
+        list[str] | None,
+        typer.Option(help="A rule to prepare; may be repeated.", show_default="frank-wolfe"),
     ] = None,
     threshold: Annotated[
-        list[str] | None, typer.Option(help="When to stop; may be repeated. [mixture]")
+        list[str] | None,
+        typer.Option(help="When to stop; may be repeated.", show_default="mixture"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -39,9 +39,17 @@ NOISE = {
     "bernoulli": "0 or 1, such as failure and success",
     "bounded": "numbers between low and high, of any distribution",
 }
+NORMAL = ("gaussian", "unknown")  # of which plays may have levels of their own
 
 
+SUPPOSED = """\
+# To plan and to simulate, take off the # and write the standard deviation that you suppose.
+# supposed = 0.1"""
 LEVEL = """\
+# All that one play measures may read high or low together, as on a plate, so that arms are compared
+# within plays only, and sigma is the standard deviation within a play.
+level = "per play\""""
+NO_LEVEL = """\
 # If all that one play measures may read high or low together, as on a plate, take off the #.
 # level = "per play\""""
 
@@ -57,6 +65,7 @@ class Questions(NamedTuple):
     low: float = 0.0
     high: float = 1.0
     goal: str = "maximise"
+    levels: bool = False  # whether all that one play measures may read high or low together
 
 
 def written(asked: Questions, file: str = "problem.toml") -> str:
@@ -74,12 +83,14 @@ def written(asked: Questions, file: str = "problem.toml") -> str:
     names = [json.dumps(name, ensure_ascii=False) for name in asked.names]
     rewards = {
         "gaussian": f'kind = "gaussian"\nsigma = {asked.sigma}',
-        "unknown": 'kind = "gaussian"',
+        "unknown": f'kind = "gaussian"\n{SUPPOSED}',
         "bernoulli": 'kind = "bernoulli"',
         "bounded": f'kind = "bounded"\nlow = {asked.low}\nhigh = {asked.high}',
     }[asked.noise]
-    if asked.play > 1 and asked.noise in ("gaussian", "unknown"):
+    if asked.levels:
         rewards += f"\n{LEVEL}"
+    elif asked.play > 1 and asked.noise in NORMAL:
+        rewards += f"\n{NO_LEVEL}"
     every = asked.play == len(names)
     return TEXT.format(
         file=json.dumps(file, ensure_ascii=False)[1:-1] if " " not in file else repr(file),

@@ -7,14 +7,15 @@ Values that are missing drop out of its least squares, and so do readings beyond
 were asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from ..errors import StudyError
 from ..game.blocks import Blocks
 from ..game.records import Floats
-from ..sentences import Option
+from ..problem import Problem
+from ..sentences import Option, Sentence
 from .entries import split
 from .round import Record
 
@@ -121,6 +122,51 @@ def recount(
             held[record.number] = record
     still = {one.number: one for one in rounds if not one.over}
     count_blocks(blocks, waiting, held, still, pivot)
+
+
+NAMED = 5  # arms that a sentence lists
+
+
+def apart(
+    problem: Problem,
+    blocks: Blocks,
+    waiting: list[list[int]],
+    held: Mapping[int, Record],
+    leader: Collection[int],
+) -> Sentence | None:
+    """Which arms cannot be compared with the leader yet: all of them while no block is complete,
+    later those that no complete block joins with it. None if there are none.
+    """
+    if not blocks.done[0]:
+        number, size = waiting[0][:2] if waiting else (0, 0)
+        over = sum(one.block[0] == number for one in held.values())
+        return Sentence(
+            "nothing-compared",
+            "No two arms have been compared yet: rounds count in blocks"
+            + (
+                ", and {over:,} of the {size:,} rounds of the first one {over:has|have} been told "
+                "or given up"
+                if size
+                else ""
+            ),
+            over=over,
+            size=size,
+        )
+    others = set(range(problem.d)) - set(leader)
+    away = sorted(a for a in others if any(not blocks.sure[i, a] > 0.0 for i in leader))
+    if not away:
+        return None
+    return Sentence(
+        "arms-apart",
+        "{arms:list}"
+        + (" and {more:,} more" if len(away) > NAMED else "")
+        + " {n:has|have} not been compared with {leader} yet: no complete block of rounds joins "
+        "them",
+        arms=[problem.label([a]) for a in away[:NAMED]],
+        more=max(len(away) - NAMED, 0),
+        n=len(away),
+        leader=problem.label(sorted(leader)),
+    )
 
 
 def awaited(blocks: Blocks, records: Mapping[int, Record]) -> Floats:

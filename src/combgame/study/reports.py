@@ -145,15 +145,11 @@ def hindsight(moment: Any, arms: list[dict[str, Any]], best: Complexity) -> floa
 
 def against(plan: Any, delta: float) -> dict[str, Any]:
     """What was planned, at the delta of the study if it is among those of the plan."""
-    rows = [row for row in plan.rows() if row["shrink"] == plan.cases[0].shrink]
+    first = plan.cases[0]
+    rows = [row for row in plan.rows() if row["shrink"] == first.shrink]
     fitting = [row for row in rows if row["delta"] == delta] or rows
-    arms = [row for row in plan.arms() if row["delta"] == fitting[0]["delta"]]
-    names = {row["threshold"] for row in fitting}
     return {
         "row": fitting[0],
         "sentence": str(plan.sentence),
-        "arms": {
-            row["arm"]: row["mean"] for row in arms if row["threshold"] == min(names, default="")
-        }
-        or {row["arm"]: row["mean"] for row in arms},
+        "arms": {plan.problem.label([a]): float(mean) for a, mean in enumerate(first.means)},
     }

@@ -52,6 +52,19 @@ def _values(one: Any) -> str:
         return "0 or 1"
     if isinstance(one, Bounded):
         return f"between {one.low:g} and {one.high:g}"
-    if isinstance(one, Gaussian) and one.known and isinstance(one.sigma, int | float):
-        return f"normal, standard deviation {one.sigma:g}"
+    if isinstance(one, Gaussian):
+        about = f"normal, standard deviation {_sigma(one)}"
+        if one.levels():
+            about += ", within a round; every round may read high or low as a whole"
+        return about
     return f"{one}"
+
+
+def _sigma(one: Gaussian) -> str:
+    if isinstance(one.sigma, int | float):
+        return f"{one.sigma:g}"
+    if one.known:
+        return "known for every arm"
+    if isinstance(one.shared, tuple):
+        return "not known, the same within each group of arms"
+    return f"not known, {'the same for all arms' if one.shared else 'another for every arm'}"

@@ -12,6 +12,7 @@ from ..game.records import arms_of
 from ..report.words import count, weighed
 from ..sentences import LONGEST, PYTHON, Call, Option, Phrase, Sentence, Surface, several
 from .advisor import Advisor
+from .blocks import apart
 from .decision import licence, so_far, whose
 from .doubts import Doubt
 from .forecast import MANY, along, forecast
@@ -81,6 +82,8 @@ class Status:
     # what a certificate rests on: whether the threshold is proved, heuristic or the user's
     validity: Sentence | None = None
     notes: tuple[Sentence, ...] = ()  # on the versions of combgame that wrote it
+    # where rounds have levels of their own: which arms cannot be compared with the leader yet
+    compared: Sentence | None = None
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:
         """As plain data, which JSON can carry; sentences with code, arguments, text and remedy."""
@@ -98,6 +101,7 @@ class Status:
             "needs": None if self.needs is None else self.needs.to_data(surface),
             "validity": None if self.validity is None else self.validity.to_data(surface),
             "notes": [one.to_data(surface) for one in self.notes],
+            "compared": None if self.compared is None else self.compared.to_data(surface),
         }
 
     def said(self, surface: Surface = PYTHON) -> str:
@@ -121,6 +125,7 @@ class Status:
         lines += [
             f"  leading      {self.leader_name} (evidence {self.weighed.spelt(surface)})",
             *([] if self.needs is None else [f"  needed       {self.needs.spelt(surface)}"]),
+            *([] if self.compared is None else [f"  compared     {self.compared.said(surface)}"]),
             *(
                 f"  {'lead' if k == 0 else '':<11}  {one.spelt(surface)}"
                 for k, one in enumerate(self.standing())
@@ -207,6 +212,7 @@ def settings(advisor: Advisor) -> dict[str, Any]:
         "max_rounds": advisor.max_rounds,
         "deadline": None if end is None else local(end),
         **({"goal": setting.problem.goal} if setting.problem.goal != "maximise" else {}),
+        **({"level": "per play"} if setting.problem.rewards.levels() else {}),
     }
 
 
@@ -235,6 +241,7 @@ def listed(settings: dict[str, Any]) -> str:
         "max_rounds": "at most {} rounds",
         "deadline": "until {}",
         "goal": "to {}",
+        "level": "rounds with levels of their own",
     }
     words = {"delta": "delta {:g}", "rule": "rule {}", "threshold": "threshold {}", **words}
     return ", ".join(text.format(settings[key]) for key, text in words.items() if settings.get(key))
@@ -334,6 +341,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         needs(advisor, facts["threshold"]) if state == "running" and facts["values"] else None,
         not_vouched(facts) or licence(advisor.setting.stopping.validity),
         notes(advisor),
+        compared(advisor, leader) if problem.rewards.levels() and facts["values"] else None,
     )
 
 
@@ -341,6 +349,11 @@ def notes(advisor: Advisor) -> tuple[Sentence, ...]:
     """On the versions of combgame that wrote it."""
     said = mixed(advisor.ledger.versions, advisor.ledger.turns)
     return tuple(one for one in (said, due() if advisor.due else None) if one is not None)
+
+
+def compared(advisor: Advisor, leader: tuple[int, ...]) -> Sentence | None:
+    ledger = advisor.ledger
+    return apart(advisor.setting.problem, ledger.seen.blocks, ledger.blocks, ledger.held, leader)
 
 
 FEE = 0.1  # what is asked for beyond the level, from which on it is said why

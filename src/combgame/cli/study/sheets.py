@@ -19,10 +19,11 @@ from .base import named
 
 Sep = Annotated[
     str | None,
-    typer.Option(help="What stands between cells: comma, semicolon, tab. [detected]"),
+    typer.Option(help="What stands between cells: comma, semicolon, tab.", show_default="detected"),
 ]
 Decimal = Annotated[
-    str | None, typer.Option(help="The decimal mark of numbers: . or a comma. [detected]")
+    str | None,
+    typer.Option(help="The decimal mark of numbers: . or a comma.", show_default="detected"),
 ]
 Again = Annotated[
     bool,

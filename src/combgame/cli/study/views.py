@@ -12,6 +12,8 @@ from ..speech import SHELL, Shell
 from .base import DIFFERS, Name, Where, leave, looked, opened, put
 
 BELOW = Shell(decision_says="below is")  # where the decision follows
+RUNS = 20  # of a plan that must be simulated
+UNLIMITED = 10**6  # rounds of such a run
 
 
 def status(
@@ -97,8 +99,8 @@ def plot(
         typer.Option(
             "--out",
             "-o",
-            help="The name of the pictures, with or without .png or .svg. [the study's name and "
-            "the kind]",
+            help="The name of the pictures, with or without .png or .svg.",
+            show_default="the study's name and the kind",
         ),
     ] = None,
     name: Name = None,
@@ -124,14 +126,16 @@ def report(
     storage: Where,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file. [the study's name, -report.html]"),
+        typer.Option(
+            "--out", "-o", help="The file.", show_default="the study's name, -report.html"
+        ),
     ] = None,
     name: Name = None,
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A problem file with the means that were supposed ([truth]): what happened is "
-            "compared with them."
+            help="A problem file with the means that were supposed, in its table truth: what "
+            "happened is compared with them."
         ),
     ] = None,
     unit: Unit = None,
@@ -143,7 +147,7 @@ def report(
     """
     with opened(storage, name) as study, study.moment(history=True) as now:
         out = out or Path(file_name(study.name, "report") + ".html")
-        planned = None if plan is None else _planned(plan, now.status.settings["delta"])
+        planned = None if plan is None else _planned(plan, now.status.settings)
         anew = replaced(out)
         now.report(out, planned, unit, SHELL)
         put({"out": str(out)}, f"wrote {out}{anew}.", as_json)
@@ -156,11 +160,24 @@ def replaced(*paths: Path) -> str:
     return ", in the place of what was there" if any(one.exists() for one in paths) else ""
 
 
-def _planned(file: Path, delta: float) -> Any:
+def _planned(file: Path, settings: dict[str, Any]) -> Any:
+    """The plan of a study that is made like this one. Where plays have levels of their own, only
+    simulated runs know how long it takes.
+    """
     from ...simulate.plan import plan
     from ..options import supposed
 
-    return plan(*supposed(file), delta=delta, rules=None)
+    problem, means = supposed(file)
+    return plan(
+        problem,
+        means,
+        delta=settings["delta"],
+        epsilon=settings["epsilon"],
+        rules="frank-wolfe" if problem.rewards.levels() else None,
+        runs=RUNS,
+        max_rounds=settings["max_rounds"] or UNLIMITED,
+        shrink=1.0,
+    )
 
 
 def file_name(study: str, kind: str) -> str:

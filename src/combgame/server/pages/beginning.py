@@ -66,6 +66,7 @@ COLUMN = ("arm", "arms", "name", "names", "variant", "variants")
 # of plans: above it, it takes longer than somebody waits
 PLANNED = 300
 EASY = 1e-9
+LEVELLED = 1.4  # times the rounds, where they have levels: 1.3 to 1.5 (docs/plates.md)
 
 
 @dataclass
@@ -237,18 +238,24 @@ def _rewards(read: _Fields) -> RewardsBase:
             raise _Wrong
         return Bounded(low, high)
     level = "per play" if read.text("level") else None
-    if noise == "gaussian" or level:
+    if level and read.text("kind") == "items" and read.text("play") in ("", "1"):
+        read.made.wrong["play"] = (
+            "Where a round may read high or low as a whole, things are compared within rounds, so "
+            "at least two must be measured at once."
+        )
+        raise _Wrong
+    sigma = None
+    if noise == "gaussian":
         read.need(
             "sigma",
             "Say by how much single values of the same thing vary (their standard deviation)"
-            + (" within one plate: plates with a level of their own need it." if level else "."),
+            + (" within a round." if level else "."),
         )
         sigma = read.real("sigma", 0.0, math.inf)
         if not sigma:
             read.made.wrong.setdefault("sigma", "It must be above 0.")
             raise _Wrong
-        return Gaussian(sigma, level=level)
-    return Gaussian()
+    return Gaussian(sigma, level=level)
 
 
 def _from_file(file: bytes, limits: Limits) -> Problem:
@@ -267,8 +274,8 @@ def _from_file(file: bytes, limits: Limits) -> Problem:
 
 
 def expected(made: Begun) -> dict[str, Any] | None:
-    """The plan, if the form says what difference matters: rounds to expect, as plain data; None
-    where nothing was supposed.
+    """The plan, if the form says what difference matters: rounds to expect, as plain data, for the
+    tolerance and the budget of the form; None where nothing was supposed.
     """
     problem, read = made.problem, _Fields(made)
     gap = read.real("gap", 0.0, math.inf)
@@ -282,8 +289,8 @@ def expected(made: Begun) -> dict[str, Any] | None:
     else:
         made.wrong["guess"] = "To plan, say roughly by how much single values vary."
         return None
-    if isinstance(rewards, Gaussian) and rewards.levels():
-        rewards = Gaussian(rewards.sigma)
+    if isinstance(rewards, Gaussian):
+        rewards = Gaussian(rewards.sigma)  # without levels, of which no limit is known
     if isinstance(rewards, Bernoulli):
         middle = 0.5
     elif isinstance(rewards, Bounded):
@@ -313,13 +320,33 @@ def expected(made: Begun) -> dict[str, Any] | None:
     rows = done.rows()
     if any(row["limit"] is None for row in rows):
         return None
+    levels, most = problem.rewards.levels(), made.settings["max_rounds"]
+    # every arm is measured so often, whatever comes out
+    start = made.settings["min_pulls"] * math.ceil(problem.d / problem.actions.largest())
+    rounds, half = (max(row["limit"] * (LEVELLED if levels else 1.0), float(start)) for row in rows)
     return {
-        "rounds": float(rows[0]["limit"]),
-        "half": float(rows[1]["limit"]),
+        "rounds": rounds,
+        "half": half,
         "gap": gap,
         "guess": guess if not problem.rewards.known else None,
-        "levels": problem.rewards.levels(),
+        "levels": levels,
+        "epsilon": made.settings["epsilon"],
+        "most": most,
+        "budget": "" if most is None else budget(rounds, half, most),
     }
+
+
+def budget(rounds: float, half: float, most: int) -> str:
+    """What a budget is good for; a plan is right to a factor of two or so.
+
+    >>> [budget(100.0, 400.0, most) for most in (40, 150, 250, 1000)]
+    ['few', 'perhaps', 'not half', 'enough']
+    """
+    if most < 0.5 * rounds:
+        return "few"
+    if most < 2.0 * rounds:
+        return "perhaps"
+    return "not half" if most < half else "enough"
 
 
 def fields_of(problem: Problem) -> dict[str, str]:
@@ -330,9 +357,10 @@ def fields_of(problem: Problem) -> dict[str, str]:
         fields["noise"] = "bernoulli"
     elif isinstance(rewards, Bounded):
         fields |= {"noise": "bounded", "low": f"{rewards.low:g}", "high": f"{rewards.high:g}"}
-    elif isinstance(rewards, Gaussian) and isinstance(rewards.sigma, int | float):
-        fields |= {"noise": "gaussian", "sigma": f"{rewards.sigma:g}"}
+    elif isinstance(rewards, Gaussian):
         fields["level"] = "1" if rewards.levels() else ""
+        if isinstance(rewards.sigma, int | float):
+            fields |= {"noise": "gaussian", "sigma": f"{rewards.sigma:g}"}
     one = problem.answers
     if isinstance(one, Paths | SpanningTrees):
         ends = one.arguments()["edges"]

@@ -1,6 +1,7 @@
 """Addresses to begin a study."""
 
 import asyncio
+import math
 from contextlib import suppress
 from typing import Any
 
@@ -55,7 +56,7 @@ async def create(request: Request, desk: At, person: Admin) -> Response:
             client=person.name,
             engine=desk.engine,
             timeout=desk.limits.waiting,
-            expects=None if plan is None else plan["rounds"],
+            expects=None if plan is None else min(plan["rounds"], plan["most"] or math.inf),
             **made.settings,
         )
 
@@ -89,7 +90,7 @@ def _begin(
         made=made,
         plan=plan,
         shown=shown and made.fits,
-        said=None if made.problem is None else views.about_problem(made.problem),
+        said=views.about(made.problem, made.settings) if made.fits else None,
         risks=beginning.RISKS,
         noises=beginning.NOISES,
         kinds=beginning.KINDS,

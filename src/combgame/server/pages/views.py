@@ -41,6 +41,7 @@ ENDS = {
     "deadline": "its time is over",
     "by hand": "somebody stopped it",
 }
+LEVELS = "each may read high or low as a whole, so arms are compared within rounds only"
 NOISE = {
     "fits": ("good", "Noise as stated"),
     "too small": ("bad", "Noise larger than stated"),
@@ -84,7 +85,8 @@ def brief(moment: Any) -> Data:
         "name": moment.name,
         "mood": mood,
         "badge": BADGES[mood],
-        "leader": status.leader_name if status.values else "",
+        "leader": "" if not status.values or incomparable(status) else status.leader_name,
+        "values": status.values,
         "progress": progress(status),
         "rounds": status.rounds,
         "left": left(status),
@@ -123,11 +125,18 @@ def left(status: Any) -> str:
     return f"about {low:,} to {high:,} more rounds"
 
 
+def incomparable(status: Any) -> bool:
+    """Whether rounds have levels of their own, and none of them counts yet."""
+    return status.compared is not None and status.compared.code == "nothing-compared"
+
+
 def headline(status: Any, decision: Any) -> str:
     """The first words, for whoever looks once."""
     if not status.values:
         return "Nothing has been measured yet"
     names, many = status.leader_name, len(status.leader) > 1
+    if incomparable(status):
+        return "Nothing can be compared yet"
     if status.state == "certified":
         be = "are the best" if many else "is the best"
         if mood_of(status) == DOUBTED:
@@ -150,6 +159,8 @@ def study(moment: Any, seq: int) -> Data:
     arms = arms_of(moment, plain)
     unit = unit_of(problem)
     mood = mood_of(status)
+    if incomparable(status):  # the first of them leads nothing
+        arms = [{**one, "leads": False, "rival": False} for one in arms]
     graph = network(problem, moment.rows("arm"))
     return {
         "name": moment.name,
@@ -181,6 +192,8 @@ def study(moment: Any, seq: int) -> Data:
         "open": moment.open_rounds(),
         "unit": unit,
         "arms": estimates(arms, problem.goal == "minimise"),
+        "within": problem.rewards.levels(),
+        "compared": None if plain["compared"] is None else plain["compared"]["text"],
         "network": "" if graph is None else networks.drawn(graph),
         "large": graph is not None and not networks.drawn(graph),
         "about": about(problem, plain["settings"]),
@@ -222,7 +235,8 @@ def noise(one: Any) -> Data | None:
         text = f"The values vary more than was stated, so no confidence can rest on that. {text}"
         remedy = (
             "If some values are mistakes, take those back. Otherwise begin a study that takes the "
-            "noise from the data, and give it these values as data from outside."
+            "noise from the data"
+            + ("." if one.levels else ", and give it these values as data from outside.")
         )
     elif one.verdict == "too large" and one.ratio:
         text += f" So this takes about {one.ratio**-2:.2g} times the rounds that would do."
@@ -262,17 +276,23 @@ def estimates(arms: list[Data], least_first: bool) -> Data:
 def about_problem(problem: Any) -> list[tuple[str, str]]:
     """A problem in words."""
     said = spoken(problem)
-    values = said["values"]
-    if isinstance(problem.rewards, Gaussian) and not problem.rewards.known:
-        values = "numbers; how much they vary is taken from the data"
-    elif problem.rewards.levels():
-        values = f"numbers that vary by {problem.rewards.sigma} within a plate, whose level is free"
-    return [
+    values, rewards = said["values"], problem.rewards
+    if isinstance(rewards, Gaussian):
+        within = " within a round" if rewards.levels() else ""
+        if isinstance(rewards.sigma, int | float):
+            values = f"numbers that vary by {rewards.sigma:g}{within}"
+        else:
+            how = "was stated for every arm" if rewards.known else "is taken from the data"
+            values = f"numbers; how much they vary{within} {how}"
+    known = [
         ("Looked for", said["asked"]),
         ("Measured together", said["together"]),
         ("Values", values),
         ("Better are", "small values" if problem.goal == "minimise" else "large values"),
     ]
+    if rewards.levels():
+        known.insert(3, ("Rounds", LEVELS))
+    return known
 
 
 def about(problem: Any, settings: Data) -> list[tuple[str, str]]:
