@@ -93,7 +93,7 @@ def _lead(data: Data) -> list[str]:
     """The first sentences, and what must not be overlooked."""
     status, decision = data["status"], data["decision"]
     said = [] if decision is None else [decision["sentence"]["text"]]
-    if decision is None and status["values"]:
+    if decision is None and status["leader"]:
         said.append(
             f"{status['leader_name']} {'leads' if len(status['leader']) == 1 else 'lead'}; that is "
             "not certified yet."

@@ -78,7 +78,7 @@ def minute(at: float) -> str:
 def margin(moment: Any) -> dict[str, Any] | None:
     """The leader's lead over its closest rival, as the estimates have it."""
     status = moment.status
-    if not status.rivals:
+    if not status.rivals or status.rivals[0].lead is None:
         return None
     mean = {k: one["mean"] for k, one in enumerate(moment.rows("arm"))}
     leader, rival = set(status.leader), set(status.rivals[0].answer)

@@ -83,7 +83,7 @@ def brief(moment: Any) -> Data:
         "name": moment.name,
         "mood": mood,
         "badge": BADGES[mood],
-        "leader": status.leader_name if status.values else "",
+        "leader": status.leader_name if status.leader else "",
         "progress": progress(status),
         "rounds": status.rounds,
         "left": left(status),
@@ -126,6 +126,8 @@ def headline(status: Any, decision: Any) -> str:
     """The first words, for whoever looks once."""
     if not status.values:
         return "Nothing has been measured yet"
+    if not status.leader:
+        return "Nobody leads yet: arms are compared once a block of rounds is complete"
     names, many = status.leader_name, len(status.leader) > 1
     if status.state == "certified":
         be = "are the best" if many else "is the best"
