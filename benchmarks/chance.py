@@ -3,12 +3,13 @@
     python benchmarks/chance.py --studies 200 --out benchmarks/results/chance.md
 
 Random means, which no study knows, so that some studies are easy and some are hard: normal with the
-standard deviation of a single value, or half or twice as much; or, nearly alike, a tenth. Where plays have levels, these vary
-by five times sigma. A study is looked at at fixed numbers of rounds, as long as it runs, and when
-its budget ends, if it has not been certified before.
+standard deviation of a single value, or half or twice as much; or, nearly alike, a tenth of it.
+Where plays have levels, these vary by five times sigma. A study is looked at at fixed numbers of
+rounds, as long as it runs, and when its budget ends, if it has not been certified before.
 """
 
 import argparse
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,10 @@ OTHERS = {
     ),
     "best of 5 coins": (cg.Problem(cg.Arms(5), rewards=cg.Bernoulli()), (5, 10, 20, 50)),
     "paths through 2 x 2 squares": (cg.Problem(GRID, rewards=cg.Gaussian(1.0)), (3, 5, 8, 12, 20)),
-    "matchings, 3 x 3": (cg.Problem(cg.Matchings(3, 3), rewards=cg.Gaussian(1.0)), (3, 5, 8, 12, 20)),
+    "matchings, 3 x 3": (
+        cg.Problem(cg.Matchings(3, 3), rewards=cg.Gaussian(1.0)),
+        (3, 5, 8, 12, 20),
+    ),
 }
 BINS = (0.0, 0.5, 0.8, 0.95, 0.99, 1.0)
 
@@ -107,13 +111,15 @@ def one(problem, looks, spreads, seed):
 def cell(looks):
     if not looks:
         return "-"
-    return f"{np.mean([x for x, _ in looks]):.1%}: {np.mean([y for _, y in looks]):.1%} ({len(looks)})"
+    return (
+        f"{np.mean([x for x, _ in looks]):.1%}: {np.mean([y for _, y in looks]):.1%} ({len(looks)})"
+    )
 
 
 def row(name, looks):
     known = [(x, y) for x, y, _ in looks if x is not None]
     cells = [name, f"{len(looks)}", f"{len(looks) - len(known)}"]
-    for low, high in zip(BINS, BINS[1:], strict=False):
+    for low, high in pairwise(BINS):
         cells.append(cell([(x, y) for x, y in known if low <= x < high or x == high == 1.0]))
     cells.append(cell([(x, y) for x, y, ends in looks if ends and x is not None]))
     return "| " + " | ".join(cells) + " |"
@@ -127,12 +133,13 @@ def main():
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     lines = [
-        f"{options.studies} studies a row with random means. Each cell: what was stated on average,",
-        "how often the leader was the best answer, and (how many looks). Nothing: looks at which no",
-        "chance is stated. Budget: of studies that were not certified until their budget ended.",
+        f"{options.studies} studies a row with random means. Each cell: what was stated on",
+        "average, how often the leader was the best answer, and (how many looks). Nothing: looks",
+        "at which no chance is stated. Budget: of studies that were not certified until their",
+        "budget ended.",
         "",
-        "| problem | looks | nothing | below 50% | 50% to 80% | 80% to 95% | 95% to 99% | above 99% "
-        "| budget |",
+        "| problem | looks | nothing | below 50% | 50% to 80% | 80% to 95% | 95% to 99% "
+        "| above 99% | budget |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     every = []

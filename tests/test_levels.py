@@ -21,8 +21,8 @@ from combgame.rules.starts import joining
 from combgame.simulate.bench import make_bench
 from combgame.stopping.levels import CHANCES, RATIOS, SCALES, contrast, unknown_part
 from combgame.stopping.one_variance import FINEST
-from combgame.study.levels import Squares, squares_of, surprise, values_in
-from combgame.study.round import Record, Told
+from combgame.study.levels import Squares, squares_of, surprise
+from combgame.study.round import Record, Told, values_in
 from combgame.theory.chance import _within, chance
 from combgame.theory.intervals import within_plays
 
@@ -117,7 +117,7 @@ def test_estimates_are_least_squares_over_all_plays(seed, d):
 )
 def test_evidence_is_the_integral_over_half_normal_theta(z, sure, unit):
     lead, logs = z * math.sqrt(sure), []
-    for scale, chance in SCALES.tolist():
+    for scale, share in SCALES.tolist():
         c = scale * unit
         both, width = sure + c, 1.0 / math.sqrt(sure + c)
         top = max(lead / both, 0.0)  # where the integrand is largest
@@ -130,7 +130,7 @@ def test_evidence_is_the_integral_over_half_normal_theta(z, sure, unit):
             inside = np.exp(theta * lead - 0.5 * theta**2 * both - peak)
             total += 0.5 * (high - low) * float(weights @ inside)
         # the half-normal density with variance 1/c
-        logs.append(math.log(chance * 2.0 * math.sqrt(c / (2.0 * math.pi)) * total) + peak)
+        logs.append(math.log(share * 2.0 * math.sqrt(c / (2.0 * math.pi)) * total) + peak)
     exact = np.logaddexp.reduce(logs)
     value = contrast(SCALES, lead, sure, unit)
     assert value == pytest.approx(float(exact), rel=1e-9, abs=1e-9)
@@ -1058,7 +1058,9 @@ def test_ties_with_levels_are_refused():
 # ---- what is said of the leader
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(0.15, level="per play"), cg.Gaussian(level="per play")])
+@pytest.mark.parametrize(
+    "rewards", [cg.Gaussian(0.15, level="per play"), cg.Gaussian(level="per play")]
+)
 def test_nothing_is_said_of_the_leader_while_no_block_is_complete(rewards):
     """It was said that "the chance that it is best is above 99%", in 25 of 25 studies, and right in
     9: the values of four plates say which plate reads high.

@@ -228,8 +228,10 @@ def _noise(data: Data) -> Iterator[str]:
         yield element("p", said(noise))
     if doubts:
         yield listed(one["text"] for one in doubts)
-    else:
-        yield element("p", "No value stands out from the others of its arm (a heuristic).")
+    elif data["among"]:
+        yield element(
+            "p", f"No value stands out from the others of its {data['among']} (a heuristic)."
+        )
 
 
 def _plan(data: Data) -> Iterator[str]:

@@ -31,7 +31,7 @@ from ..storage.events import Event
 from ..structures.together import exchangeable
 from ..theory.shown import Shown, restricted, shown
 from .blocks import awaited, unfinished
-from .doubts import Doubt, doubts
+from .doubts import Doubt, doubts, doubts_within
 from .ledger import Effect, Ledger, Past, new_round
 from .levels import Opening, unstated
 from .margin import Estimate, Margin, estimates, margin
@@ -406,11 +406,12 @@ class Advisor:
         ]
 
     def doubts(self) -> tuple[Doubt, ...]:
-        """Values that are hard to believe; nothing depends on them. (None is pointed out where
-        plays have levels.)
-        """
+        """Values that are hard to believe; nothing depends on them."""
         if self.setting.problem.rewards.levels():
-            return ()
+            misfit = self.noise()  # which contradicts sigma also if some values are mistakes
+            wrong = misfit is not None and misfit.contradicted
+            known = self.setting.problem.rewards.known and not wrong
+            return doubts_within(self.setting.problem, self.ledger.within(), known)
         outside = {number for number, *_ in self.ledger.outside}
         problem, ledger = self.setting.problem, self.ledger
         misfit, scale = self.noise(), 1.0

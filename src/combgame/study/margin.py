@@ -140,9 +140,7 @@ little it may be is not proved, only that b is not better).
             text += "below 1%"
         else:
             text += "{percent:.0f}%"
-        text += (
-            " (a heuristic: as if means were spread at random and nobody had looked before)"
-        )
+        text += " (a heuristic: as if means were spread at random and nobody had looked before)"
         return Sentence("chance", text, percent=100.0 * self.chance)
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:

@@ -185,9 +185,7 @@ def _within(
     return means
 
 
-def _drawn(
-    x: Floats, blur: Floats, factor: Any, about: bool, rng: Random, draws: int
-) -> Floats:
+def _drawn(x: Floats, blur: Floats, factor: Any, about: bool, rng: Random, draws: int) -> Floats:
     """float64[draws, len(x)]: means of x with variances blur times factor, if they are normal
     about an unknown value (or, not `about`, about 0) with a spread that is drawn from what x says
     of it.
