@@ -16,12 +16,14 @@ import combgame as cg
 from combgame.data import from_data, problem_from, to_data
 from combgame.errors import InputError, StudyError
 from combgame.game.blocks import make_blocks
+from combgame.game.records import blank, vector
 from combgame.rules.starts import joining
 from combgame.simulate.bench import make_bench
 from combgame.stopping.levels import CHANCES, RATIOS, SCALES, contrast, unknown_part
 from combgame.stopping.one_variance import FINEST
-from combgame.study.levels import Squares, squares_of, surprise, values_in
-from combgame.study.round import Record, Told
+from combgame.study.levels import Squares, squares_of, surprise
+from combgame.study.round import Record, Told, values_in
+from combgame.theory.chance import _within, chance
 from combgame.theory.intervals import within_plays
 
 from .said import refused, says
@@ -115,7 +117,7 @@ def test_estimates_are_least_squares_over_all_plays(seed, d):
 )
 def test_evidence_is_the_integral_over_half_normal_theta(z, sure, unit):
     lead, logs = z * math.sqrt(sure), []
-    for scale, chance in SCALES.tolist():
+    for scale, share in SCALES.tolist():
         c = scale * unit
         both, width = sure + c, 1.0 / math.sqrt(sure + c)
         top = max(lead / both, 0.0)  # where the integrand is largest
@@ -128,7 +130,7 @@ def test_evidence_is_the_integral_over_half_normal_theta(z, sure, unit):
             inside = np.exp(theta * lead - 0.5 * theta**2 * both - peak)
             total += 0.5 * (high - low) * float(weights @ inside)
         # the half-normal density with variance 1/c
-        logs.append(math.log(chance * 2.0 * math.sqrt(c / (2.0 * math.pi)) * total) + peak)
+        logs.append(math.log(share * 2.0 * math.sqrt(c / (2.0 * math.pi)) * total) + peak)
     exact = np.logaddexp.reduce(logs)
     value = contrast(SCALES, lead, sure, unit)
     assert value == pytest.approx(float(exact), rel=1e-9, abs=1e-9)
@@ -1078,3 +1080,79 @@ def test_ties_with_levels_are_refused():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Subsets(4, 2), cg.Gaussian(0.3, level=LEVEL))
     with refused("tie", cg.TieError, best="0, 1", rival="0, 2"):
         cg.complexity(problem, [0.5, 0.3, 0.3, 0.1])
+
+
+# ---- what is said of the leader
+
+
+@pytest.mark.parametrize(
+    "rewards", [cg.Gaussian(0.15, level="per play"), cg.Gaussian(level="per play")]
+)
+def test_nothing_is_said_of_the_leader_while_no_block_is_complete(rewards):
+    """It was said that "the chance that it is best is above 99%", in 25 of 25 studies, and right in
+    9: the values of four plates say which plate reads high.
+    """
+    problem, right = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), rewards), 0
+    for seed in range(5):
+        rng, study = np.random.default_rng(seed), cg.Study(problem, engine="python")
+        means = rng.normal(1.0, 0.3, 12)
+        start = advisor_of(study).start.shape[0]
+        for _ in range(start):
+            status = study.status
+            assert status.leader == () and status.leader_name == "nobody yet"
+            assert status.lead is None and status.rivals == () and "chance" not in str(status)
+            assert not any(one.leads for one in status.estimates)
+            assert json.dumps(status.to_dict())
+            todo, level = study.ask(), rng.normal(0.0, 1.0)
+            study.tell(todo, {a: means[a] + level + rng.normal(0, 0.15) for a in todo.arms})
+        status = study.status
+        assert 0.0 < status.lead.chance <= 1.0 and status.lead.rival == status.rivals[0].answer
+        right += status.leader == (int(means.argmax()),)
+    assert right >= 3
+
+
+def test_a_study_that_ends_before_its_first_block_says_that_nothing_is_known():
+    problem = cg.Problem(cg.Subsets(12, 4), cg.Arms(12), cg.Gaussian(1.0, level="per play"))
+    study = cg.Study(problem, engine="python")
+    todo = study.ask(3)[0]
+    study.tell(todo, {a: float(a) for a in todo.arms})
+    study.stop("enough")
+    decision = study.decision
+    assert decision.answer == () and decision.lead is None and decision.p_value == 1.0
+    assert "nobody leads" in str(decision) and "Nothing is proved" in str(decision)
+    assert "nobody leads" in study.plot("estimates").get_suptitle() and study.report()
+
+
+def test_arms_that_no_complete_block_joins_are_not_compared():
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(1.0, level="per play"))
+    study, rng = cg.Study(problem, engine="python"), np.random.default_rng(0)
+    for todo in study.ask(6):  # of the plays with arm 5, only its own value is there
+        lost = set(todo.arms) - {5} if 5 in todo.arms else set()
+        study.tell(todo, {a: None if a in lost else float(rng.normal()) for a in todo.arms})
+    status = study.status
+    assert status.leader != () and "chance" not in str(status)
+    alone = next(one for one in status.rivals if 5 in (*one.answer, *status.leader))
+    assert alone.lead is None and alone.evidence == 0.0 and "not compared yet" in str(status)
+    assert status.lead is None or 5 not in (*status.leader, *status.lead.rival)
+
+
+def test_the_chance_within_plays_knows_how_unlike_sigmas_are():
+    """Arms 0 and 1 are compared on many plates, each with a small sigma; arm 2 hardly."""
+    rewards = cg.Gaussian([0.1, 0.1, 5.0], level="per play")
+    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), rewards)
+    game, seen = problem.game(), blank(3, problem.rewards.groups(3), problem.precision())
+    seen.blocks.left[0] = 30
+    for k in range(30):
+        arms = ((0, 1), (1, 2), (0, 2))[k % 3]
+        for a in arms:
+            seen.blocks.put(a, {0: 0.1, 1: 0.0, 2: 0.0}[a], 1.0)
+        seen.blocks.pass_play()
+    seen.counts[:] = 20.0
+    seen.blocks.adjust(seen.mean)
+    weights = seen.blocks.joined[:, :-1]
+    cov = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
+    order = np.arange(3)
+    draws = _within(problem, seen, np.ones(3), order, np.random.default_rng(0), 100_000)
+    assert np.var(draws[:, 0] - draws[:, 1]) < 1.2 * (cov[0, 0] + cov[1, 1] - 2 * cov[0, 1])
+    assert np.var(draws[:, 0] - draws[:, 2]) > 20 * np.var(draws[:, 0] - draws[:, 1])
+    assert 0.3 < chance(problem, game, seen, vector([0], 3)) < 0.8

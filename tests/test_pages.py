@@ -6,6 +6,7 @@ import re
 import zipfile
 from html.parser import HTMLParser
 
+import numpy as np
 import openpyxl
 import pytest
 from starlette.testclient import TestClient
@@ -419,6 +420,28 @@ def test_an_odd_value_is_marked_before_it_is_stored(client, storage):
     assert "is it 0.34?" in words or "is it 0.25?" in words or "is it 0.2?" in words
 
 
+@pytest.mark.parametrize("sigma", [0.15, None])
+def test_a_lost_point_is_marked_where_rounds_have_levels(client, storage, sigma):
+    """ "Nothing looks odd" was said of 1162 for 1.162."""
+    problem = cg.Problem(
+        cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(sigma, level="per play"), names=list("abcdef")
+    )
+    rng = np.random.default_rng(1)
+    one = study(storage, problem=problem, client="ada")
+    for todo in one.ask(8, client="bob"):
+        level = rng.normal(1.0, 0.3)
+        one.tell(todo, {a: 0.1 * a + level + rng.normal(0, 0.15) for a in todo.arms}, client="bob")
+    page = taken(client)
+    cells = [one[0]["name"] for one in Tags(page).fields.values() if "data-cell" in one[0]]
+    good = {name: f"{1.2 + 0.1 * int(name[-1]):.3f}" for name in cells}
+    assert "Nothing looks odd" in Tags(post(client, "/studies/plate/preview", **good).text).words
+    value = float(good[cells[1]])
+    odd = post(client, "/studies/plate/preview", **{**good, cells[1]: f"{1000 * value:.0f}"})
+    words = Tags(odd.text).words
+    assert "1 line to look at" in words and f"is it {value:g}" in words
+    assert "standard errors from what the other values let" in words
+
+
 def upload(client, raw, file, **data):
     token = field(client.get("/new").text, "csrf")
     return client.post(
@@ -535,6 +558,7 @@ def test_cells_of_a_spreadsheet_are_understood(text, rounds, values):
         None,
         {one.id: one for one in rounds},
         {},
+        {},
     )
     assert understood(pasted(text, PROBLEM, rounds), known).values == values
 
@@ -556,7 +580,7 @@ def test_cells_that_fit_nothing_are_refused(text, rounds, code):
 
 def test_typed_fields_share_one_decimal_mark():
     known = Known(
-        PROBLEM, "plate", cg.Study(PROBLEM, engine="python").status.estimates, None, {4: A}, {}
+        PROBLEM, "plate", cg.Study(PROBLEM, engine="python").status.estimates, None, {4: A}, {}, {}
     )
     with pytest.raises(CombGameError) as caught:
         understood(typed({(4, "wt"): "0,5", (4, "K7R"): "0.25"}), known)

@@ -199,7 +199,7 @@ def _shared(known: Mapping[str, Any]) -> dict[str, Any]:
     lead, noise = known["lead"], known["noise"]
     return {
         "doubts": tuple(
-            Doubt(**{name: one[name] for name in Doubt._fields}) for one in known["doubts"]
+            Doubt(**{name: _tupled(one[name]) for name in Doubt._fields}) for one in known["doubts"]
         ),
         "lead": None
         if lead is None

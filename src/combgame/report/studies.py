@@ -93,7 +93,7 @@ def _lead(data: Data) -> list[str]:
     """The first sentences, and what must not be overlooked."""
     status, decision = data["status"], data["decision"]
     said = [] if decision is None else [decision["sentence"]["text"]]
-    if decision is None and status["values"]:
+    if decision is None and status["leader"]:
         said.append(
             f"{status['leader_name']} {'leads' if len(status['leader']) == 1 else 'lead'}; that is "
             "not certified yet."
@@ -228,8 +228,10 @@ def _noise(data: Data) -> Iterator[str]:
         yield element("p", said(noise))
     if doubts:
         yield listed(one["text"] for one in doubts)
-    else:
-        yield element("p", "No value stands out from the others of its arm (a heuristic).")
+    elif data["among"]:
+        yield element(
+            "p", f"No value stands out from the others of its {data['among']} (a heuristic)."
+        )
 
 
 def _plan(data: Data) -> Iterator[str]:

@@ -28,9 +28,10 @@ from ..sentences import Sentence
 from ..simulate.numbering import own_numbers
 from ..stopping.own import check_compared
 from ..storage.events import Event
+from ..structures.together import exchangeable
 from ..theory.shown import Shown, restricted, shown
 from .blocks import awaited, unfinished
-from .doubts import Doubt, doubts
+from .doubts import Doubt, doubts, doubts_within
 from .ledger import Effect, Ledger, Past, new_round
 from .levels import Opening, unstated
 from .margin import Estimate, Margin, estimates, margin
@@ -385,9 +386,31 @@ class Advisor:
         with own_errors(), own_bounds(self.told.game):
             return least_passing(passes, float(np.ptp(seen.mean[self.needed])))
 
+    @property
+    def compared(self) -> bool:
+        """Whether anything is known of how arms compare. Where plays have levels, nothing is before
+        the first block is complete: which value is the largest says which level is.
+        """
+        blocks = self.ledger.seen.blocks
+        return bool(blocks.precision.size == 0 or blocks.done[0] > 0)
+
+    def comparable(self, rival: Iterable[int]) -> bool:
+        """Whether anything is known of how the leader compares with a rival: the arms in which they
+        differ have values, and complete blocks join those that could be exchanged.
+        """
+        seen = self.ledger.seen
+        differ = self.told.view.best != vector(rival, self.problem.d)
+        if not self.compared or (seen.counts[differ] == 0.0).any():
+            return False
+        groups = exchangeable(self.problem.answers) if self.problem.rewards.levels() else []
+        parts = (seen.blocks.piece[[a for a in one if differ[a]]] for one in groups)
+        return all(np.unique(one).size < 2 for one in parts)
+
     def margin(self, certified: bool = False) -> Margin | None:
         """The lead of the leading answer over the nearest rival, and how much it can lack."""
         side, (_, rival) = self.told, self.weakest()
+        if not self.comparable(rival):
+            return None
         problem, seen, best = self.problem, side.seen, side.view.best
         surely = certified and self.stopping.validity.proved
         least = 0.0 - self.setting.epsilon if surely else -math.inf  # no -0
@@ -402,7 +425,8 @@ class Advisor:
     def estimates(self) -> list[Estimate]:
         """All arms, with intervals that hold at all times."""
         side, given = self.told, self.setting.problem
-        made = estimates(self.problem, side.game, side.seen, side.view.best, self.delta)
+        best = side.view.best if self.compared else np.zeros(self.problem.d)
+        made = estimates(self.problem, side.game, side.seen, best, self.delta)
         if given is self.problem:
             return made
 
@@ -415,11 +439,12 @@ class Advisor:
         ]
 
     def doubts(self) -> tuple[Doubt, ...]:
-        """Values that are hard to believe; nothing depends on them. (None is pointed out where
-        plays have levels.)
-        """
+        """Values that are hard to believe; nothing depends on them."""
         if self.setting.problem.rewards.levels():
-            return ()
+            misfit = self.noise()  # which contradicts sigma also if some values are mistakes
+            wrong = misfit is not None and misfit.contradicted
+            known = self.setting.problem.rewards.known and not wrong
+            return doubts_within(self.setting.problem, self.ledger.within(), known)
         outside = {number for number, *_ in self.ledger.outside}
         problem, ledger = self.setting.problem, self.ledger
         misfit, scale = self.noise(), 1.0
@@ -496,6 +521,7 @@ class Advisor:
         side, t = self.told, int(self.ledger.seen.clock[0])
         evidence, rival = self.weakest()
         have, needed = self.shown(evidence, rival)
+        known = self.compared and self.ledger.seen.counts.any()
         ended: dict[str, Any] = {}
         if why != "running":
             lead = self.margin(why == "certified")
@@ -506,8 +532,8 @@ class Advisor:
         return {
             **ended,
             "why": why,
-            "answer": list(arms_of(side.view.best)) if self.ledger.seen.counts.any() else [],
-            "rival": list(rival),
+            "answer": list(arms_of(side.view.best)) if known else [],
+            "rival": list(rival) if self.compared else [],
             "evidence": have,
             "threshold": needed,
             "rounds": self.ledger.told,

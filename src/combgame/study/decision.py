@@ -137,8 +137,8 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     problem, validity = setting.problem, setting.stopping.validity
     proved = validity.proved
     known: dict[str, Any] = {
-        "answer": problem.label(facts["answer"]) if facts["values"] else "nobody",
-        "rival": (problem.label(facts["rival"]) if facts["values"] else "") or "none",
+        "answer": problem.label(facts["answer"]) if facts["answer"] else "nobody",
+        "rival": (problem.label(facts["rival"]) if facts["answer"] else "") or "none",
         **{key: facts[key] for key in ("why", "rounds", "values", "evidence", "threshold")},
         "weighed": weighed(facts["evidence"], facts["threshold"]),
         "percent": 100.0 * (1.0 - setting.delta),
@@ -210,7 +210,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         text,
         remedy=remedy,
         proof=so_far(advisor, facts),
-        size=len(facts["answer"]) if facts["values"] else 1,
+        size=max(len(facts["answer"]), 1),
         max_rounds=Option("max_rounds"),
         reason=advisor.ledger.stopped,
         **known,
@@ -228,7 +228,7 @@ def so_far(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "name": setting.stopping.name,
         "epsilon": setting.epsilon,
     }
-    if not facts["values"]:
+    if not facts["answer"]:
         text = "nothing is proved"
     else:
         text = "the hypothesis that another answer is better"

@@ -23,9 +23,12 @@ the same, at once, if it is more than `ALONE` times as far from the middle of wh
 have as these are apart, or from 0, or as sigma is large: 1e9 beside 0.4 and 0.6. If sigma is not
 known, that takes `ENOUGH` other arms with values: of fewer, all may be near 0 by chance, and then
 any other one looks far away. No rate is known for it.
+
+Where plays have levels, values are compared within plays (`outliers`), with the same `ALARM`.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +38,7 @@ from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed
 from ..sentences import PYTHON, Call, Sentence, Surface
+from .outliers import gathered, outliers
 
 ENOUGH = 3
 ALARM = 1e-3
@@ -52,9 +56,13 @@ class Doubt(NamedTuple):
     others: int  # values of the arm that it is compared with; 0: it is compared with other arms
     errors: float  # standard errors; how many times as far as others, if it is the only one
     outside: bool = False  # whether it is data from outside
+    within: bool = False  # compared within its round, because rounds have levels of their own
+    instead: tuple[str, ...] = ()  # arms of which a value may be the one that is off
 
     @property
     def sentence(self) -> Sentence:
+        if self.within:
+            return self._within
         text = "Data from outside, number {round}" if self.outside else "Round {round}"
         text += ", arm {name}: {value:g} is "
         if self.others:
@@ -72,6 +80,24 @@ class Doubt(NamedTuple):
         remedy += "observe it anew" if self.outside else "tell it anew"
         retract = Call("retract", self.round, "reason")
         return Sentence("doubtful", text, remedy=remedy, **self._asdict(), retract=retract)
+
+    @property
+    def _within(self) -> Sentence:
+        """The same where rounds have levels of their own."""
+        text = "Round {round}, arm {name}: {value:g} is "
+        if self.others:
+            text += "{errors:,.3g}" if self.errors < 1000.0 else "more than 1,000"
+            text += " standard errors from what the other values of its round, and those of other "
+            text += "rounds, let expect"
+        else:
+            text += "far from the other values of its round: values differ much less elsewhere"
+        if self.instead:
+            text += "; or {instead:or} is off, because nothing tells which"
+        text += " (a heuristic; it counts as it was told)"
+        remedy = "if it is a mistake, {retract}, and tell it anew"
+        retract = Call("retract", self.round, "reason")
+        known = {**self._asdict(), "instead": list(self.instead)}
+        return Sentence("doubtful-within", text, remedy=remedy, **known, retract=retract)
 
     def said(self, surface: Surface = PYTHON) -> str:
         """What is doubted, and what to do, as a surface says it."""
@@ -131,13 +157,20 @@ def _alone(problem: Problem, seen: Seen, value: Floats, only: Any) -> Floats:
     return times
 
 
+def among(problem: Problem) -> str:
+    """With which values each is compared: those of its "arm" or "round"; "": with none."""
+    if problem.rewards.levels():
+        return "round"
+    return "arm" if License.NORMAL in claimed(problem.rewards) else ""
+
+
 def doubts(
     problem: Problem, seen: Seen, far: Floats, most: int = SHOWN, scale: float = 1.0
 ) -> tuple[Doubt, ...]:
     """The values that are hard to believe, the hardest first; of an arm only the harder of its
     ends. scale: by how much values vary more than stated.
     """
-    if License.NORMAL not in claimed(problem.rewards):
+    if among(problem) != "arm":
         return ()
     value, n, number = far[:, 0], far[:, 1], far[:, 2]
     others = np.where(n > 0.0, seen.counts - n, 0.0)
@@ -189,4 +222,30 @@ def doubts(
             float(errors[at]),
         )
         for at in order[:most]
+    )
+
+
+def doubts_within(
+    problem: Problem, plays: Mapping[int, Floats], known: bool, most: int = SHOWN
+) -> tuple[Doubt, ...]:
+    """The same where plays have levels. plays: see `outliers.gathered`; known: whether sigma is
+    stated, and nothing contradicts it.
+    """
+    values, numbers = gathered(plays, problem.precision()), list(plays)
+    alarm = ALARM / max(float(values.n.sum()), 1.0)
+    least = 1.0 if problem.rewards.known else 0.0
+    found = outliers(values, problem.d, known, least, alarm, ALONE, ENOUGH)
+    sizes = np.bincount(values.play) if found else values.play
+    return tuple(
+        Doubt(
+            numbers[values.play[one.at]],
+            int(values.arm[one.at]),
+            problem.label([int(values.arm[one.at])]),
+            float(values.x[one.at]),
+            0 if one.alone else int(sizes[values.play[one.at]] - 1),
+            one.errors,
+            within=True,
+            instead=tuple(problem.label([int(values.arm[k])]) for k in one.instead),
+        )
+        for one in found[:most]
     )

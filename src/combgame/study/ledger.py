@@ -32,7 +32,7 @@ from .doubts import nothing_far, reach
 from .entries import MOST, Entry, gaps, pulls, split
 from .noise import follow, nothing_late, scatter_start
 from .repeats import fingerprint
-from .round import Record, Told
+from .round import Record, Told, values_in
 from .versions import given
 
 
@@ -108,6 +108,8 @@ class Ledger:
         # asked, and their replicates), and their rounds that have ended
         self.blocks: list[list[int]] = []
         self.held: dict[int, Record] = {}
+        # and all rounds that have ended, as `values_in` has them
+        self.measured: dict[int, Floats] = {}
         self.seen: Seen = blank(d, group, precision)
         self.pending: Floats = np.zeros(d)
         self.drawn: Floats = np.zeros(d)  # values that were ever asked for, or came from outside
@@ -166,6 +168,12 @@ class Ledger:
     def share(self) -> float:
         """Of delta, what is left after data were carried over."""
         return float(self.carried.get("share", 1.0))
+
+    def within(self) -> dict[int, Floats]:
+        """The values of all rounds where plays have levels, as `values_in` has them."""
+        told = {n: values_in(one) for n, one in self.open.items() if one.block and one.told}
+        both = {**self.measured, **told}
+        return {n: both[n] for n in sorted(both) if both[n].size}
 
     @property
     def records(self) -> dict[int, Record]:
@@ -469,6 +477,7 @@ class Ledger:
             self.shut[record.number] = record
         if record.block:
             self.held[record.number] = record
+            self.measured[record.number] = values_in(record)
             if self._adding:
                 count_blocks(self.seen.blocks, self.blocks, self.held, self.open, self.pivot)
 
@@ -481,6 +490,7 @@ class Ledger:
                 whole.apply(event)
                 records = whole.records
             recount(self.seen.blocks, self.blocks, self.held, records, self.pivot)
+            self.measured = {n: values_in(one) for n, one in records.items() if one.over}
 
     def _whole(self, event: Event, past: Past | None) -> "Ledger":
         """All rounds before an event."""
@@ -667,10 +677,21 @@ class Ledger:
     def plain(self) -> dict[str, Any]:
         """All but its arrays, as JSON can carry it."""
         arrays = ("pending", "drawn", "had", "first", "far", "late", "early", "begun")
-        beside = ("open", "held", "shut", "pivot", "seen", *arrays, "_adding", "rehearsed")
+        beside = (
+            "open",
+            "held",
+            "measured",
+            "shut",
+            "pivot",
+            "seen",
+            *arrays,
+            "_adding",
+            "rehearsed",
+        )
         kept = {name: value for name, value in vars(self).items() if name not in beside}
         for name in ("open", "held"):
             kept[name] = [one.plain() for one in vars(self)[name].values()]
+        kept["measured"] = [[number, one.tolist()] for number, one in self.measured.items()]
         return kept
 
     def restore(self, plain: dict[str, Any]) -> None:
@@ -678,6 +699,7 @@ class Ledger:
         self.__dict__.update(plain)
         self.open = {one["number"]: Record.of(one) for one in plain["open"]}
         self.held = {one["number"]: Record.of(one) for one in plain["held"]}
+        self.measured = {number: np.array(one) for number, one in plain["measured"]}
 
     def _become(self, whole: "Ledger") -> None:
         """Go on as a whole ledger of the same events; arrays stay where they are, because others
@@ -690,6 +712,7 @@ class Ledger:
         self._add_up(whole)
         if self.seen.blocks.precision.size > 0:
             recount(self.seen.blocks, self.blocks, self.held, whole.records, self.pivot)
+            self.measured = {n: values_in(one) for n, one in whole.records.items() if one.over}
 
 
 class _Value(NamedTuple):

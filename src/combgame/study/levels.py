@@ -23,8 +23,7 @@ from ..game.records import Floats
 from ..problem import Problem
 from ..rewards.gaussian import Gaussian
 from ..sentences import Sentence
-from .entries import split
-from .round import Record
+from .round import Record, values_in
 
 LEVEL = 1e-4
 INFLATED = 2.0 ** np.arange(1, 15)
@@ -93,19 +92,6 @@ class Squares(NamedTuple):
     degrees: int
     rest: float
     freedom: int
-
-
-def values_in(record: Record) -> Floats:
-    """The values of a round that stand, as many as were asked for: arms, means, and of how many
-    values.
-    """
-    cells = [
-        (arm, mean, n)
-        for arm, told in record.told.items()
-        if arm not in record.again
-        for mean, n in split(told.entry, record.replicates)[0]
-    ]
-    return np.array(cells, float).reshape(-1, 3).T
 
 
 def squares_of(rounds: Sequence[Floats], precision: Floats) -> Squares:

@@ -50,7 +50,7 @@ class Margin:
     proved: bool  # of the interval
     # no answer is better than the leader by more than this; None: not known, or nothing is proved
     within: float | None = None
-    chance: float | None = None  # heuristic: that the leader is best, from a flat prior
+    chance: float | None = None  # heuristic: that the leader is best, as a prior has it
     doubted: bool = False  # the values contradict the sigma on which all of it rests
     cut: bool = False  # `low` is the certificate's: the leader is no worse, or not by more
 
@@ -140,9 +140,7 @@ little it may be is not proved, only that b is not better).
             text += "below 1%"
         else:
             text += "{percent:.0f}%"
-        text += (
-            " (a heuristic: as if all means had been equally likely and nobody had looked before)"
-        )
+        text += " (a heuristic: as if means were spread at random and nobody had looked before)"
         return Sentence("chance", text, percent=100.0 * self.chance)
 
     def to_dict(self, surface: Surface = PYTHON) -> dict[str, Any]:

@@ -87,6 +87,8 @@ def title(status: dict[str, Any], decision: Any) -> str:
         be = "is" if len(status["leader"]) == 1 else "are"
         return f"{name}: {leader} {be} best, certified ({sure})"
     end = "" if decision is None else ", stopped"
+    if not status["leader"]:
+        return f"{name}: nobody leads after {count(status['rounds'], 'round')}{end}"
     leads = "leads" if len(status["leader"]) == 1 else "lead"
     return f"{name}: {leader} {leads} after {count(status['rounds'], 'round')}{end}, not certified"
 

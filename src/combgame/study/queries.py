@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InputError, StudyError, needs_extra, unknown, whole
+from ..game.records import Floats
 from ..problem import Problem
 from ..report.files import PRIVATE, form_of, save
 from ..report.progress import waiting
@@ -99,6 +100,10 @@ class Moment:
             }
             for _, one in sorted(known.items())
         ]
+
+    def within(self) -> dict[int, Floats]:
+        """Where plays have levels, the values of all rounds, as `outliers.gathered` takes them."""
+        return self._advisor.ledger.within()
 
     @property
     def status(self) -> Status:

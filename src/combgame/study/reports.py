@@ -13,6 +13,7 @@ from ..storage.events import Event
 from ..theory.complexity import Complexity
 from ..theory.limit import limit
 from ..version import __version__
+from .doubts import among
 from .forecast import MANY
 from .networks import network
 from .plots import contradicted, drawn, estimated, solved, spread, unit_of
@@ -62,6 +63,7 @@ def brief(
         "status": plain,
         "weighed": status.weighed.spelt(surface),
         "contradicted": contradicted(plain),
+        "among": among(moment.problem),
         "decision": None if decision is None else decision.to_dict(surface),
         "drawn": drawn(moment, kind, unit) if status.values else None,
     }
@@ -78,7 +80,7 @@ def minute(at: float) -> str:
 def margin(moment: Any) -> dict[str, Any] | None:
     """The leader's lead over its closest rival, as the estimates have it."""
     status = moment.status
-    if not status.rivals:
+    if not status.rivals or status.rivals[0].lead is None:
         return None
     mean = {k: one["mean"] for k, one in enumerate(moment.rows("arm"))}
     leader, rival = set(status.leader), set(status.rivals[0].answer)

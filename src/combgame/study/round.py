@@ -3,10 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import InputError
+from ..game.records import Floats
 from ..problem import Problem
 from ..sentences import Option
-from .entries import Entry
+from .entries import Entry, split
 
 
 class Told(NamedTuple):
@@ -108,6 +111,19 @@ class Record:
         made.told = {int(arm): Told(*told) for arm, told in made.told.items()}
         made.gone = {int(arm): seq for arm, seq in made.gone.items()}
         return made
+
+
+def values_in(record: Record) -> Floats:
+    """The values of a round that stand, as many as were asked for: arms, means, and of how many
+    values.
+    """
+    cells = [
+        (arm, mean, n)
+        for arm, told in record.told.items()
+        if arm not in record.again
+        for mean, n in split(told.entry, record.replicates)[0]
+    ]
+    return np.array(cells, float).reshape(-1, 3).T
 
 
 def check_means(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:

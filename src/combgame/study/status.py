@@ -26,14 +26,14 @@ PROVED = "proved"  # the label of a threshold of which no more is to be said
 
 class Rival(NamedTuple):
     """An answer that could still be the best, the evidence against it, what is needed, and by how
-    much it is behind, in the unit of measurement.
+    much it is behind, in the unit of measurement; None: nothing compares it with the leader yet.
     """
 
     answer: tuple[int, ...]
     name: str
     evidence: float
     threshold: float
-    lead: float
+    lead: float | None
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Status:
 
     name: str
     state: str  # "running", "certified", "budget", "deadline" or "by hand"
-    leader: tuple[int, ...]  # () before the first value
+    # () before the first value; where plays have levels, before the first block is complete
+    leader: tuple[int, ...]
     leader_name: str
     evidence: float
     threshold: float
@@ -181,11 +182,11 @@ class Status:
         return weighed(self.evidence, self.threshold, least)
 
     def _behind(self, rival: Rival) -> str:
-        """By how much, unless some of its arms have no value yet."""
+        """By how much, where that is known."""
         unseen = {one.arm for one in self.estimates if one.n == 0}
         if unseen & set(rival.answer):
             return "not measured yet"
-        return f"{rival.lead:.3g} behind"
+        return "not compared yet" if rival.lead is None else f"{rival.lead:.3g} behind"
 
     def __str__(self) -> str:
         return self.said()
@@ -273,7 +274,9 @@ def rivals(advisor: Advisor, most: int = 5) -> tuple[Rival, ...]:
             answer,
             named[answer],
             *advisor.shown(value, answer),
-            float(mean[list(leader)].sum() - mean[list(answer)].sum()),
+            float(mean[list(leader)].sum() - mean[list(answer)].sum())
+            if advisor.comparable(answer)
+            else None,
         )
         for answer, value in order[:most]
     )
@@ -293,7 +296,7 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
         lead = Margin.of(facts["margin"])
         shown = tuple(Estimate(*one) for one in facts["estimates"])
     leader, doubts = tuple(facts["answer"]), advisor.doubts()
-    close = rivals(advisor) if facts["values"] else ()
+    close = rivals(advisor) if leader else ()
     left, enough = None, None
     if state == "running":
         within = None if lead is None or lead.doubted else lead.within
@@ -307,13 +310,13 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
             enough = good_enough(within, half, sooner, left, facts["rounds"])
     if advisor.late and close:  # what is known now is not what it stopped with
         old = tuple(facts["rival"])
-        behind = 0.0 if lead is None else lead.value
+        behind = None if lead is None else lead.value
         close = (Rival(old, problem.label(old), facts["evidence"], facts["threshold"], behind),)
     return Status(
         name,
         state,
         leader,
-        problem.label(leader) if facts["values"] else "nobody yet",
+        problem.label(leader) if leader else "nobody yet",
         facts["evidence"],
         facts["threshold"],
         close,

@@ -7,10 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...errors import CombGameError, InputError
+from ...game.records import Floats
 from ...problem import Problem
 from ...rewards import Bernoulli
+from ...study.doubts import ALONE, ENOUGH
 from ...study.entries import Entry, pulls, read_values, split
+from ...study.outliers import gathered, outliers
 from ...study.repeats import repeated_round
 from ...study.round import Round, check_means
 from ...tables import Grid, Sheet, known_column, read_table
@@ -19,6 +24,7 @@ from ...tables.grid import Form
 from .speech import PAGE
 
 FAR = 4.0  # standard errors from the mean so far, from which a value is shown as odd
+FAR_OFF = math.erfc(FAR / math.sqrt(2.0))  # the chance that a Gaussian value is that far off
 PARTS = re.compile(r"[;\n]")
 
 
@@ -147,6 +153,8 @@ class Known(NamedTuple):
     noise: Any  # `status.noise`
     rounds: Mapping[int, Round]  # those that are open
     prints: Mapping[str, int]  # by the fingerprint of values: the round that has them
+    # where rounds have levels, the values so far, as `outliers.gathered` takes them
+    within: Mapping[int, Floats]
 
 
 def understood(
@@ -163,13 +171,18 @@ def understood(
     sheet = read_table(grid, known.problem, known.name, not outside, decimal)
     rows: list[Row] = []
     notes: list[str] = []
+    told: dict[int, Mapping[int, Entry]] = {}
     for number, values in sorted(sheet.values.items()):
         entries = read_values(known.problem, values, round=number or None)
         if number in known.rounds:
             check_means(known.problem, number, known.rounds[number].replicates, entries)
+        told[number] = entries
         rows += [_row(known, number, arm, entry) for arm, entry in entries.items()]
         if not outside:
             notes += _of_round(known, number, entries)
+    if known.problem.rewards.levels():
+        odd = _odd_within(known, told)
+        rows = [row if row.odd else row._replace(odd=odd.get(row[:2], "")) for row in rows]
     twice = [] if again else _twice(sheet, known, rows)
     if not any(row.entry is not None for row in rows):
         notes.append("There is no value in it: all are missing.")
@@ -251,13 +264,50 @@ def _odd(known: Known, arm: int, entry: Entry) -> str:
             continue
         times = abs(value - mean) / error
         than = "of its values so far" if n else "of all values so far"
-        slip = ""
-        for factor in (10.0, 100.0, 1000.0):
-            for scaled in (value / factor, value * factor):
-                if not slip and abs(scaled - mean) <= FAR * error:
-                    slip = f"; is it {scaled:.6g}?"
+        slip = _slip(value, mean, error)
         return f"{times:.3g} standard errors from the mean {than}, {mean:.4g}{slip}"
     return ""
+
+
+def _slip(value: float, expected: float, error: float) -> str:
+    """The value without a slip of the point, if that is near what is expected."""
+    for factor in (10.0, 100.0, 1000.0):
+        for scaled in (value / factor, value * factor):
+            if abs(scaled - expected) <= FAR * error:
+                return f"; is it {scaled:.6g}?"
+    return ""
+
+
+def _odd_within(
+    known: Known, told: Mapping[int, Mapping[int, Entry]]
+) -> dict[tuple[int, int], str]:
+    """The same where rounds have levels of their own, by round and arm: values are compared with
+    what all others let expect, those that are told with them too.
+    """
+    problem, plays = known.problem, dict(known.within)
+    for number, entries in told.items():
+        asked = known.rounds[number].replicates if number in known.rounds else 1
+        cells = [(a, x, n) for a, entry in entries.items() for x, n in split(entry, asked)[0]]
+        if cells:
+            before = [plays[number]] if number in plays else []
+            plays[number] = np.concatenate([*before, np.array(cells, float).T], axis=1)
+    wrong = known.noise is not None and known.noise.contradicted
+    values, numbers = gathered(plays, problem.precision()), list(plays)
+    stated = problem.rewards.known
+    least = 1.0 if stated else 0.0
+    made: dict[tuple[int, int], str] = {}
+    for one in outliers(values, problem.d, stated and not wrong, least, FAR_OFF, ALONE, ENOUGH):
+        arm, value = int(values.arm[one.at]), float(values.x[one.at])
+        text = "far from the other values of its round"
+        if not one.alone:
+            text = f"{one.errors:.3g} standard errors from what the other values let expect, "
+            text += f"{one.expected:.4g}"
+        if one.instead:
+            names = [problem.label([int(values.arm[k])]) for k in one.instead]
+            text += f"; or {_some(names)} is off, because nothing tells which"
+        error = abs(value - one.expected) / one.errors if one.errors else 0.0
+        made[numbers[values.play[one.at]], arm] = text + _slip(value, one.expected, error)
+    return made
 
 
 def _usual(known: Known, arm: int) -> tuple[float, int, float]:

@@ -204,6 +204,7 @@ def known_of(study: Study) -> Known:
             status.noise,
             {one.id: one for one in now.pending},
             prints_of(study.events(max(study.seq - LOOKED, 0))),
+            now.within(),
         )
 
 

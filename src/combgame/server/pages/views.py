@@ -85,7 +85,7 @@ def brief(moment: Any) -> Data:
         "name": moment.name,
         "mood": mood,
         "badge": BADGES[mood],
-        "leader": "" if not status.values or incomparable(status) else status.leader_name,
+        "leader": status.leader_name if status.leader else "",
         "values": status.values,
         "progress": progress(status),
         "rounds": status.rounds,
@@ -125,18 +125,13 @@ def left(status: Any) -> str:
     return f"about {low:,} to {high:,} more rounds"
 
 
-def incomparable(status: Any) -> bool:
-    """Whether rounds have levels of their own, and none of them counts yet."""
-    return status.compared is not None and status.compared.code == "nothing-compared"
-
-
 def headline(status: Any, decision: Any) -> str:
     """The first words, for whoever looks once."""
     if not status.values:
         return "Nothing has been measured yet"
+    if not status.leader:
+        return "Nobody leads yet: arms are compared once a block of rounds is complete"
     names, many = status.leader_name, len(status.leader) > 1
-    if incomparable(status):
-        return "Nothing can be compared yet"
     if status.state == "certified":
         be = "are the best" if many else "is the best"
         if mood_of(status) == DOUBTED:
@@ -159,8 +154,6 @@ def study(moment: Any, seq: int) -> Data:
     arms = arms_of(moment, plain)
     unit = unit_of(problem)
     mood = mood_of(status)
-    if incomparable(status):  # the first of them leads nothing
-        arms = [{**one, "leads": False, "rival": False} for one in arms]
     graph = network(problem, moment.rows("arm"))
     return {
         "name": moment.name,
