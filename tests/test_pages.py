@@ -339,6 +339,29 @@ def test_who_measures_may_not_begin_or_stop(locked, storage):
         assert got.status_code == 403
 
 
+FORMS = {
+    "read": (),
+    "measure": ("enter", "outside", "fail?round=1", "release?round=1", "retract"),
+    "admin": ("enter", "outside", "fail?round=1", "release?round=1", "retract", "stop", "more"),
+}
+
+
+@pytest.mark.parametrize("role", FORMS)
+def test_a_form_is_shown_to_those_who_may_send_it(locked, storage, role):
+    study(storage, max_rounds=9).ask(client="ada")
+    with TestClient(locked, headers=HTML) as client:
+        log_in(client, locked.keys[role])
+        page = client.get("/studies/plate").text
+        for form in FORMS["admin"]:
+            got = client.get(f"/studies/plate/{form}")
+            shown = form in FORMS[role]
+            assert got.status_code == (200 if shown else 403), form
+            assert ("/studies/plate/" in got.text and "<form" in got.text) or not shown
+            assert 'name="reason"' not in got.text or shown
+            assert shown or f"/studies/plate/{form}" not in page
+        assert client.get("/studies/plate/none").status_code == 404
+
+
 # ---- entering
 
 

@@ -13,15 +13,21 @@ from ...study.study import Study
 from ..desk import Desk
 from ..paths import Name
 from ..people import Person
-from ..refusals import code_of
-from .common import Admin, At, Measurer, back, once_of, whole_of
-from .rendering import page
+from ..refusals import code_of, role_missing
+from .common import Admin, At, Measurer, Reader, back, once_of, whole_of
+from .rendering import Roles, page
 from .speech import PAGE
 
 router = APIRouter(include_in_schema=False)
 
 
-REASONS = ("fail", "release", "retract", "stop", "more")
+REASONS = {  # and who may give one
+    "fail": Roles.measure,
+    "release": Roles.measure,
+    "retract": Roles.measure,
+    "stop": Roles.manage,
+    "more": Roles.manage,
+}
 
 
 async def _reason(
@@ -33,8 +39,6 @@ async def _reason(
     error: str = "",
     given: Mapping[str, str] | None = None,
 ) -> Response:
-    if what not in REASONS:
-        raise HTTPException(404)
     number = whole_of(str((given or request.query_params).get("round", "")))
 
     def view(one: Study) -> dict[str, Any]:
@@ -77,8 +81,12 @@ async def _reason(
 
 @router.get("/studies/{name}/{what}")
 async def reason_page(
-    request: Request, desk: At, person: Measurer, name: Name, what: str
+    request: Request, desk: At, person: Reader, name: Name, what: str
 ) -> Response:
+    if what not in REASONS:
+        raise HTTPException(404)
+    if not person.may(REASONS[what]):
+        raise role_missing(person.role, REASONS[what])
     return await _reason(request, desk, person, name, what)
 
 
