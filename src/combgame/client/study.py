@@ -231,7 +231,7 @@ class RemoteStudy(Queries):
         self._do("stop", client, reason=reason_of(reason))
 
     def _do(self, verb: str, client: str | None, **body: Any) -> Any:
-        who = client_of(client) or self.client
+        who = client_of(client) or self.client or self._service.name
         return self._service.post("studies", self.name, verb, body={**body, "client": who})
 
     def _named(self, entries: Mapping[int, Entry]) -> dict[str, Entry]:
