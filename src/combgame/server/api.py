@@ -18,6 +18,7 @@ from ..data import to_data
 from ..errors import InputError, must_be, plain_text, unknown
 from ..storage.requests import Request
 from ..study.entries import Entry
+from ..study.round import Todo, mark_of
 from ..study.study import Study, nothing_to_ask
 from ..wire import (
     decision_data,
@@ -267,10 +268,15 @@ async def tell(call: Measuring, body: bodies.Tell) -> Response:
     within(len(body.rounds), "rounds", call.desk.limits.rounds)
 
     def verb(study: Study) -> dict[int, dict[int, Entry]]:
-        told = [(one.round, values_of(study, one.values)) for one in body.rounds]
+        told = [(meant(one), values_of(study, one.values)) for one in body.rounds]
         return study.tell_many(told, body.final, who)
 
     return Answer({"stored": await call.do(verb)})
+
+
+def meant(body: Any) -> Todo:
+    """The round that a body names."""
+    return Todo(body.round, mark_of(body.mark))
 
 
 def values_of(study: Study, values: Mapping[str, Any]) -> dict[str | int, Any]:
@@ -289,7 +295,7 @@ def arm_of(arm: str, names: set[str]) -> str | int:
 @verbs.post("/studies/{name}/fail", summary="A round did not work.")
 async def fail(call: Measuring, body: bodies.Fail) -> Response:
     who = body.client or call.person.name
-    await call.do(lambda one: one.fail(body.round, body.reason, body.retry, who))
+    await call.do(lambda one: one.fail(meant(body), body.reason, body.retry, who))
     return Answer({})
 
 
@@ -311,7 +317,8 @@ async def retract(call: Measuring, body: bodies.Retract) -> Response:
     def verb(study: Study) -> None:
         names = set(study.problem.names or ())
         arm = arm_of(body.arm, names) if isinstance(body.arm, str) else body.arm
-        study.retract(body.round, body.reason, arm=arm, client=who)
+        which = None if body.round is None else meant(body)
+        study.retract(which, body.reason, arm=arm, client=who)
 
     await call.do(verb)
     return Answer({})

@@ -12,16 +12,17 @@ from ..tables import Sheet, known_column, read_file, read_table
 from ..tables.excel import write_excel
 from .round import Round
 
-HEAD = ("study", "round", "arm", "value")
+HEAD = ("study", "round", "arm", "value", "todo")
 
 
 def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
     """What is left to measure, with an empty column for the values, and a line for every replicate.
 
-    >>> print(write_sheet([Round(1, (0, 2), ("a", "c"), (0, 2))], "plates").strip())
-    study,round,arm,value
-    plates,1,a,
-    plates,1,c,
+    >>> todo = Round(1, (0, 2), ("a", "c"), (0, 2), mark="kqzmtwfb")
+    >>> print(write_sheet([todo], "plates").strip())
+    study,round,arm,value,todo
+    plates,1,a,,kqzmtwfb
+    plates,1,c,,kqzmtwfb
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", delimiter=sep)
@@ -39,7 +40,7 @@ def _lines(rounds: Sequence[Round], study: str) -> Iterator[list[object]]:
     for one in rounds:
         names = dict(zip(one.arms, one.names, strict=True))
         for arm in one.left:
-            yield from ([study, one.id, names[arm], ""] for _ in range(one.replicates))
+            yield from ([study, one.id, names[arm], "", one.mark] for _ in range(one.replicates))
 
 
 def read_sheet(

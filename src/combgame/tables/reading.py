@@ -2,7 +2,8 @@
 
 Long: a line per value, with the columns arm, value and, of a study, round; lines of the same arm
 are replicates. Wide: a line per round, a column per arm, which may be there several times. In both,
-a column `n` says of how many values a value is the mean; `note` is for people.
+a column `n` says of how many values a value is the mean, and `todo` which round is meant, where
+its number alone might mislead; `note` is for people.
 """
 
 import unicodedata
@@ -18,7 +19,7 @@ from ..sentences import Option, Phrase, Sentence
 from .cells import Marks, find_marks, missing, number, whole_number
 from .grid import Form, Grid
 
-COLUMNS = ("study", "round", "arm", "value", "n", "note")
+COLUMNS = ("study", "round", "arm", "value", "n", "note", "todo")
 FEW = 20  # replicates; among more of them, equal ones are no surprise
 DIGITS = 4  # of a value: one that comes twice by chance has fewer
 
@@ -30,6 +31,7 @@ class Sheet(NamedTuple):
     form: Form
     whole: bool
     repeated: Sentence | None  # lines that seem to be there twice
+    todos: dict[int, str] = {}  # noqa: RUF012  (by round: its column `todo`, where it says something)
 
 
 class Columns(NamedTuple):
@@ -118,7 +120,7 @@ def read_table(
         raise InputError("empty-table", "it has no lines to tell")
     form = grid.form._replace(decimal=marks.decimal, wide=wide)
     values = {number: whole(one) for number, one in sheet.values.items()}
-    return Sheet(values, form, grid.whole, sheet.repeated(grid))
+    return Sheet(values, form, grid.whole, sheet.repeated(grid), sheet.todos)
 
 
 def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
@@ -171,6 +173,7 @@ class _Reader:
         self.problem, self.study, self.marks = problem, study.strip(), marks
         self.at, self.arms = columns
         self.values: dict[int, dict[int, Any]] = {}
+        self.todos: dict[int, str] = {}
         self.arm = arm_reader(problem)
 
     def cell(self, word: str, line: list[Any]) -> Any:
@@ -191,8 +194,18 @@ class _Reader:
                 study=self.study,
                 name=Option("name"),
             )
+        todo = self.cell("todo", line)
         for round_, arm, value in self.said(line):
             known = self.values.setdefault(round_, {})
+            if not missing(todo) and self.todos.setdefault(round_, str(todo)) != str(todo):
+                raise InputError(
+                    "two-todos",
+                    "round {round} has {before!r} in the column todo, and here {now!r}",
+                    remedy="leave the column as it was, or leave it out",
+                    round=round_,
+                    before=self.todos[round_],
+                    now=str(todo),
+                )
             if arm is not None:
                 put(known, arm, value)
 
