@@ -3,23 +3,24 @@ another round, and then nothing is taken for that one.
 """
 
 import dataclasses
+import html
 import json
 import os
 from contextlib import suppress
+from html.parser import HTMLParser
 from pathlib import Path
 
 import openpyxl
 import pytest
+from starlette.testclient import TestClient
 
 import combgame as cg
+from combgame.server.app import create_app
 from combgame.study.round import MARK
 
 from .said import refused
 from .services import serving
-from .studies import NAMES, PROBLEM, command
-
-HALF = dict.fromkeys(NAMES, 0.5)
-
+from .studies import PROBLEM, command
 
 def values(todo, value=0.5):
     return dict.fromkeys(todo.arms, value)
@@ -314,3 +315,86 @@ def test_a_todo_that_was_edited_is_said_to_be(shell):
     Path("odd.csv").write_text(text.replace(mark, "bcdfghjk", 1))
     with refused("two-todos", cg.InputError, round=1):
         command("tell", "odd.csv")
+
+
+# ---- in the browser
+
+
+HTML = {"accept": "text/html"}
+
+
+class Fields(HTMLParser):
+    """The fields of all forms of a page, by their names."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = {}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        known = dict(attrs)
+        if tag == "input" and "name" in known:
+            self.found[known["name"]] = known.get("value", "")
+
+
+def fields_of(text):
+    return Fields(text).found
+
+
+@pytest.fixture
+def browser(place):
+    app = create_app(place.storage, tokens=False, engine="python")
+    with TestClient(app, headers=HTML, follow_redirects=False) as client:
+        token = fields_of(client.get("/new").text)["csrf"]
+
+        def send(what, **data):
+            return client.post(f"/studies/plates/{what}", data={"csrf": token, **data})
+
+        yield client, send
+
+
+def test_a_form_from_before_is_not_taken_for_the_round_of_another(place, browser):
+    client, send = browser
+    copy = place.copy()
+    send("ask", n="1")
+    shown = fields_of(client.get("/studies/plates/enter").text)
+    typed = {name: "0.5" for name in shown if name.startswith("v-")}
+    marks = {name: value for name, value in shown.items() if name.startswith("mark-")}
+    assert len(typed) == 2 and MARK.fullmatch(marks["mark-1"])
+    fail = fields_of(client.get("/studies/plates/fail?round=1").text)
+    sheet = client.get("/studies/plates/sheet.csv").text.replace(",,", ",0.5,")
+    previewed = fields_of(send("preview", **typed, **marks).text)
+    place.put_back(copy)
+    gone = send("preview", **typed, **marks)
+    assert gone.status_code == 422 and "not open any more" in gone.text
+    with place.open() as study:
+        new = study.ask(client="local")  # who uses the page
+        assert new.id == 1
+    for got in (
+        send("preview", **typed, **marks),
+        send("preview", paste=sheet.replace(",", "\t")),
+        send("preview", paste="0.5\n0.5", **marks),
+        send("results", told=previewed["told"], marks=previewed["marks"]),
+        send("fail", round="1", mark=fail["mark"], reason="spilt"),
+        send("release", round="1", mark=fail["mark"], reason="ill"),
+    ):
+        assert got.status_code in (409, 422) and "is another one now" in got.text, got.text
+    with place.open() as study:
+        assert [one.kind for one in study.events()] == ["created", "asked"]
+    marks = {f"mark-{new.id}": new.mark}
+    previewed = fields_of(send("preview", **typed, **marks).text)
+    assert send("results", told=previewed["told"], marks=previewed["marks"]).status_code == 303
+    with place.open() as study:
+        assert study.status.values == 2
+
+
+def test_a_form_whose_round_was_entered_meanwhile_says_so(place, browser):
+    client, send = browser
+    send("ask", n="1")
+    shown = fields_of(client.get("/studies/plates/enter").text)
+    typed = {name: "0.5" for name in shown if name.startswith("v-")}
+    marks = {name: value for name, value in shown.items() if name.startswith("mark-")}
+    with place.open() as study:
+        study.tell(1, values(study.pending[0], 0.25))
+    got = send("preview", **typed, **marks)
+    assert got.status_code == 422 and "round 1 is not open any more" in html.unescape(got.text)

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ...errors import CombGameError, InputError, must_be
+from ...study.round import Todo, mark_of
 from ...study.study import Study
 from ..desk import Desk
 from ..paths import Name
@@ -115,11 +116,12 @@ async def _done(
     return back(name, done, whole_of(fields.get("round", "")) or 0)
 
 
-def _round(fields: Mapping[str, str]) -> int:
+def _round(fields: Mapping[str, str]) -> Todo:
+    """The round that a form is about, as it was when the form was shown."""
     number = whole_of(fields.get("round", ""))
     if number is None:
         raise InputError("no-round", "no round was named", remedy="give its number")
-    return number
+    return Todo(number, mark_of(fields.get("mark") or None))
 
 
 def _why(fields: Mapping[str, str]) -> str:
