@@ -19,6 +19,7 @@ from combgame.client import connection
 from combgame.sentences import Call, Option, Phrase, Sentence
 from combgame.server.tokens import make_token
 from combgame.storage.shelf import Shelf
+from combgame.study.round import Round
 
 from .services import serving
 from .studies import COINS, HARD, PROBLEM, UNKNOWN, command, fill, measure
@@ -84,9 +85,16 @@ def timeless(rounds):
     return [dataclasses.replace(one, until=one.until is not None) for one in rounds]
 
 
+def unmarked(given):
+    """Rounds by their numbers: a study knows the rounds of another by their marks."""
+    if isinstance(given, dict):
+        return {unmarked(key): value for key, value in given.items()}
+    return dataclasses.replace(given, mark="") if isinstance(given, Round) else given
+
+
 def both(here, there, verb, *given, **named):
     """The same verb on both: the same result, or the same error."""
-    results = []
+    given, results = [unmarked(one) for one in given], []
     for study in (here, there):
         try:
             results.append(getattr(study, verb)(*given, **named))

@@ -6,6 +6,7 @@ import dataclasses
 import html
 import json
 import os
+import re
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
@@ -183,14 +184,14 @@ def test_a_frame_takes_its_todos_along(restored):
 
     def frame(one):
         lines = [{"round": one.id, "arm": arm, "value": 0.5} for arm in one.names]
-        return pandas.DataFrame(lines).assign(todo=one.mark)
+        return pandas.DataFrame(lines).assign(study=f"plates#{one.mark}")
 
     with place.open() as study:
         with refused("other-round", cg.StudyError):
             study.tell_many(frame(old))
         study.tell_many(frame(new))
         with refused("told-otherwise", cg.StudyError):
-            study.tell_many(frame(new).drop(columns="todo").assign(value=0.25))
+            study.tell_many(frame(new).drop(columns="study").assign(value=0.25))
 
 
 # ---- over HTTP
@@ -267,8 +268,8 @@ def test_a_table_of_a_history_that_was_put_back_is_refused(shell):
     shell.put_back(copy)
     command("ask", "--out", "new.csv", "--client", "cid")
     head, *lines = Path("old.csv").read_text().splitlines()
-    assert head == "study,round,arm,value,todo" and len(lines) == 2
-    assert Path("new.csv").read_text().split(",todo")[0] == head.removesuffix(",todo")
+    assert head == "study,round,arm,value" and len(lines) == 2
+    assert all(line.startswith("plates#") for line in lines)
     for name in ("first", "old", "new"):
         filled(f"{name}.csv")
     book = openpyxl.load_workbook("old.xlsx")
@@ -289,32 +290,49 @@ def test_a_table_that_somebody_wrote_by_hand_needs_no_todo(shell):
     assert "2 values stored" in command("tell", "hand.csv").stdout
     command("ask", "--out", "todo.csv")
     filled("todo.csv")
-    blank = [line.rpartition(",")[0] for line in Path("todo.csv").read_text().splitlines()]
-    Path("todo.csv").write_text("\n".join([blank[0] + ",todo", *(f"{x}," for x in blank[1:]), ""]))
+    table = Path("todo.csv").read_text()
+    Path("todo.csv").write_text(re.sub("plates#[a-z]+", "plates", table))
     assert "2 values stored" in command("tell", "todo.csv").stdout
 
 
-def test_a_wide_table_may_have_todos(shell):
+def test_a_wide_table_may_say_which_round_is_meant(shell):
     todo = json.loads(command("ask", "--json").stdout)[0]
     one, two = todo["names"]
-    Path("wide.csv").write_text(f"round,todo,{one},{two}\n1,bcdfghjk,0.1,0.2\n")
+    Path("wide.csv").write_text(f"study,round,{one},{two}\nplates#bcdfghjk,1,0.1,0.2\n")
     with refused("other-round", cg.StudyError):
         command("tell", "wide.csv")
-    Path("wide.csv").write_text(f"round,todo,{one},{two}\n1,{todo['mark'].upper()},0.1,0.2\n")
+    Path("wide.csv").write_text(f"study,round,{one},{two}\nplates#{todo['mark']},1,0.1,0.2\n")
     assert "2 values stored" in command("tell", "wide.csv").stdout
 
 
-def test_a_todo_that_was_edited_is_said_to_be(shell):
+def test_a_mark_that_was_edited_is_said_to_be(shell):
     command("ask", "--out", "todo.csv")
     filled("todo.csv")
     text = Path("todo.csv").read_text()
-    mark = text.splitlines()[1].rpartition(",")[2]
-    Path("odd.csv").write_text(text.replace(mark, f"{mark}0.5"))
-    with refused("must-be", cg.InputError, name="todo"):
+    mark = text.splitlines()[1].partition(",")[0].partition("#")[2]
+    for odd, theirs in (("x", "plates#x"), ("", "plates#"), ("7" * 8, "plates#77777777")):
+        Path("odd.csv").write_text(text.replace(mark, odd))
+        with refused("sheet-of-another", cg.InputError, theirs=theirs, study="plates"):
+            command("tell", "odd.csv")
+    Path("odd.csv").write_text(text.replace("plates#", "other#"))
+    with refused("sheet-of-another", cg.InputError, theirs="other", study="plates"):
         command("tell", "odd.csv")
     Path("odd.csv").write_text(text.replace(mark, "bcdfghjk", 1))
-    with refused("two-todos", cg.InputError, round=1):
+    with refused("two-rounds", cg.InputError, round=1):
         command("tell", "odd.csv")
+
+
+@pytest.mark.parametrize("name", ["a#b", "=1+1", "plates#bcdfghjk", "#"])
+def test_a_study_may_have_any_name_beside_a_mark(tmp_path, name):
+    from combgame.study.sheet import read_sheet, write_sheet, write_workbook
+
+    study = cg.Study(PROBLEM, name=name, engine="python")
+    todo = study.ask()
+    (tmp_path / "t.csv").write_text(write_sheet([todo], name))
+    (tmp_path / "t.xlsx").write_bytes(write_workbook([todo], name))
+    for path in ("t.csv", "t.xlsx"):
+        read = read_sheet(tmp_path / path, PROBLEM, name)
+        assert read.marks == {1: todo.mark} and set(read.values[1]) == set(todo.arms)
 
 
 # ---- in the browser
@@ -362,7 +380,8 @@ def test_a_form_from_before_is_not_taken_for_the_round_of_another(place, browser
     marks = {name: value for name, value in shown.items() if name.startswith("mark-")}
     assert len(typed) == 2 and MARK.fullmatch(marks["mark-1"])
     fail = fields_of(client.get("/studies/plates/fail?round=1").text)
-    sheet = client.get("/studies/plates/sheet.csv").text.replace(",,", ",0.5,")
+    head, *lines = client.get("/studies/plates/sheet.csv").text.splitlines()
+    sheet = "\n".join([head, *(f"{line}0.5" for line in lines)])
     previewed = fields_of(send("preview", **typed, **marks).text)
     place.put_back(copy)
     gone = send("preview", **typed, **marks)

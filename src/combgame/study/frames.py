@@ -5,7 +5,7 @@ from typing import Any
 from ..errors import InputError, said_by
 from ..problem import Problem
 from ..tables import Sheet, read_frame, read_table
-from .round import Todo, mark_of
+from .round import Todo
 
 
 def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) -> Sheet:
@@ -18,7 +18,7 @@ def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) 
 def frame_rounds(frame: Any, problem: Problem, study: str, again: bool) -> dict[Todo, Any]:
     """Values by round and arm."""
     sheet = _sheet(frame, problem, study, True, again)
-    return {Todo(k, mark_of(sheet.todos.get(k), "todo")): values for k, values in sheet.values.items()}
+    return {Todo(k, sheet.marks.get(k, "")): values for k, values in sheet.values.items()}
 
 
 def frame_values(frame: Any, problem: Problem, study: str, again: bool) -> dict[int, Any]:

@@ -1,6 +1,5 @@
 """A round: as the ledger keeps it, and as whoever measures it sees it."""
 
-import re
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -8,10 +7,9 @@ from typing import Any, NamedTuple
 from ..errors import InputError, StudyError, must_be
 from ..problem import Problem
 from ..sentences import Call, Option
+from ..tables import LETTERS, MARK
 from .entries import Entry
 
-LETTERS = "bcdfghjklmnpqrstvwxz"  # without vowels: no word, no number, no date in any spreadsheet
-MARK = re.compile(f"[{LETTERS}]{{8}}")
 
 
 class Told(NamedTuple):
@@ -170,13 +168,13 @@ class Todo(NamedTuple):
     mark: str = ""
 
 
-def mark_of(mark: Any, name: str = "mark") -> str:
-    """A mark as somebody gives it back; "" for none. name: of where it stands."""
+def mark_of(mark: Any) -> str:
+    """A mark as somebody gives it back; "" for none."""
     if mark is None:
         return ""
     if not isinstance(mark, str) or MARK.fullmatch(mark.strip().lower()) is None:
         what = "the eight letters that `ask` gave with the round"
-        raise must_be(name, mark, what, "leave them as they were, or leave them out")
+        raise must_be("mark", mark, what, "leave them as they were, or leave them out")
     return mark.strip().lower()
 
 

@@ -12,7 +12,7 @@ from ..tables import Sheet, known_column, read_file, read_table
 from ..tables.excel import write_excel
 from .round import Round
 
-HEAD = ("study", "round", "arm", "value", "todo")
+HEAD = ("study", "round", "arm", "value")
 
 
 def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
@@ -20,9 +20,9 @@ def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
 
     >>> todo = Round(1, (0, 2), ("a", "c"), (0, 2), mark="kqzmtwfb")
     >>> print(write_sheet([todo], "plates").strip())
-    study,round,arm,value,todo
-    plates,1,a,,kqzmtwfb
-    plates,1,c,,kqzmtwfb
+    study,round,arm,value
+    plates#kqzmtwfb,1,a,
+    plates#kqzmtwfb,1,c,
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", delimiter=sep)
@@ -38,9 +38,10 @@ def write_workbook(rounds: Sequence[Round], study: str) -> bytes:
 
 def _lines(rounds: Sequence[Round], study: str) -> Iterator[list[object]]:
     for one in rounds:
+        of = f"{study}#{one.mark}" if one.mark else study
         names = dict(zip(one.arms, one.names, strict=True))
         for arm in one.left:
-            yield from ([study, one.id, names[arm], "", one.mark] for _ in range(one.replicates))
+            yield from ([of, one.id, names[arm], ""] for _ in range(one.replicates))
 
 
 def read_sheet(

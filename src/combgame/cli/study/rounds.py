@@ -8,7 +8,7 @@ import typer
 from ...report.files import save
 from ...report.words import count
 from ...study.entries import gaps, pulls
-from ...study.round import Todo, check_todo, mark_of
+from ...study.round import Todo, check_todo
 from ...study.sheet import write_sheet
 from ..options import AsJson, say
 from ..speech import SHELL
@@ -116,7 +116,7 @@ def tell(
         read = taken(file, study, True, sep, decimal, again)
         sheet = read.values
         pending = study.pending
-        todos = {number: Todo(number, mark_of(read.todos.get(number), "todo")) for number in sheet}
+        todos = {number: Todo(number, read.marks.get(number, "")) for number in sheet}
         for one in pending:
             check_todo(todos.get(one.id, Todo(one.id)), one.mark, study.name)
         left, asked = ({one.id: getattr(one, x) for one in pending} for x in ("left", "replicates"))

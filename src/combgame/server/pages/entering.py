@@ -13,7 +13,7 @@ from ...problem import Problem
 from ...rewards import Bernoulli
 from ...study.entries import Entry, pulls, read_values, split
 from ...study.repeats import repeated_round
-from ...study.round import Round, Todo, check_means, check_todo, mark_of
+from ...study.round import Round, Todo, check_means, check_todo
 from ...tables import Grid, Sheet, known_column, read_table
 from ...tables.files import read_bytes
 from ...tables.grid import Form
@@ -169,7 +169,7 @@ def understood(
     meant: dict[int, str] = {}
     for number, values in sorted(sheet.values.items()):
         if not outside:
-            meant[number] = mark_of(sheet.todos.get(number), "todo") or marks.get(number, "")
+            meant[number] = sheet.marks.get(number) or marks.get(number, "")
         if number in known.rounds:
             check_todo(Todo(number, meant.get(number, "")), known.rounds[number].mark, known.name)
         entries = read_values(known.problem, values, round=number or None)
