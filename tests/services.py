@@ -14,7 +14,7 @@ import uvicorn
 
 from combgame.server.app import create_app
 from combgame.server.limits import Limits
-from combgame.server.run import protocol
+from combgame.server.protocol import protocol
 
 PROBLEM = {
     "names": ["ann", "bob", "cid"],
@@ -82,7 +82,7 @@ def serving(storage, tokens=None, **limits):
     config = uvicorn.Config(
         app,
         port=0,
-        http=protocol(app.state.desk.limits.patience),
+        http=protocol(app.state.desk.limits),
         ws="none",
         log_config=None,
         access_log=False,

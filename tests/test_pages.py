@@ -340,6 +340,29 @@ def test_who_measures_may_not_begin_or_stop(locked, storage):
         assert got.status_code == 403
 
 
+FORMS = {
+    "read": (),
+    "measure": ("enter", "outside", "fail?round=1", "release?round=1", "retract"),
+    "admin": ("enter", "outside", "fail?round=1", "release?round=1", "retract", "stop", "more"),
+}
+
+
+@pytest.mark.parametrize("role", FORMS)
+def test_a_form_is_shown_to_those_who_may_send_it(locked, storage, role):
+    study(storage, max_rounds=9).ask(client="ada")
+    with TestClient(locked, headers=HTML) as client:
+        log_in(client, locked.keys[role])
+        page = client.get("/studies/plate").text
+        for form in FORMS["admin"]:
+            got = client.get(f"/studies/plate/{form}")
+            shown = form in FORMS[role]
+            assert got.status_code == (200 if shown else 403), form
+            assert ("/studies/plate/" in got.text and "<form" in got.text) or not shown
+            assert 'name="reason"' not in got.text or shown
+            assert shown or f"/studies/plate/{form}" not in page
+        assert client.get("/studies/plate/none").status_code == 404
+
+
 # ---- entering
 
 
@@ -793,15 +816,15 @@ def test_what_cannot_be_compared_yet_is_said_with_its_reason(client, storage, si
     one_more()
     page = client.get("/studies/plate").text
     words = Tags(page).words
-    assert "Nothing can be compared yet" in words and "1 of the" in words
+    assert "Nobody leads yet" in words and "1 of the" in words
     assert "too little is known yet" not in words and "Between" not in words
     assert 'class="tag"' not in page, "nothing leads"
-    assert "Nothing compared yet" in Tags(client.get("/").text).words
+    assert "Nobody leads yet" in Tags(client.get("/").text).words
     while made.status.compared.code == "nothing-compared":
         one_more()
     words = Tags(client.get("/studies/plate").text).words
     assert "d has not been compared with" in words
-    assert "Nothing can be compared yet" not in words and "Between" not in words
+    assert "Nobody leads yet" not in words and "Between" not in words
     assert "no arm has an interval of its own" in words and "Add data from outside" not in words
 
 

@@ -3,7 +3,9 @@ is done twice.
 """
 
 import dataclasses
+import json
 import math
+import os
 import socket
 import threading
 from contextlib import suppress
@@ -17,6 +19,7 @@ from combgame.client import connection
 from combgame.sentences import Call, Option, Phrase, Sentence
 from combgame.server.tokens import make_token
 from combgame.storage.shelf import Shelf
+from combgame.study.round import Round
 
 from .services import serving
 from .studies import COINS, HARD, PROBLEM, UNKNOWN, command, fill, measure
@@ -82,9 +85,16 @@ def timeless(rounds):
     return [dataclasses.replace(one, until=one.until is not None) for one in rounds]
 
 
+def unmarked(given):
+    """Rounds by their numbers: a study knows the rounds of another by their marks."""
+    if isinstance(given, dict):
+        return {unmarked(key): value for key, value in given.items()}
+    return dataclasses.replace(given, mark="") if isinstance(given, Round) else given
+
+
 def both(here, there, verb, *given, **named):
     """The same verb on both: the same result, or the same error."""
-    results = []
+    given, results = [unmarked(one) for one in given], []
     for study in (here, there):
         try:
             results.append(getattr(study, verb)(*given, **named))
@@ -235,7 +245,7 @@ def test_a_token_opens_and_a_wrong_one_says_so(storage):
     cg.Study(PROBLEM, storage=storage, name="x").close()
     with serving(storage) as service:
         study = cg.Client(service.url, token).open("x")
-        assert study.ask().client == "robot"
+        assert study.ask().client.startswith("robot ")
         for wrong, code in ((None, "no-token"), ("cg_no", "bad-token")):
             with pytest.raises(cg.AccessError) as refused:
                 cg.Client(service.url, wrong).open("x")
@@ -243,6 +253,88 @@ def test_a_token_opens_and_a_wrong_one_says_so(storage):
         with pytest.raises(cg.AccessError, match="the role admin"):
             study.stop("enough")
         assert token not in repr(cg.Client(service.url, token))
+
+
+@pytest.fixture
+def shared(storage):
+    """A service, and a token that several workers share."""
+    shelf = Shelf(storage)
+    token = make_token(shelf, "robot", "admin")
+    shelf.close()
+    cg.Study(PROBLEM, storage=storage, name="x").close()
+    with serving(storage) as service:
+        yield lambda **more: cg.Client(service.url, token, **more)
+
+
+def test_clients_that_share_a_token_measure_different_rounds(shared):
+    workers = [shared().open("x") for _ in range(4)]
+    rounds = [one.ask() for one in workers]
+    assert [one.id for one in rounds] == [1, 2, 3, 4]
+    assert len({one.client for one in rounds}) == 4
+    assert all(one.client.startswith("robot ") for one in rounds)  # whose token it is
+    assert [one.ask().id for one in workers] == [1, 2, 3, 4]  # each has its own open round
+    for worker, one in zip(workers, rounds, strict=True):
+        worker.tell(one, dict.fromkeys(one.arms, 0.5))
+    assert workers[0].events()[-1].client == rounds[3].client
+    assert [one.ask().id for one in workers] == [5, 6, 7, 8]
+
+
+def test_a_client_that_is_named_gets_its_open_rounds_back(shared):
+    assert [one.id for one in shared(client="ann").open("x").ask(2)] == [1, 2]
+    assert shared().open("x").ask().id == 3
+    assert shared(client="ann").open("x").ask().id == 1  # after a restart, say
+    assert shared().open("x", client="ann").ask().client == "ann"
+    assert shared().open("x").ask(client="ann").id == 1
+    assert shared().open("x").ask().id == 4
+
+
+def test_studies_that_a_client_opens_are_its_own(shared):
+    client = shared()
+    assert client.open("x").ask() == client.open("x").ask()
+    made = client.create(PROBLEM, name="y")
+    assert made.events()[0].client == "robot" and made.ask() == client.open("y").ask()
+
+
+def test_threads_that_share_a_client_measure_different_rounds(shared):
+    study, found, ready = shared().open("x"), [], threading.Barrier(4)
+
+    def work():
+        ready.wait()
+        one = study.ask()
+        found.append((one.id, study.ask().id))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert study.ask().id == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_processes_that_were_forked_with_a_client_measure_different_rounds(shared):
+    study = shared().open("x")
+    mine = study.ask().id  # over a connection that the children must not use
+    ways = []
+    for _ in range(3):
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                os.write(write, f"{study.ask().id} {study.ask().id}".encode())
+            finally:
+                os._exit(0)
+        ways.append((child, read, write))
+    assert study.ask().id == mine == 1
+    found = []
+    for child, read, write in ways:
+        os.close(write)
+        os.waitpid(child, 0)
+        found.append(os.read(read, 100).decode())
+        os.close(read)
+    assert sorted(found) == ["2 2", "3 3", "4 4"]
+    assert study.ask().id == 1
 
 
 @pytest.mark.parametrize(
@@ -324,6 +416,10 @@ def test_the_command_line_takes_a_service_for_a_storage(service, lab):
     assert code == 0 and "wrote 2 rounds" in table
     fill("t.csv", np.random.default_rng(0))
     assert "4 values stored" in run("tell", "t.csv")[1]
+    first, again = (json.loads(run("ask", "--json")[1])[0] for _ in range(2))
+    assert again["id"] == first["id"] == 3 and again["had"]  # it is the same person that asks
+    other = json.loads(run("ask", "--json", "--client", "somebody else")[1])[0]
+    assert other["id"] == 4 and not other["had"]
     assert run("list")[1] == "cli: running\n"
     code, text = run("status")
     assert code == 0 and "2 rounds, 4 values" in text and "client" not in text
@@ -357,8 +453,6 @@ def test_every_sentence_travels_whole():
         g=Option("max_rounds", 40),
         h=Phrase("share unrounded", share=0.5),
     )
-    import json
-
     from combgame.cli.speech import SHELL
 
     again = wire.sentence_from(json.loads(json.dumps(wire.sentence_data(sentence))))

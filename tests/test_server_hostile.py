@@ -2,7 +2,10 @@
 serving.
 """
 
+import contextlib
+import json
 import socket
+import time
 from urllib.parse import quote
 
 import pytest
@@ -83,6 +86,121 @@ def test_whoever_is_slow_is_not_waited_for(service, sent):
         raw.sendall(sent)
         answer = raw.recv(1000)  # or the end, which only a hanging server would not give
         assert answer == b"" or answer.startswith(b"HTTP/1.1 408")
+
+
+def answered(service, *sent):
+    """What is answered to bytes, until the end."""
+    with socket.create_connection((service.host, int(service.port)), timeout=60) as raw:
+        heard = b""
+        with contextlib.suppress(ConnectionError):
+            for piece in sent:
+                raw.sendall(piece)
+            while more := raw.recv(1 << 16):
+                heard += more
+        return heard
+
+
+LINE = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+
+
+@pytest.mark.parametrize("size", [100, 5000, 10**6])
+def test_the_limit_of_headers_is_the_same_however_they_arrive(service, size):
+    for length, code in ((60_000, b"200"), (65_536, b"431")):
+        for head in (
+            LINE + b"x: " + b"a" * length + b"\r\n\r\n",
+            LINE + b"x: y\r\n" * (length // 6 + 1) + b"\r\n",
+            LINE.replace(b"health", b"health?" + b"a" * length) + b"\r\n",
+        ):
+            pieces = [head[k : k + size] for k in range(0, len(head), size)]
+            assert answered(service, *pieces).split(b" ")[1] == code, (length, head[:80])
+
+
+def test_whoever_sends_headers_one_by_one_is_not_waited_for(service):
+    with socket.create_connection((service.host, int(service.port)), timeout=60) as raw:
+        raw.sendall(LINE)
+        with pytest.raises(ConnectionError):
+            while True:
+                raw.sendall(b"x: y\r\n")
+                time.sleep(0.01)
+
+
+def test_trailers_are_no_headers(service):
+    def create(trailer, length):
+        body = json.dumps({"name": "trailing", "problem": PROBLEM}).encode()
+        return answered(
+            service,
+            b"POST /api/v1/studies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + b"%x\r\n%s\r\n0\r\n" % (len(body), body)
+            + b"%s: %s\r\n\r\n" % (trailer, b"a" * length),
+        )
+
+    assert create(b"x", 65_536).startswith(b"HTTP/1.1 431")  # and nothing was made
+    assert create(b"Origin", 9).startswith(b"HTTP/1.1 201")  # which as a header would be refused
+
+
+def test_whoever_floods_behind_a_request_has_its_answer_first(service):
+    first = b"GET /api/v1/studies/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    heard = answered(service, first + LINE + b"x: " + b"a" * 100_000)
+    assert heard.startswith(b"HTTP/1.1 200") and b'"name":"x"' in heard
+
+
+@pytest.mark.parametrize("hosts", [[], ["localhost", "localhost"], ["localhost", "elsewhere"]])
+def test_a_request_says_once_where_it_goes(service, hosts):
+    for path in (b"/health", b"/", b"/api/v1/studies"):
+        for version in (b"1.1", b"1.0"):
+            lines = b"".join(b"Host: %s\r\n" % one.encode() for one in hosts)
+            heard = answered(
+                service,
+                b"GET %s HTTP/%s\r\n%sConnection: close\r\n\r\n" % (path, version, lines),
+            )
+            head, _, body = heard.partition(b"\r\n\r\n")
+            error = json.loads(body)["error"]
+            assert head.split(b" ")[1] == b"400" and error["code"] == "one-host"
+            assert error["arguments"] == {"n": len(hosts)}
+
+
+HALF = ["\\ud800", "\\udfff", "\\udc00\\ud800", "\\ud800\\u0041", b"\xed\xa0\x80"]
+
+
+@pytest.mark.parametrize("half", HALF)
+def test_half_a_character_is_refused_in_a_sentence(service, half):
+    problem = json.dumps(PROBLEM)
+    bodies = {
+        "studies": [
+            f'{{"name": "@", "problem": {problem}}}',
+            f'{{"name": "y", "problem": {problem.replace("ann", "@")}}}',
+            f'{{"name": "y", "problem": {problem.replace("sigma", "@")}}}',
+            f'{{"name": "y", "problem": {problem}, "rule": "@"}}',
+            f'{{"name": "y", "problem": {problem}, "deadline": "@"}}',
+            f'{{"name": "y", "problem": {problem}, "@": 1}}',
+            '{"name": "y", "problem": {"kind": "@"}}',
+        ],
+        "studies/x/ask": ['{"client": "@"}', '{"@": 1}'],
+        "studies/x/tell": [
+            '{"rounds": [{"round": 1, "values": {"@": 1}}]}',
+            '{"rounds": [{"round": 1, "values": {"ann": "@"}}]}',
+        ],
+        "studies/x/fail": ['{"round": 1, "reason": "@"}'],
+        "studies/x/observe": ['{"values": {"ann": 1}, "reason": "@"}'],
+        "studies/x/retract": ['{"arm": "@", "reason": "why"}'],
+        "studies/x/extend": ['{"deadline": "@", "reason": "why"}'],
+        "studies/x/stop": ['{"reason": "@"}'],
+    }
+    put = half if isinstance(half, bytes) else half.encode()
+    before = service.get("studies").data
+    for path, several in bodies.items():
+        for body in several:
+            raw = body.encode().replace(b"@", put)
+            error = refused(service.call("POST", f"/api/v1/{path}", raw=raw), 422)
+            assert error["code"] == "half-character", (path, raw, error)
+    assert service.get("studies").data == before
+
+
+def test_whole_characters_beyond_the_first_65536_are_texts(service):
+    raw = b'{"name": "\\ud83d\\ude00 \\\\ud800", "problem": %s}' % json.dumps(PROBLEM).encode()
+    made = service.call("POST", "/api/v1/studies", raw=raw)
+    assert made.status == 201 and made.data["name"] == "\U0001f600 \\ud800"
 
 
 def test_data_that_are_nested_deeply_are_refused(service):

@@ -17,7 +17,10 @@ class Client:
     results of `Study`, so that code moves there by one line.
 
     token: as `combgame token make` gave it; a service on the same machine may need none. client:
-    who asks and tells, unless a call says otherwise; by default the name of the token. timeout:
+    who asks and tells, unless a call says otherwise: whoever has a name gets its open rounds back,
+    also after a restart. Without one, every `Client` is a client of its own (and so is each of its
+    threads, and each process that is forked with it), recorded under the name of the token with ten
+    digits of its own: workers that share a token measure different rounds. timeout:
     seconds to wait for an answer. patience: seconds during which a request that is not answered is
     made again; nothing is done twice.
     """

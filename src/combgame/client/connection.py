@@ -2,7 +2,9 @@
 
 import http.client
 import json
+import os
 import random
+import secrets
 import ssl
 import threading
 import time
@@ -12,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from ..errors import CombGameError, InputError, StoreError, must_be, real
+from ..errors import NAME, CombGameError, InputError, StoreError, must_be, real
 from ..version import __version__
 from ..wire import error_from
 
@@ -23,7 +25,8 @@ LARGEST = 2**30  # bytes of an answer
 
 class Connection:
     """A service at a URL. timeout: seconds to wait for an answer; patience: seconds during which a
-    request that is not answered is made again. Every thread has a connection of its own.
+    request that is not answered is made again. Every thread of every process has a connection of
+    its own, and a name of its own.
     """
 
     def __init__(self, url: Any, token: str | None, timeout: float, patience: float) -> None:
@@ -51,6 +54,24 @@ class Connection:
         self.url = f"{parts.scheme}://{parts.netloc}{self.base}"
         self.timeout, self.patience = max(timeout, 0.001), patience
         self._token, self._mine = token, threading.local()
+        self._person: str | None = None  # whose token it is, once that was asked
+
+    @property
+    def name(self) -> str:
+        """By which this thread asks and tells if nobody says otherwise: workers that share a token
+        are not given the same round.
+        """
+        if self._person is None:
+            self._person = str(self.get("me")["name"])
+        tag = self._own().tag
+        return f"{self._person[: NAME - len(tag) - 1]} {tag}"
+
+    def _own(self) -> Any:
+        """What this thread has; a process that was forked leaves to its parent what that had."""
+        mine, process = self._mine, os.getpid()
+        if getattr(mine, "process", None) != process:
+            mine.process, mine.http, mine.tag = process, None, secrets.token_hex(5)
+        return mine
 
     def get(self, *path: str, **query: Any) -> Any:
         given = {key: value for key, value in query.items() if value is not None}
@@ -65,7 +86,8 @@ class Connection:
 
     def close(self) -> None:
         """Of this thread."""
-        known, self._mine.http = getattr(self._mine, "http", None), None
+        mine = self._own()
+        known, mine.http = mine.http, None
         if known is not None:
             known.close()
 
@@ -100,13 +122,14 @@ class Connection:
     def _once(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
-        known: http.client.HTTPConnection | None = getattr(self._mine, "http", None)
+        mine = self._own()
+        known: http.client.HTTPConnection | None = mine.http
         if known is None:
             if self.scheme == "https":
                 known = http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout)
             else:
                 known = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
-            self._mine.http = known
+            mine.http = known
         known.request(method, path, body, headers)
         answer = known.getresponse()
         said = answer.read(LARGEST)

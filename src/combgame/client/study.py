@@ -14,17 +14,17 @@ from ..study.arguments import (
     asked_of,
     client_of,
     limits_of,
-    number_of,
     observed_of,
     reason_of,
     round_or_arm,
     rounds_of,
+    todo_of,
 )
 from ..study.decision import Decision
 from ..study.entries import Entry, read_values
 from ..study.queries import Moment, Queries
 from ..study.replay import Replay
-from ..study.round import Round
+from ..study.round import Round, Todo
 from ..study.rows import LEVELS, history, rows
 from ..study.settings import Setting, setting_from
 from ..study.status import Status
@@ -136,7 +136,7 @@ class RemoteStudy(Queries):
         self, round: Round | int, values: Any, final: bool = True, client: str | None = None
     ) -> None:
         """What came out of a round, as `Study.tell`."""
-        self.tell_many({number_of(round): values}, final, client)
+        self.tell_many({todo_of(round): values}, final, client)
 
     def tell_many(
         self, told: Any, final: bool = True, client: str | None = None, again: bool = False
@@ -144,10 +144,10 @@ class RemoteStudy(Queries):
         """What came out of several rounds, as `Study.tell_many`."""
         rounds = [
             {
-                "round": number,
-                "values": self._named(read_values(self.problem, values, None, number)),
+                **_said(todo),
+                "values": self._named(read_values(self.problem, values, None, todo.id)),
             }
-            for number, values in rounds_of(told, self.problem, self.name, again).items()
+            for todo, values in rounds_of(told, self.problem, self.name, again).items()
         ]
         said = self._do("tell", client, rounds=rounds, final=either("final", final))
         return {
@@ -172,8 +172,8 @@ class RemoteStudy(Queries):
         self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work, as `Study.fail`."""
-        number, reason, retry = number_of(round), reason_of(reason), either("retry", retry)
-        self._do("fail", client, round=number, reason=reason, retry=retry)
+        todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
+        self._do("fail", client, **_said(todo), reason=reason, retry=retry)
 
     def retract(
         self,
@@ -190,7 +190,7 @@ class RemoteStudy(Queries):
             (which,) = self._named({self.problem.arm(arm): None})  # type: ignore[arg-type]
             self._do("retract", client, arm=which, reason=reason)
         else:
-            self._do("retract", client, round=number_of(round), reason=reason)
+            self._do("retract", client, **_said(todo_of(round)), reason=reason)
 
     def observe(
         self,
@@ -231,7 +231,7 @@ class RemoteStudy(Queries):
         self._do("stop", client, reason=reason_of(reason))
 
     def _do(self, verb: str, client: str | None, **body: Any) -> Any:
-        who = client_of(client) or self.client
+        who = client_of(client) or self.client or self._service.name
         return self._service.post("studies", self.name, verb, body={**body, "client": who})
 
     def _named(self, entries: Mapping[int, Entry]) -> dict[str, Entry]:
@@ -302,3 +302,8 @@ class RemoteStudy(Queries):
         """A service copies no files."""
         text, remedy = "copy: a study of a service has no file", "{export} writes all of it"
         raise InputError("no-copying", text, remedy=remedy, export=Call("export", "path"))
+
+
+def _said(todo: Todo) -> dict[str, Any]:
+    """A round as it travels."""
+    return {"round": todo.id, **({"mark": todo.mark} if todo.mark else {})}

@@ -18,6 +18,7 @@ from ..data import to_data
 from ..errors import InputError, must_be, plain_text, unknown
 from ..storage.requests import Request
 from ..study.entries import Entry
+from ..study.round import Todo, mark_of
 from ..study.study import Study, nothing_to_ask
 from ..wire import (
     decision_data,
@@ -33,6 +34,7 @@ from .desk import Desk
 from .paths import InPath, Name, named
 from .people import FRESH, Person, allowed, people_of
 from .problems import described, problem_of, tables, within
+from .refusals import half_character
 
 Reader = Annotated[Person, Depends(allowed("read"))]
 Admin = Annotated[Person, Depends(allowed("admin"))]
@@ -41,7 +43,7 @@ PAGE = 1000  # events at a time, at most
 REFUSALS: dict[int | str, dict[str, Any]] = {
     code: {"model": bodies.Refusal, "description": text}
     for code, text in {
-        400: "The body is not JSON.",
+        400: "The body is not JSON, or there is not one header Host.",
         401: "No token, or one that is not known.",
         403: "The role of the token does not suffice.",
         404: "There is no such study.",
@@ -111,9 +113,11 @@ class Verb(APIRoute):
         async def handle(asked: Asked) -> Response:
             given = asked.headers.get("idempotency-key")
             call = await begin(asked, asked.path_params["name"], given)
+            raw = await asked.body()
             try:
-                body = kind.model_validate_json(await asked.body())
+                body = kind.model_validate_json(raw)
             except ValidationError as error:
+                check_characters(raw)
                 raise RequestValidationError(
                     [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
                 ) from None
@@ -123,7 +127,31 @@ class Verb(APIRoute):
         return handle
 
 
+class Whole(APIRoute):
+    """A route that takes JSON of whole characters only, as `Verb` does."""
+
+    def get_route_handler(self) -> Callable[[Asked], Coroutine[Any, Any, Response]]:
+        usual = super().get_route_handler()
+
+        async def handle(asked: Asked) -> Response:
+            check_characters(await asked.body())
+            return await usual(asked)
+
+        return handle
+
+
+def check_characters(body: bytes) -> None:
+    """Whether all texts of some JSON can be written down again."""
+    try:
+        json.dumps(json.loads(body), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise half_character() from None
+    except (ValueError, RecursionError):  # it is no JSON: others say so
+        pass
+
+
 verbs = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=Verb)
+making = APIRouter(prefix="/api/v1", responses=REFUSALS, route_class=Whole)
 Measuring = Annotated[Call, calling("measure")]
 Leading = Annotated[Call, calling("admin")]
 
@@ -165,7 +193,7 @@ async def studies(desk: At, person: Reader, state: bool = False) -> Response:
     return Answer({"studies": listed})
 
 
-@router.post("/studies", status_code=201, summary="Make a study.")
+@making.post("/studies", status_code=201, summary="Make a study.")
 async def create(
     desk: At,
     person: Admin,
@@ -240,10 +268,15 @@ async def tell(call: Measuring, body: bodies.Tell) -> Response:
     within(len(body.rounds), "rounds", call.desk.limits.rounds)
 
     def verb(study: Study) -> dict[int, dict[int, Entry]]:
-        told = [(one.round, values_of(study, one.values)) for one in body.rounds]
+        told = [(meant(one), values_of(study, one.values)) for one in body.rounds]
         return study.tell_many(told, body.final, who)
 
     return Answer({"stored": await call.do(verb)})
+
+
+def meant(body: Any) -> Todo:
+    """The round that a body names."""
+    return Todo(body.round, mark_of(body.mark))
 
 
 def values_of(study: Study, values: Mapping[str, Any]) -> dict[str | int, Any]:
@@ -262,7 +295,7 @@ def arm_of(arm: str, names: set[str]) -> str | int:
 @verbs.post("/studies/{name}/fail", summary="A round did not work.")
 async def fail(call: Measuring, body: bodies.Fail) -> Response:
     who = body.client or call.person.name
-    await call.do(lambda one: one.fail(body.round, body.reason, body.retry, who))
+    await call.do(lambda one: one.fail(meant(body), body.reason, body.retry, who))
     return Answer({})
 
 
@@ -284,7 +317,8 @@ async def retract(call: Measuring, body: bodies.Retract) -> Response:
     def verb(study: Study) -> None:
         names = set(study.problem.names or ())
         arm = arm_of(body.arm, names) if isinstance(body.arm, str) else body.arm
-        study.retract(body.round, body.reason, arm=arm, client=who)
+        which = None if body.round is None else meant(body)
+        study.retract(which, body.reason, arm=arm, client=who)
 
     await call.do(verb)
     return Answer({})

@@ -20,7 +20,7 @@ try:
 except ImportError:
     raise needs_extra("the service", "server") from None
 
-from .api import bad_body, router, verbs
+from .api import bad_body, making, router, verbs
 from .desk import Desk
 from .guard import Guard
 from .metrics import Metrics
@@ -60,6 +60,7 @@ def create_app(
     app.state.desk, app.state.people, app.state.metrics = desk, People(desk, needed), metrics
     app.state.local = local and not needed
     app.include_router(verbs)  # first, because they are called most
+    app.include_router(making)
     app.include_router(router)
     app.state.pages = None
     if importlib.util.find_spec(f"{__package__}.pages") is not None:

@@ -20,6 +20,13 @@ Values = Annotated[
     ),
 ]
 Number = Annotated[int, Field(description="The number of a round.", strict=True)]
+Mark = Annotated[
+    str | None,
+    Field(
+        description="The round's mark, as `ask` gave it: another round that has the number by now, "
+        "because an older copy was put back, is refused. Without it the number alone counts."
+    ),
+]
 
 
 class Body(BaseModel):
@@ -74,6 +81,7 @@ class Ask(Body):
 class Told(Body):
     round: Number
     values: Values
+    mark: Mark = None
 
 
 class Tell(Body):
@@ -86,6 +94,7 @@ class Fail(Body):
     round: Number
     reason: Reason
     retry: bool = Field(True, description="It is asked again; otherwise given up.", strict=True)
+    mark: Mark = None
     client: Who = None
 
 
@@ -93,6 +102,7 @@ class Retract(Body):
     reason: Reason
     round: Number | None = None
     arm: str | int | None = Field(None, description="An arm, instead of a round.")
+    mark: Mark = None
     client: Who = None
 
 

@@ -122,6 +122,7 @@ class Desk:
                 if error.code in ANEW:
                     place.close()
                     if not last:
+                        self.shelf.renew()
                         continue
                 raise
         raise AssertionError

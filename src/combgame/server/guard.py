@@ -14,7 +14,7 @@ from .limits import Limits
 from .logs import log
 from .metrics import Metrics
 from .people import cookie
-from .refusals import code_of, other_origin
+from .refusals import code_of, one_host, other_origin
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -93,7 +93,10 @@ class Guard:
             )
 
     def check_origin(self, scope: Any, headers: dict[bytes, str]) -> None:
-        host = headers.get(b"host", "")
+        hosts = sum(name == b"host" for name, _ in scope["headers"])
+        if hosts != 1:  # whatever stands before us may have gone by another one
+            raise one_host(hosts)
+        host = headers[b"host"]
         if self.local and _name(host) not in LOCAL:
             raise other_origin()
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Limits:
     """arms, edges, entries, seconds: of a problem that somebody sends. body, upload: bytes of a
-    request, and of one with a file; unpacked: of a workbook in it. patience: seconds for a body to
-    arrive. nesting: of JSON.
+    request, and of one with a file; unpacked: of a workbook in it; head: of the request line with
+    the headers, and of trailers. pipelined: requests that wait on one connection for the one before
+    them. patience: seconds for a head, and for a body, to arrive. nesting: of JSON.
     """
 
     arms: int = 10_000
@@ -18,6 +19,9 @@ class Limits:
     body: int = 2 * 2**20
     upload: int = 10 * 2**20
     unpacked: int = 20 * 2**20
+    head: int = 2**16
+    pipelined: int = 16
+    connections: int = 2000
     nesting: int = 32
     patience: float = 20.0
     waiting: float = 15.0  # seconds for a database that is busy

@@ -1,6 +1,6 @@
 """What a service refuses for its own reasons, and the status code of every error."""
 
-from ..errors import AccessError, CombGameError, StoreError, StudyError
+from ..errors import AccessError, CombGameError, InputError, StoreError, StudyError
 
 MISSING = ("no-study", "no-study-file", "no-page", "no-token-named")
 DAMAGED = (  # and asking again does not help
@@ -20,8 +20,10 @@ CODES = {  # where the class of an error does not say enough
     "too-many": 429,
     "body-too-large": 413,
     "body-too-slow": 408,
+    "headers-too-large": 431,
     "no-method": 405,
     "not-json": 400,
+    "one-host": 400,
     "events-missing": 409,
     "other-history": 409,
     **dict.fromkeys(MISSING, 404),
@@ -72,6 +74,23 @@ def other_origin() -> AccessError:
     return AccessError("other-origin", text, remedy="use the service's own address")
 
 
+def one_host(n: int) -> InputError:
+    text = "the request has {n:count header} Host, and must have one"
+    return InputError("one-host", text, remedy="send the name of the service in it", n=n)
+
+
+def half_character() -> InputError:
+    text = "the body has half of a character, such as \\ud800 without the other half"
+    remedy = "write whole characters: in UTF-8, or as pairs such as \\ud83d\\ude00"
+    return InputError("half-character", text, remedy=remedy)
+
+
 def form_expired() -> AccessError:
     text, remedy = "this form is not of your log-in, or has expired", "load the page again"
     return AccessError("form-expired", text, remedy=remedy)
+
+
+def headers_too_large(most: int) -> InputError:
+    text = "the headers of the request are above the limit of {most:,} bytes"
+    remedy = "send less in them: shorter cookies, a shorter address"
+    return InputError("headers-too-large", text, remedy=remedy, most=most)

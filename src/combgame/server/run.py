@@ -1,6 +1,5 @@
 """Running a service: where it listens, how it stops."""
 
-import asyncio
 import ipaddress
 import socket
 import ssl
@@ -15,7 +14,8 @@ from .logs import log, to_stderr
 
 try:
     import uvicorn
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    from .protocol import protocol
 except ImportError:
     raise needs_extra("the service", "server") from None
 
@@ -68,7 +68,7 @@ def serve(
         app,
         host=host,
         port=port,
-        http=protocol(limits.patience),
+        http=protocol(limits),
         ws="none",
         log_config=None,
         access_log=False,
@@ -136,39 +136,3 @@ class Server(uvicorn.Server):
         self.config.app.state.desk.changes.close()  # type: ignore[union-attr]
         await super().shutdown(sockets)
         log("info", "stopped")
-
-
-def protocol(patience: float) -> type[asyncio.Protocol]:
-    """HTTP as uvicorn speaks it, but a connection whose request does not begin, or whose headers
-    do not end, within some seconds is closed.
-    """
-
-    class Patient(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self.late: asyncio.TimerHandle | None = None
-            self.look()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self.look()
-
-        def connection_lost(self, error: Exception | None) -> None:
-            if self.late is not None:
-                self.late.cancel()
-            super().connection_lost(error)
-
-        def look(self) -> None:
-            running = self.cycle is not None and not self.cycle.response_complete
-            if running and self.late is not None:
-                self.late.cancel()
-                self.late = None
-            elif not running and self.late is None:
-                self.late = self.loop.call_later(patience, self.close_late)
-
-        def close_late(self) -> None:
-            self.late = None
-            if self.cycle is None or self.cycle.response_complete:
-                self.transport.close()
-
-    return Patient

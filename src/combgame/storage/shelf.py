@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from ..errors import StoreError, StudyError, UnknownNameError
+from .connections import is_there
 from .sql import NAMES, Database
 from .tables import beside, events, logins, studies, tokens
 
@@ -18,6 +19,9 @@ LAST = select(
     studies.c.name,
     select(func.max(events.c.seq)).where(events.c.study == studies.c.id).scalar_subquery(),
 )
+
+
+GONE = ("file-gone", "journal-gone")
 
 
 class Token(NamedTuple):
@@ -35,6 +39,7 @@ class Shelf(Database):
 
     def __init__(self, url: str, timeout: float = 30.0, make: bool = True) -> None:
         self._one = threading.Lock()
+        self._left = False  # its file was replaced since
         super().__init__(url, "", timeout)
         try:
             if self._engine is None and make:
@@ -54,10 +59,27 @@ class Shelf(Database):
                 connection.execute(text("SELECT pg_advisory_xact_lock(1129336166)"))
             beside.create_all(connection)
 
+    def renew(self) -> None:
+        """Go on with the file that is there now: it may be a copy from before there was a
+        service.
+        """
+        with self._one:
+            self._drop()
+            self._left = False
+        if is_there(self._place):
+            self._prepare()
+            self._furnish()
+
     @contextmanager
     def _taking(self, write: bool) -> Iterator[Connection]:
-        with self._one, self._transaction(write) as connection:
-            yield connection
+        if self._left:
+            self.renew()
+        try:
+            with self._one, self._transaction(write) as connection:
+                yield connection
+        except StoreError as error:
+            self._left |= error.code in GONE
+            raise
 
     def names(self) -> list[str]:
         with self._taking(write=False) as connection:

@@ -12,14 +12,17 @@ from ..sentences import Option
 from ..tables import is_frame
 from .entries import Entry, read_values
 from .frames import frame_rounds, frame_values
-from .round import Round
+from .round import Round, Todo, mark_of
 from .settings import REPLICATES, read_time
 
 MOST = 10_000  # rounds that are given out in one transaction
 
 
-def number_of(round: Any) -> int:
-    return whole("round", round.id if isinstance(round, Round) else round, 1)
+def todo_of(round: Any) -> Todo:
+    """Which round is meant: one that was asked, or a number alone."""
+    if isinstance(round, Round | Todo):
+        return Todo(whole("round", round.id, 1), mark_of(round.mark or None))
+    return Todo(whole("round", round, 1))
 
 
 def name_of(name: Any) -> str:
@@ -56,11 +59,11 @@ def asked_of(n: Any, lease: Any, replicates: Any = None) -> int:
     return most
 
 
-def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[int, Any]:
-    """Values by the number of a round, as they were given."""
+def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[Todo, Any]:
+    """Values by round, as they were given."""
     if is_frame(told):
         told = frame_rounds(told, problem, name, again)
-    rounds: dict[int, Any] = {}
+    rounds: dict[int, tuple[Todo, Any]] = {}
     try:
         pairs = [
             (key, values) for key, values in (told.items() if isinstance(told, Mapping) else told)
@@ -69,12 +72,12 @@ def rounds_of(told: Any, problem: Problem, name: str, again: bool) -> dict[int, 
         what = "values by round, such as {{todo: {{'name': 0.3}}}}, or pairs (round, values)"
         raise must_be("told", told, what) from None
     for key, values in pairs:
-        number = number_of(key)
-        if number in rounds:
+        todo = todo_of(key)
+        if todo.id in rounds:
             text = "round {round} is given twice"
-            raise InputError("round-twice", text, remedy="give it once", round=number)
-        rounds[number] = values
-    return rounds
+            raise InputError("round-twice", text, remedy="give it once", round=todo.id)
+        rounds[todo.id] = todo, values
+    return dict(rounds.values())
 
 
 def observed_of(values: Any, problem: Problem, name: str, again: bool) -> dict[int, Entry]:

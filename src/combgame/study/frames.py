@@ -5,6 +5,7 @@ from typing import Any
 from ..errors import InputError, said_by
 from ..problem import Problem
 from ..tables import Sheet, read_frame, read_table
+from .round import Todo
 
 
 def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) -> Sheet:
@@ -14,9 +15,10 @@ def _sheet(frame: Any, problem: Problem, study: str, rounds: bool, again: bool) 
     return sheet
 
 
-def frame_rounds(frame: Any, problem: Problem, study: str, again: bool) -> dict[int, Any]:
+def frame_rounds(frame: Any, problem: Problem, study: str, again: bool) -> dict[Todo, Any]:
     """Values by round and arm."""
-    return _sheet(frame, problem, study, True, again).values
+    sheet = _sheet(frame, problem, study, True, again)
+    return {Todo(k, sheet.marks.get(k, "")): values for k, values in sheet.values.items()}
 
 
 def frame_values(frame: Any, problem: Problem, study: str, again: bool) -> dict[int, Any]:

@@ -276,6 +276,7 @@ class Ledger:
                 steady=self.starting,
                 weights=self._draw(dict.fromkeys(arms, replicates)),
                 block=list(event.data.get("block", ())),
+                born=[event.seq, event.at],
             )
             commit(self.blocks, self.open[number].block, replicates)
             self.last, self.asked = number, self.asked + 1

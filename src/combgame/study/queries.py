@@ -84,7 +84,8 @@ class Moment:
 
     def open_rounds(self) -> list[dict[str, Any]]:
         """One row per pending round, the oldest first: who has it, since when, until when, and
-        whether that is over; `waiting`: it failed, and is asked again next.
+        whether that is over; `waiting`: it failed, and is asked again next; `mark`: as its todo has
+        it.
         """
         known = self._advisor.ledger.open
         return [
@@ -97,6 +98,7 @@ class Moment:
                 "until": one.until,
                 "overdue": one.expired(self._at),
                 "waiting": one.waiting,
+                "mark": one.mark,
             }
             for _, one in sorted(known.items())
         ]

@@ -1,14 +1,16 @@
 """A round: as the ledger keeps it, and as whoever measures it sees it."""
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, StudyError, must_be
 from ..game.records import Floats
 from ..problem import Problem
-from ..sentences import Option
+from ..sentences import Call, Option
+from ..tables import LETTERS, MARK
 from .entries import Entry, split
 
 
@@ -48,6 +50,8 @@ class Record:
     since: int = 0  # the event that says so
     # where plays have levels: the number of the first round of its block, and how many it has
     block: list[int] = field(default_factory=list)
+    # the event that asked for it first: its number, and when; None: data from outside
+    born: list[float] | None = None
     # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
     # in a ledger that was told of every round
     weights: list[float] = field(default_factory=list, compare=False)
@@ -55,6 +59,17 @@ class Record:
     steady: bool = field(default=False, compare=False)
     # data from outside that came while there was a start, and are no part of it
     aside: bool = field(default=False, compare=False)
+
+    @property
+    def mark(self) -> str:
+        """By which it is known from a round of the same number in another history: eight letters
+        that depend on the event that asked for it.
+        """
+        if self.born is None:
+            return ""
+        seq, at = self.born
+        said = sha256(f"{self.number} {int(seq)} {float(at)!r}".encode()).digest()
+        return "".join(LETTERS[one % len(LETTERS)] for one in said[:8])
 
     @property
     def left(self) -> list[int]:
@@ -147,7 +162,8 @@ def check_means(problem: Problem, number: int, replicates: int, given: dict[int,
 @dataclass(frozen=True)
 class Round:
     """What to measure: `arms`, which are called `names`, `replicates` times each. `left` are those
-    of which nothing has been told yet.
+    of which nothing has been told yet. By its `mark` a study knows it again: after an older copy of
+    the study was put back, another round may have its number.
     """
 
     id: int
@@ -157,6 +173,39 @@ class Round:
     client: str | None = None
     until: float | None = None  # the end of the lease, in seconds since 1970
     replicates: int = 1
+    mark: str = field(default="", compare=False)
+
+
+class Todo(NamedTuple):
+    """A round as it is named by whoever measured it. mark: "" if nobody noted it."""
+
+    id: int
+    mark: str = ""
+
+
+def mark_of(mark: Any) -> str:
+    """A mark as somebody gives it back; "" for none."""
+    if mark is None:
+        return ""
+    if not isinstance(mark, str) or MARK.fullmatch(mark.strip().lower()) is None:
+        what = "the eight letters that `ask` gave with the round"
+        raise must_be("mark", mark, what, "leave them as they were, or leave them out")
+    return mark.strip().lower()
+
+
+def check_todo(todo: Todo, mark: str, name: str) -> None:
+    """Refuse what is told of another round; mark: of the one that has this number now."""
+    if todo.mark and todo.mark != mark:
+        raise StudyError(
+            "other-round",
+            "round {round} of study {name!r} is another one now than the one that is meant: since "
+            "that was asked, an older copy of the study was put back; or it was asked by another "
+            "study. Nothing was changed",
+            remedy="ask again for what to measure now; {observe} adds what was measured already",
+            round=todo.id,
+            name=name,
+            observe=Call("observe"),
+        )
 
 
 def as_round(problem: Problem, record: Record) -> Round:
@@ -169,4 +218,5 @@ def as_round(problem: Problem, record: Record) -> Round:
         record.client,
         record.until,
         record.replicates,
+        record.mark,
     )

@@ -18,10 +18,11 @@ HEAD = ("study", "round", "arm", "value")
 def write_sheet(rounds: Sequence[Round], study: str, sep: str = ",") -> str:
     """What is left to measure, with an empty column for the values, and a line for every replicate.
 
-    >>> print(write_sheet([Round(1, (0, 2), ("a", "c"), (0, 2))], "plates").strip())
+    >>> todo = Round(1, (0, 2), ("a", "c"), (0, 2), mark="kqzmtwfb")
+    >>> print(write_sheet([todo], "plates").strip())
     study,round,arm,value
-    plates,1,a,
-    plates,1,c,
+    plates#kqzmtwfb,1,a,
+    plates#kqzmtwfb,1,c,
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", delimiter=sep)
@@ -37,9 +38,10 @@ def write_workbook(rounds: Sequence[Round], study: str) -> bytes:
 
 def _lines(rounds: Sequence[Round], study: str) -> Iterator[list[object]]:
     for one in rounds:
+        of = f"{study}#{one.mark}" if one.mark else study
         names = dict(zip(one.arms, one.names, strict=True))
         for arm in one.left:
-            yield from ([study, one.id, names[arm], ""] for _ in range(one.replicates))
+            yield from ([of, one.id, names[arm], ""] for _ in range(one.replicates))
 
 
 def read_sheet(

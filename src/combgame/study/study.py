@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
-from ..errors import StudyError, either, must_be, positive, unknown
+from ..errors import StudyError, UnknownNameError, either, must_be, positive, unknown
 from ..problem import Problem
 from ..report.files import PRIVATE
 from ..rules import RuleBase
@@ -22,11 +22,11 @@ from .arguments import (
     client_of,
     limits_of,
     name_of,
-    number_of,
     observed_of,
     reason_of,
     round_or_arm,
     rounds_of,
+    todo_of,
 )
 from .blocks import replicates_of
 from .decision import Decision, decide
@@ -34,7 +34,7 @@ from .entries import Entry, read_values
 from .ledger import values_of
 from .queries import Queries
 from .repeats import coincidence, fingerprint
-from .round import Record, Round, as_round, check_means
+from .round import Record, Round, Todo, as_round, check_means, check_todo
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, past, setting_from
 from .versions import here, made_by
@@ -278,7 +278,7 @@ class Study(Queries):
         again is harmless; something else is refused until the round is retracted. Nothing is stored
         of what is refused.
         """
-        self.tell_many({number_of(round): values}, final, client)
+        self.tell_many({todo_of(round): values}, final, client)
 
     def tell_many(
         self,
@@ -327,11 +327,11 @@ class Study(Queries):
         >>> study.decision.answer
         (1,)
         """
-        number = number_of(round)
+        todo = todo_of(round)
         asked_of(None, lease)
 
         def act(batch: Batch) -> tuple[list[int], Decision | None, list[Round]]:
-            fresh = self._enter(batch, {number: values}, final=True)
+            fresh = self._enter(batch, {todo: values}, final=True)
             decision, asked = self._certified(batch), self._give(batch, 1, lease)
             batch.answer = [vars(one) for one in asked]
             return list(fresh), decision, asked
@@ -341,12 +341,10 @@ class Study(Queries):
         return asked[0] if asked else None
 
     def _enter(
-        self, batch: Batch, rounds: Mapping[int, Any], final: bool
+        self, batch: Batch, rounds: Mapping[Todo, Any], final: bool
     ) -> dict[int, dict[int, Entry]]:
         """What is new of some rounds, which is entered."""
-        news = {
-            number: self._read(batch, number, values, final) for number, values in rounds.items()
-        }
+        news = {todo.id: self._read(batch, todo, values, final) for todo, values in rounds.items()}
         fresh = {number: new for number, new in news.items() if new is not None}
         for k, (number, new) in enumerate(fresh.items(), start=1):
             # judged after the last of them
@@ -356,9 +354,19 @@ class Study(Queries):
             batch.add("told", number, values=said, final=last, **more)
         return fresh
 
-    def _read(self, batch: Batch, number: int, values: Any, final: bool) -> dict[int, Entry] | None:
+    def _meant(self, batch: Batch, todo: Todo) -> Record:
+        """The round that somebody names, if it is still the same."""
+        try:
+            known = batch.look_up(todo.id)
+        except UnknownNameError:
+            check_todo(todo, "", self.name)
+            raise
+        check_todo(todo, known.mark, self.name)
+        return known
+
+    def _read(self, batch: Batch, todo: Todo, values: Any, final: bool) -> dict[int, Entry] | None:
         """What is new of a round; None if nothing is."""
-        known = batch.look_up(number)
+        known, number = self._meant(batch, todo), todo.id
         if known.state == "given up":
             raise StudyError(
                 "round-given-up",
@@ -407,9 +415,9 @@ class Study(Queries):
         self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
-        number, reason, retry = number_of(round), reason_of(reason), either("retry", retry)
+        todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
         with self._session.writing(client_of(client) or self.client) as batch:
-            known = batch.look_up(number)
+            known, number = self._meant(batch, todo), todo.id
             if known.state == "given up" or (known.waiting and retry):
                 return
             if known.state != "open":
@@ -451,8 +459,9 @@ class Study(Queries):
                     raise StudyError("arm-not-told", text, arm=self.problem.label([which]))
                 batch.add("retracted", None, reason, arm=which)
             else:
-                number = number_of(round)
-                if not batch.look_up(number).told:
+                todo = todo_of(round)
+                number = todo.id
+                if not self._meant(batch, todo).told:
                     text = (
                         "nothing that was told of round {round} is left, so there is nothing to "
                         "retract"

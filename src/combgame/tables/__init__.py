@@ -3,11 +3,13 @@
 from .files import read_file
 from .frames import is_frame, read_frame
 from .grid import Form, Grid
-from .reading import COLUMNS, Sheet, known_column, read_table
+from .reading import COLUMNS, LETTERS, MARK, Sheet, known_column, read_table
 from .totals import totals
 
 __all__ = [
     "COLUMNS",
+    "LETTERS",
+    "MARK",
     "Form",
     "Grid",
     "Sheet",

@@ -2,9 +2,11 @@
 
 Long: a line per value, with the columns arm, value and, of a study, round; lines of the same arm
 are replicates. Wide: a line per round, a column per arm, which may be there several times. In both,
-a column `n` says of how many values a value is the mean; `note` is for people.
+a column `n` says of how many values a value is the mean; `note` is for people. The column `study`
+may say with the name which round is meant, where its number alone might mislead: plates#kqzmtwfb.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,6 +20,8 @@ from ..sentences import Option, Phrase, Sentence
 from .cells import Marks, find_marks, missing, number, whole_number
 from .grid import Form, Grid
 
+LETTERS = "bcdfghjklmnpqrstvwxz"  # without vowels: no word, no number, no date in any spreadsheet
+MARK = re.compile(f"[{LETTERS}]{{8}}")  # of a round
 COLUMNS = ("study", "round", "arm", "value", "n", "note")
 FEW = 20  # replicates; among more of them, equal ones are no surprise
 DIGITS = 4  # of a value: one that comes twice by chance has fewer
@@ -30,6 +34,7 @@ class Sheet(NamedTuple):
     form: Form
     whole: bool
     repeated: Sentence | None  # lines that seem to be there twice
+    marks: dict[int, str] = {}  # noqa: RUF012  (by round: the mark of the todo, where there is one)
 
 
 class Columns(NamedTuple):
@@ -118,7 +123,7 @@ def read_table(
         raise InputError("empty-table", "it has no lines to tell")
     form = grid.form._replace(decimal=marks.decimal, wide=wide)
     values = {number: whole(one) for number, one in sheet.values.items()}
-    return Sheet(values, form, grid.whole, sheet.repeated(grid))
+    return Sheet(values, form, grid.whole, sheet.repeated(grid), sheet.marks)
 
 
 def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
@@ -167,10 +172,11 @@ def _columns(grid: Grid, problem: Problem, rounds: bool) -> Columns:
 class _Reader:
     """Goes through a table once."""
 
-    def __init__(self, problem: Problem, study: str, columns: Columns, marks: Marks) -> None:
-        self.problem, self.study, self.marks = problem, study.strip(), marks
+    def __init__(self, problem: Problem, study: str, columns: Columns, written: Marks) -> None:
+        self.problem, self.study, self.written = problem, study.strip(), written
         self.at, self.arms = columns
         self.values: dict[int, dict[int, Any]] = {}
+        self.marks: dict[int, str] = {}
         self.arm = arm_reader(problem)
 
     def cell(self, word: str, line: list[Any]) -> Any:
@@ -181,20 +187,38 @@ class _Reader:
 
     def enter(self, k: int, line: list[Any]) -> None:
         """One more line."""
-        theirs = self.cell("study", line)
-        if self.study and theirs is not None and str(theirs) != self.study:
-            raise InputError(
-                "sheet-of-another",
-                "the table is of the study {theirs!r}, not of {study!r}",
-                remedy="give that one as {name}, or mend the column study",
-                theirs=str(theirs),
-                study=self.study,
-                name=Option("name"),
-            )
+        mark = self.mark(self.cell("study", line))
         for round_, arm, value in self.said(line):
             known = self.values.setdefault(round_, {})
+            if mark and self.marks.setdefault(round_, mark) != mark:
+                raise InputError(
+                    "two-rounds",
+                    "the column study has {before!r} for round {round}, and here {now!r}, so that "
+                    "they are two rounds of the same number",
+                    remedy="give their lines in two tables",
+                    round=round_,
+                    before=self.marks[round_],
+                    now=mark,
+                )
             if arm is not None:
                 put(known, arm, value)
+
+    def mark(self, cell: Any) -> str:
+        """The mark of the round that a line is of; "" if it says none."""
+        if not self.study or cell is None or str(cell) == self.study:
+            return ""
+        name, _, mark = str(cell).rpartition("#")
+        marked = MARK.fullmatch(mark) is not None
+        if name == self.study and marked:
+            return mark
+        raise InputError(
+            "sheet-of-another",
+            "the table is of the study {theirs!r}, not of {study!r}",
+            remedy="give that one as {name}, or mend the column study",
+            theirs=name if marked else str(cell),
+            study=self.study,
+            name=Option("name"),
+        )
 
     def said(self, line: list[Any]) -> list[tuple[int, int | None, Any]]:
         """Rounds, arms and values of a line; in a wide one, what is missing says nothing, because
@@ -203,10 +227,10 @@ class _Reader:
         round_, n = 0, 1
         if "round" in self.at:
             cell = self.cell("round", line)
-            round_ = whole_number("round", "" if cell is None else cell, self.marks)
+            round_ = whole_number("round", "" if cell is None else cell, self.written)
         cell = self.cell("n", line)
         if not missing(cell):
-            n = whole_number("n", cell, self.marks)
+            n = whole_number("n", cell, self.written)
             if n < 1:
                 raise must_be("n", n, "at least 1", "a blank value is missing")
         if not self.arms:
@@ -222,7 +246,7 @@ class _Reader:
         return some or [(round_, None, None)]
 
     def value(self, what: str, cell: Any, n: int) -> Any:
-        value = number(what, cell, self.marks)
+        value = number(what, cell, self.written)
         return (value, n) if n > 1 else value
 
     def repeated(self, grid: Grid) -> Sentence | None:

@@ -8,6 +8,7 @@ import typer
 from ...report.files import save
 from ...report.words import count
 from ...study.entries import gaps, pulls
+from ...study.round import Todo, check_todo
 from ...study.sheet import write_sheet
 from ..options import AsJson, say
 from ..speech import SHELL
@@ -115,6 +116,9 @@ def tell(
         read = taken(file, study, True, sep, decimal, again)
         sheet = read.values
         pending = study.pending
+        todos = {number: Todo(number, read.marks.get(number, "")) for number in sheet}
+        for one in pending:
+            check_todo(todos.get(one.id, Todo(one.id)), one.mark, study.name)
         left, asked = ({one.id: getattr(one, x) for one in pending} for x in ("left", "replicates"))
         if not partial:
             check_whole(file, read, left, study.problem)
@@ -132,7 +136,8 @@ def tell(
             }
         if not again:
             check_repeats(study, {number: told[number] for number in told if number in left})
-        new = study.tell_many(told, final=not partial)
+        by_todo = [(todos[number], values) for number, values in told.items()]
+        new = study.tell_many(by_todo, final=not partial)
         status, decision = looked(study)
         stored = [(number, entry) for number, one in new.items() for entry in one.values()]
         done: dict[str, Any] = {

@@ -5,6 +5,7 @@ stored.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...study.doubts import ALONE, ENOUGH
 from ...study.entries import Entry, pulls, read_values, split
 from ...study.outliers import gathered, outliers
 from ...study.repeats import repeated_round
-from ...study.round import Round, check_means
+from ...study.round import Round, Todo, check_means, check_todo
 from ...tables import Grid, Sheet, known_column, read_table
 from ...tables.files import read_bytes
 from ...tables.grid import Form
@@ -45,7 +46,7 @@ class Understood(NamedTuple):
     rows: list[Row]
     form: str  # how the table was read, in a sentence
     notes: list[str]  # what is odd about all of it
-    refused: str = ""  # why nothing of it can be stored
+    marks: dict[int, str]  # of the rounds that are meant, where they are known
     twice: bool = False  # values seem to be there twice: to be confirmed
 
     @property
@@ -164,15 +165,22 @@ def understood(
     outside: bool = False,
     again: bool = False,
     file: bool = False,
+    marks: Mapping[int, str] = MappingProxyType({}),
 ) -> Understood:
     """What a table says, with all that is odd about it. again: values may be there twice; file: it
-    was uploaded, so how it was read is of interest.
+    was uploaded, so how it was read is of interest. marks: of the rounds as they were shown, where
+    the table has none.
     """
     sheet = read_table(grid, known.problem, known.name, not outside, decimal)
     rows: list[Row] = []
     notes: list[str] = []
     told: dict[int, Mapping[int, Entry]] = {}
+    meant: dict[int, str] = {}
     for number, values in sorted(sheet.values.items()):
+        if not outside:
+            meant[number] = sheet.marks.get(number) or marks.get(number, "")
+        if number in known.rounds:
+            check_todo(Todo(number, meant.get(number, "")), known.rounds[number].mark, known.name)
         entries = read_values(known.problem, values, round=number or None)
         if number in known.rounds:
             check_means(known.problem, number, known.rounds[number].replicates, entries)
@@ -189,7 +197,7 @@ def understood(
     form = "Numbers were read with decimal commas." if sheet.form.decimal == "," else ""
     if file and not sheet.form.plain:
         form = sheet.form.sentence.said(PAGE)
-    return Understood(rows, form, [*twice, *notes], twice=bool(twice))
+    return Understood(rows, form, [*twice, *notes], meant, bool(twice))
 
 
 def _twice(sheet: Sheet, known: Known, rows: Iterable[Row]) -> list[str]:

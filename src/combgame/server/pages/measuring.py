@@ -9,10 +9,10 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from ...errors import CombGameError, InputError
+from ...errors import CombGameError, InputError, StudyError
 from ...study.entries import pulls
 from ...study.repeats import prints_of
-from ...study.round import Round
+from ...study.round import Round, Todo, mark_of
 from ...study.sheet import write_sheet, write_workbook
 from ...study.study import Study
 from ...tables import Grid, known_column
@@ -123,7 +123,8 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
             grid = _uploaded(one, raw, desk.limits.unpacked)
         else:
             grid = _written(one, [] if outside else rounds, fields)
-        return entering.understood(grid, known, decimal, outside, again, file), known
+        marks = marks_of(fields)
+        return entering.understood(grid, known, decimal, outside, again, file, marks), known
 
     try:
         read, known = await desk.look(name, view)
@@ -161,6 +162,7 @@ async def preview(request: Request, desk: At, person: Measurer, name: Name) -> R
         if len(read.rows) > SHOWN
         else read.rows,
         told=text,
+        marks=json.dumps(read.marks),
         blank=blank,
         left=any(_blank(row.entry) for row in read.rows)
         or any(
@@ -190,8 +192,36 @@ def _written(study: Study, rounds: list[Round], fields: Mapping[str, str]) -> Gr
         if arm in one.left
     }
     if not any(text.strip() for text in typed.values()):
+        gone = _gone(rounds, fields)
+        if gone:
+            raise StudyError(
+                "not-open",
+                "{n:round|rounds} {rounds:list} {n:is|are} not open any more, so that nothing can "
+                "be entered for {n:it|them}",
+                remedy="look at what happened last: somebody else has entered it, or an older copy "
+                "of the study was put back",
+                n=len(gone),
+                rounds=gone,
+            )
         raise InputError("nothing-entered", "no value was entered", remedy="enter at least one")
     return entering.typed(typed)
+
+
+def _gone(rounds: list[Round], fields: Mapping[str, str]) -> list[int]:
+    """The rounds for which something was typed, and that are not open any more."""
+    typed = {
+        int(parts[1])
+        for key, text in fields.items()
+        if len(parts := key.split("-")) == 3 and parts[0] == "v" and text.strip()
+        if whole_of(parts[1]) is not None
+    }
+    return sorted(typed - {one.id for one in rounds})
+
+
+def marks_of(fields: Mapping[str, str]) -> dict[int, str]:
+    """The marks of the rounds that a form had when it was shown."""
+    marks = {whole_of(key[5:]): text for key, text in fields.items() if key.startswith("mark-")}
+    return {number: mark_of(text or None) for number, text in marks.items() if number is not None}
 
 
 def known_of(study: Study) -> Known:
@@ -234,11 +264,21 @@ def _told(text: str) -> dict[int, dict[int, Any]]:
         raise InputError("not-as-shown", text, remedy="enter it again") from None
 
 
+def _marks(text: str) -> dict[int, str]:
+    """And of which rounds."""
+    try:
+        return {int(number): mark_of(mark or None) for number, mark in json.loads(text).items()}
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        return {}
+
+
 @router.post("/studies/{name}/results")
 async def results(request: Request, desk: At, person: Measurer, name: Name) -> Response:
     form = await request.form()
     said = str(form.get("told", ""))
-    told = _told(said)
+    told, marks = _told(said), _marks(str(form.get("marks", "")))
     later = form.get("blanks") == "later"
     key = once_of(request, form, person, said)
     if form.get("outside"):
@@ -250,7 +290,9 @@ async def results(request: Request, desk: At, person: Measurer, name: Name) -> R
         )
         return back(name, "outside", number if isinstance(number, int) else 0)
     some = {
-        number: {arm: x for arm, x in values.items() if not (later and _blank(x))}
+        Todo(number, marks.get(number, "")): {
+            arm: x for arm, x in values.items() if not (later and _blank(x))
+        }
         for number, values in told.items()
         if any(x is not None for x in values.values()) or form.get("blanks") == "missing"
     }

@@ -9,19 +9,26 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ...errors import CombGameError, InputError, must_be
+from ...study.round import Todo, mark_of
 from ...study.study import Study
 from ..desk import Desk
 from ..paths import Name
 from ..people import Person
-from ..refusals import code_of
-from .common import Admin, At, Measurer, back, once_of, whole_of
-from .rendering import page
+from ..refusals import code_of, role_missing
+from .common import Admin, At, Measurer, Reader, back, once_of, whole_of
+from .rendering import Roles, page
 from .speech import PAGE
 
 router = APIRouter(include_in_schema=False)
 
 
-REASONS = ("fail", "release", "retract", "stop", "more")
+REASONS = {  # and who may give one
+    "fail": Roles.measure,
+    "release": Roles.measure,
+    "retract": Roles.measure,
+    "stop": Roles.manage,
+    "more": Roles.manage,
+}
 
 
 async def _reason(
@@ -33,8 +40,6 @@ async def _reason(
     error: str = "",
     given: Mapping[str, str] | None = None,
 ) -> Response:
-    if what not in REASONS:
-        raise HTTPException(404)
     number = whole_of(str((given or request.query_params).get("round", "")))
 
     def view(one: Study) -> dict[str, Any]:
@@ -77,8 +82,12 @@ async def _reason(
 
 @router.get("/studies/{name}/{what}")
 async def reason_page(
-    request: Request, desk: At, person: Measurer, name: Name, what: str
+    request: Request, desk: At, person: Reader, name: Name, what: str
 ) -> Response:
+    if what not in REASONS:
+        raise HTTPException(404)
+    if not person.may(REASONS[what]):
+        raise role_missing(person.role, REASONS[what])
     return await _reason(request, desk, person, name, what)
 
 
@@ -107,11 +116,12 @@ async def _done(
     return back(name, done, whole_of(fields.get("round", "")) or 0)
 
 
-def _round(fields: Mapping[str, str]) -> int:
+def _round(fields: Mapping[str, str]) -> Todo:
+    """The round that a form is about, as it was when the form was shown."""
     number = whole_of(fields.get("round", ""))
     if number is None:
         raise InputError("no-round", "no round was named", remedy="give its number")
-    return number
+    return Todo(number, mark_of(fields.get("mark") or None))
 
 
 def _why(fields: Mapping[str, str]) -> str:
