@@ -235,11 +235,25 @@ def test_replicates_chosen_by_looking_end_the_start():
 
 def test_replicates_that_were_asked_for_before_any_value_are_the_start():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian()), seed=0, engine="python")
-    rounds = [study.ask(1, client=str(n), replicates=n)[0] for n in (2, 3)]
+    rounds = [study.ask(1, client=name, replicates=3)[0] for name in ("ada", "eve")]
+    for todo in rounds:
+        study.tell(todo, {todo.arms[0]: list(range(3))})
+    assert squares_of(study) == (pytest.approx(2.0 + 2.0), 4.0)
+    assert not advisor_of(study).ledger.startless
+
+
+def test_replicates_chosen_before_anything_was_told_may_have_been_chosen_by_looking():
+    """Values may be seen before they are told. With 1,500 controls, of which those that read within
+    half a sigma were asked for three times more before anything was told, D/K was 0.957 +- 0.014
+    instead of 1.
+    """
+    study = cg.Study(cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), seed=0, engine="python")
+    rounds = [study.ask(1, client=str(k), replicates=n)[0] for k, n in enumerate((2, 3, 2))]
+    steady = [one.steady for one in advisor_of(study).ledger.open.values()]
+    assert steady == [True, False, False] and advisor_of(study).ledger.startless
     for todo in rounds:
         study.tell(todo, {todo.arms[0]: list(range(todo.replicates))})
-    assert squares_of(study) == (pytest.approx(0.5 + 2.0), 3.0)
-    assert not advisor_of(study).ledger.startless
+    assert squares_of(study)[0] >= 0.5 and study.replay().same
 
 
 def test_more_replicates_that_were_asked_for_are_the_start():

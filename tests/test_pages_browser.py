@@ -197,6 +197,31 @@ def test_from_the_form_to_a_certificate_seen_live(window, service):
     study.close()
 
 
+def test_levels_are_asked_of_numbers_and_the_plan_counts_them(window, service):
+    page = window("/new")
+    assert page.is_visible("#level")  # with how much they vary unknown, as the form begins
+    page.check("#noise-bernoulli")
+    assert not page.is_visible("#level")
+    page.check("#noise-gaussian")
+    page.check("#kind-path")
+    assert not page.is_visible("#level")
+    page.check("#kind-items")
+    page.fill("#name", "levelled")
+    page.fill("#names", "\n".join(NAMES))
+    page.fill("#play", "2")
+    page.fill("#sigma", "0.3")
+    page.fill("#gap", "0.5")
+    page.check("#level")
+    page.click("summary:has-text('More settings')")
+    page.fill("#max_rounds", "2")
+    page.click("button:has-text('Show the plan')")
+    page.wait_for_selector("text=At most 2 rounds will most likely not be enough")
+    assert "arms are compared within rounds only" in page.inner_text("#plan")
+    page.click("button:has-text('Create the study')")
+    page.wait_for_selector("h1:has-text('levelled')")
+    assert "arms are compared within rounds only" in page.inner_text("#about")
+
+
 def test_a_live_change_keeps_what_is_typed_and_where_one_is(window, service):
     study = cg.Study(PROBLEM, storage=service[1], name="kept", engine="python")
     study.ask(client="ada")

@@ -245,3 +245,15 @@ def test_retractions_on_the_command_line(lab, tmp_path):
     assert "after 2 retractions, judged at delta = 0.0042" in lab("status")[1]
     lab("tell", "todo.csv")
     assert "after 2 retractions and 1 correction, judged at delta = 0.0025" in lab("status")[1]
+
+
+def test_after_a_retraction_rounds_without_levels_have_no_values_within():
+    """The page asks for them in every preview; it failed there after a retraction."""
+    problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(1.0))
+    study = cg.Study(problem, engine="python")
+    for _ in range(2):
+        todo = study.ask()
+        study.tell(todo, dict.fromkeys(todo.arms, 0.5))
+    study.retract(1, "typo")
+    with study.moment() as now:
+        assert now.within() == {}

@@ -291,7 +291,7 @@ def test_a_value_is_compared_with_what_all_others_let_expect(seed, known, replic
     """Against a fit of arms and rounds without it, with a dense matrix."""
     problem = levelled(6, 3, [0.1, 0.2, 0.1, 0.3, 0.1, 0.2] if known else None)
     plays = started(problem, seed, 3, replicates)
-    values = gathered(plays, problem.precision())
+    values = gathered(problem, plays)
     rng = np.random.default_rng(seed)
     values.x[rng.integers(values.x.size)] += 50.0
     found = outliers(values, 6, known, 0.0, ALARM / values.x.size, ALONE, 3)

@@ -5,7 +5,6 @@ another round, and then nothing is taken for that one.
 import dataclasses
 import html
 import json
-import os
 import re
 from contextlib import suppress
 from html.parser import HTMLParser
@@ -22,6 +21,7 @@ from combgame.study.round import MARK
 from .said import refused
 from .services import serving
 from .studies import PROBLEM, command
+
 
 def values(todo, value=0.5):
     return dict.fromkeys(todo.arms, value)
@@ -47,8 +47,8 @@ class Lab:
     def put_back(self, copy):
         for tail in ("-wal", "-shm"):
             with suppress(FileNotFoundError):
-                os.remove(f"{self.file}{tail}")
-        os.replace(copy, self.file)
+                Path(f"{self.file}{tail}").unlink()
+        copy.replace(self.file)
 
 
 @pytest.fixture
@@ -235,9 +235,7 @@ def test_the_interface_takes_a_mark_and_needs_none(place):
         for wrong in ("x", "bcdfghj", "BCDFGH J"):
             assert (tell(mark=wrong).status, tell(mark=wrong).code) == (422, "must-be")
         assert tell(mark=3).status == 422
-        fail = service.post(
-            "studies/plates/fail", {"round": 1, "reason": "x", "mark": "bcdfghjk"}
-        )
+        fail = service.post("studies/plates/fail", {"round": 1, "reason": "x", "mark": "bcdfghjk"})
         assert (fail.status, fail.code) == (409, "other-round")
         assert tell(mark=None).status == tell(mark=todo["mark"]).status == tell().status == 200
 

@@ -108,6 +108,14 @@ class AccessError(CombGameError, PermissionError):
     """What a service does not let somebody do."""
 
 
+class Notice(UserWarning):
+    """A sentence about something that goes on nevertheless, as a warning of Python's."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence.said())
+        self.sentence = sentence
+
+
 def must_be(
     name: str, value: object, what: str, remedy: str = "", *, of: str = "", **more: Any
 ) -> InputError:

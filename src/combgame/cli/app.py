@@ -2,12 +2,13 @@
 
 import json
 import sys
+import warnings
 from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import CombGameError
+from ..errors import CombGameError, Notice
 from ..version import __version__
 from .bench import bench
 from .campaign import app as campaign
@@ -137,8 +138,19 @@ def said(error: CombGameError, as_json: bool) -> str:
     return f"combgame: {error.said(SHELL)}"
 
 
+def noticed(message: Warning | str, *about: Any, **more: Any) -> str:
+    """A warning; ours without the line of the source that gives it."""
+    if isinstance(message, Notice):
+        return f"combgame: {message.sentence.said(SHELL)}\n"
+    return python_warning(message, *about, **more)
+
+
+python_warning = warnings.formatwarning
+
+
 def main() -> None:
     """Run the command line; what goes wrong is said in one sentence."""
+    warnings.formatwarning = noticed
     for stream in (sys.stdout, sys.stderr):  # whatever the locale can show
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -231,7 +231,7 @@ def doubts_within(
     """The same where plays have levels. plays: see `outliers.gathered`; known: whether sigma is
     stated, and nothing contradicts it.
     """
-    values, numbers = gathered(plays, problem.precision()), list(plays)
+    values, numbers = gathered(problem, plays), list(plays)
     alarm = ALARM / max(float(values.n.sum()), 1.0)
     least = 1.0 if problem.rewards.known else 0.0
     found = outliers(values, problem.d, known, least, alarm, ALONE, ENOUGH)

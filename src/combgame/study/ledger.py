@@ -118,7 +118,7 @@ class Ledger:
         # there are values, or replicates, whose number was not fixed before values were seen: what
         # is asked for from now on may depend on them, and is no part of the start
         self.startless = False
-        self.usual = 1  # replicates of every arm in a round, as the study was created
+        self.usual = 1  # replicates of every arm in the first round, which those of the start have
         self.first: Floats = np.zeros(d) if first is None else first
         self.total = 0.0  # of `drawn`
         self.short = int((self.first > 0.0).sum())  # arms that have fewer than `first`
@@ -263,8 +263,11 @@ class Ledger:
         number, until, arms = event.round or 0, event.data.get("until"), new_round(event)
         if arms is not None:
             replicates = int(event.data.get("replicates", 1))
-            if (self.told or self.outside) and replicates != self.usual:
-                self.startless = True  # it may have been decided by looking at values
+            if not self.asked and not self.outside:
+                self.usual = replicates
+            elif replicates != self.usual:
+                # it may have been decided by looking at values, which need not have been told yet
+                self.startless = True
             self.open[number] = Record(
                 number,
                 arms,
@@ -706,9 +709,8 @@ class Ledger:
         """Go on as a whole ledger of the same events; arrays stay where they are, because others
         look at them.
         """
-        self.__dict__.update(
-            {**whole.plain(), "seal": self.seal, "open": whole.open, "held": whole.held}
-        )
+        whole_ones = {"open": whole.open, "held": whole.held, "measured": whole.measured}
+        self.__dict__.update({**whole.plain(), **whole_ones, "seal": self.seal})
         self.pending[:], self.drawn[:], self.had[:] = whole.pending, whole.drawn, whole.had
         self._add_up(whole)
         if self.seen.blocks.precision.size > 0:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..game.records import Floats, Ints
+from ..problem import Problem
 
 FREE = 1e-6  # share of a value that its residual has, from which on it is compared
 TIED = 1e-6  # by less than that of their standard errors, values are equally far
@@ -54,10 +55,17 @@ class Values(NamedTuple):
     n: Floats
     weight: Floats
 
+    def only(self, which: Ints) -> "Values":
+        """Some of them, by their places."""
+        return Values(
+            self.play[which], self.arm[which], self.x[which], self.n[which], self.weight[which]
+        )
 
-def gathered(plays: Mapping[int, Floats], precision: Floats) -> Values:
+
+def gathered(problem: Problem, plays: Mapping[int, Floats]) -> Values:
     """plays: by number, rows of arms, means, and of how many values."""
-    if not plays:
+    precision = problem.precision()
+    if precision is None or not plays:
         none = np.zeros(0)
         return Values(none.astype(int), none.astype(int), none, none, none)
     play = np.repeat(np.arange(len(plays)), [one.shape[1] for one in plays.values()])
@@ -107,7 +115,7 @@ def outliers(
     left, found, sure, most = np.arange(values.x.size), list[Outlier](), 0, MOST
     least = 1.0 if known else least
     while left.size > 2 and len(found) < most:
-        one = Values(*(field[left] for field in values))
+        one = values.only(left)
         fit = _fit(one, d)
         open_ = fit.free > FREE
         if not open_.any():
@@ -125,10 +133,10 @@ def outliers(
                 errors = np.nan_to_num(errors / np.maximum(np.sqrt(others), least), nan=0.0)
             bar = -float(stdtrit(fit.degrees - 1.0, 0.5 * alarm))
         tied = np.flatnonzero(errors >= errors.max() * (1.0 - TIED))
-        far = np.array([_apart(one, k)[0] for k in tied])
+        far = np.array([_apart(one, int(k))[0] for k in tied])
         tied = tied[NEAR * far >= far.max()]
         where = left[tied]
-        for k, place in zip(tied, where, strict=True):
+        for k, place in zip(tied.tolist(), where.tolist(), strict=True):
             expected = float(one.x[k] - fit.rest[k] / fit.free[k])
             instead = tuple(int(other) for other in where if other != place)
             found.append(Outlier(int(place), float(errors[k]), False, expected, instead))
@@ -158,20 +166,20 @@ def _lonely(
     """Of values that fit anything, those that are far from the others of their play."""
     if kept.size < 2:
         return []
-    one = Values(*(field[kept] for field in values))
+    one = values.only(kept)
     fit = _fit(one, d)
     closed = np.flatnonzero((fit.free <= FREE) | (fit.degrees < 2.0 and enough > 0))
     widths = {int(t): float(np.ptp(one.x[one.play == t])) for t in np.unique(one.play)}
     found: dict[int, float] = {}
-    for k in closed:
-        far, wide, others = _apart(one, int(k))
+    for k in closed.tolist():
+        far, wide, others = _apart(one, k)
         elsewhere = int((one.play != one.play[k]).sum())
         if not others or others + elsewhere < enough:
             continue
         usual = max([wide, *(x for t, x in widths.items() if t != one.play[k])])
         usual = max(usual, least / math.sqrt(float(one.weight[k])))
         if usual > 0.0 and far > alone * usual:
-            found[int(k)] = far / usual
+            found[k] = far / usual
     made = []
     for k, times in found.items():
         rest = (one.play == one.play[k]) & (np.arange(one.x.size) != k)

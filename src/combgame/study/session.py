@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
-from ..errors import StoreError, must_be, said_by
+from ..errors import Notice, StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
 from ..storage.clock import Clock
@@ -273,7 +273,8 @@ class Session:
         """Warn, once."""
         if what is not None and what.code not in self._told:
             self._told.add(what.code)
-            warnings.warn(f"study {self.name!r}: {what}", stacklevel=2)
+            said = what.within("study {study!r}", study=self.name)
+            warnings.warn(Notice(said), stacklevel=2)
 
     def _lose(self, seq: int) -> StoreError:
         """For good: a worker that tries again must not go on with other data unawares."""

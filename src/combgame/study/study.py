@@ -149,7 +149,7 @@ class Study(Queries):
             raise
         study = cls.__new__(cls)
         study._set_up(setting, storing, name, client, engine, on_asked, on_told, on_certified)
-        study._session.say(made_by(created, name))
+        study._session.say(made_by(created))
         return study
 
     def _set_up(
@@ -269,7 +269,7 @@ class Study(Queries):
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
-        self, round: Round | int, values: Any, final: bool = True, client: str | None = None
+        self, round: Round | Todo | int, values: Any, final: bool = True, client: str | None = None
     ) -> None:
         """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or
         NaN) where it is missing.
@@ -308,7 +308,7 @@ class Study(Queries):
 
     def step(
         self,
-        round: Round | int,
+        round: Round | Todo | int,
         values: Any,
         client: str | None = None,
         lease: float | None = None,
@@ -412,7 +412,7 @@ class Study(Queries):
         }
 
     def fail(
-        self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
+        self, round: Round | Todo | int, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
@@ -432,7 +432,7 @@ class Study(Queries):
 
     def retract(
         self,
-        round: Round | int | None = None,
+        round: Round | Todo | int | None = None,
         reason: str = "",
         *,
         arm: int | str | None = None,

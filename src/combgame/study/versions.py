@@ -59,7 +59,7 @@ def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
             "other rounds, and stop elsewhere"
         )
         remedy = "let everybody use the same version"
-        return Sentence("versions-by-turns", text, remedy=remedy, versions=known, here=mine)
+        return Sentence("versions-by-turns", text, remedy=remedy, versions=known)
     others = [one for one in known if one != mine]
     n = sum(number for one, number in versions.items() if one != mine)
     if not others:
@@ -75,13 +75,12 @@ def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
     )
 
 
-def made_by(event: Event, name: str) -> Sentence | None:
+def made_by(event: Event) -> Sentence | None:
     """That a study was made by another version, if it was. event: its first."""
     if event.version == here():
         return None
-    text = "study {name!r} was made with combgame {version}; this is version {here}"
-    made = event.version or "unknown"
-    return Sentence("other-version-made", text, name=name, version=made, here=here())
+    text = "it was made with combgame {version}; this is version {here}"
+    return Sentence("other-version-made", text, version=event.version or "unknown", here=here())
 
 
 def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
@@ -92,7 +91,7 @@ def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
     if short is None:
         return None
     text = (
-        "The certificate was given by combgame {version}, and stays given; version {here} would "
+        "The certificate is {label} of combgame ({version}), and stays given; version {here} would "
         "not have stopped there: its evidence was {weighed}"
     )
     return Sentence(

@@ -300,7 +300,7 @@ def _odd_within(
             before = [plays[number]] if number in plays else []
             plays[number] = np.concatenate([*before, np.array(cells, float).T], axis=1)
     wrong = known.noise is not None and known.noise.contradicted
-    values, numbers = gathered(plays, problem.precision()), list(plays)
+    values, numbers = gathered(problem, plays), list(plays)
     stated = problem.rewards.known
     least = 1.0 if stated else 0.0
     made: dict[tuple[int, int], str] = {}

@@ -154,6 +154,7 @@ def study(moment: Any, seq: int) -> Data:
     arms = arms_of(moment, plain)
     unit = unit_of(problem)
     mood = mood_of(status)
+    comparable = bool(status.leader) or not status.values
     graph = network(problem, moment.rows("arm"))
     return {
         "name": moment.name,
@@ -174,7 +175,7 @@ def study(moment: Any, seq: int) -> Data:
         "needs": None if plain["needs"] is None else plain["needs"]["text"],
         "left": left(status),
         "forecast": status.forecast,
-        "lead": [] if plain["lead"] is None else lead(plain["lead"]),
+        "lead": [] if plain["lead"] is None or not comparable else lead(plain["lead"]),
         "proof": None if plain["proof"] is None else capital(plain["proof"]["text"]),
         "enough": None if plain["enough"] is None else plain["enough"]["text"],
         "noise": noise(status.noise),
@@ -186,6 +187,7 @@ def study(moment: Any, seq: int) -> Data:
         "unit": unit,
         "arms": estimates(arms, problem.goal == "minimise"),
         "within": problem.rewards.levels(),
+        "comparable": comparable,
         "compared": None if plain["compared"] is None else plain["compared"]["text"],
         "network": "" if graph is None else networks.drawn(graph),
         "large": graph is not None and not networks.drawn(graph),
