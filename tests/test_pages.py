@@ -153,7 +153,7 @@ def test_estimates_are_sorted_with_winners_marked(client, storage):
     page = client.get("/studies/plate").text
     rows = re.findall(r'<th scope="row">(.*?)</th>', page, re.S)
     assert "★" in rows[0] and "A12G" in rows[0] and "leads" in rows[0]
-    assert sum("closest rival" in row for row in rows) == 1
+    assert sum("hardest to rule out" in row for row in rows) == 1
     assert page.count('<svg class="bar"') == 3
 
 

@@ -16,6 +16,7 @@ from combgame.report.axes import spoken
 from combgame.report.figures import save
 from combgame.report.svg import inline
 from combgame.study.networks import network
+from combgame.study.plots import arms_of
 
 from .said import refused
 from .studies import COINS, MEANS, NAMES, PROBLEM, TOML, UNKNOWN, command, measure
@@ -202,6 +203,67 @@ def test_the_evidence_never_leaves_its_axes(drawn):
     for line in (axis.lines[0], *axis.lines[2:]):
         assert all(low <= y <= high for y in line.get_ydata())
     assert low < axis.lines[1].get_ydata()[-1] < high
+
+
+@pytest.fixture(scope="module")
+def overtaken():
+    """A certified study: what comes later would take the certificate back, if it counted."""
+    rng = np.random.default_rng(5)
+    other = cg.Study(PROBLEM, name="overtaken", seed=0)
+    todos = other.ask(200)
+    for todo in todos[:100]:
+        if other.done:
+            break
+        other.tell(todo, {arm: float(rng.normal(MEANS[arm], 0.1)) for arm in todo.left})
+    assert other.decision.certified
+    for todo in other.pending:
+        other.tell(todo, {a: MEANS[a] - 0.5 * (a in other.decision.answer) for a in todo.arms})
+    assert other.status.late > 50
+    return other
+
+
+def test_the_picture_shows_the_moment_of_the_certificate_and_what_came_later_apart(overtaken):
+    points, end = overtaken.history(), overtaken.decision
+    part = [one for one in points if not one["late"]]
+    assert 0 < len(part) < len(points) and points[len(part)]["late"]
+    assert part[-1]["evidence"] == end.evidence > end.threshold == part[-1]["threshold"]
+    assert points[-1]["evidence"] < points[-1]["threshold"]  # it would be below the line
+    axis = overtaken.plot("evidence").axes[0]
+    curves = {line.get_label(): line for line in axis.lines}
+    assert curves["evidence"].get_xdata()[-1] == end.rounds
+    assert curves["evidence"].get_ydata()[-1] == end.evidence
+    assert curves[experiment.LATER_EVIDENCE].get_xdata()[-1] == points[-1]["rounds"]
+    assert [text.get_text().strip() for text in axis.texts] == [
+        f"certified after {end.rounds} rounds"
+    ]
+
+
+def test_estimates_of_an_ended_study_are_those_of_its_end(overtaken):
+    status = overtaken.status.to_dict()
+    with overtaken.moment(history=True) as now:
+        arms = arms_of(now, status)
+    then = {one.name: one for one in overtaken.decision.estimates}
+    for one, current in zip(arms, overtaken.rows("arm"), strict=True):
+        assert (one["n"], one["mean"]) == (then[one["arm"]].n, then[one["arm"]].mean)
+        assert one["leads"] == then[one["arm"]].leads
+        if current["n"] > one["n"]:
+            assert one["later"] == {"n": current["n"], "mean": current["mean"]}
+    assert sum(one["n"] for one in arms) == overtaken.decision.values
+    labels = [text.get_text() for text in overtaken.plot("estimates").legends[0].get_texts()]
+    assert experiment.LATER_MEAN in labels and "hardest to rule out" in labels
+    words = " ".join(Reader(overtaken.report()).texts)
+    assert "came later and are not part of it" in words
+    said = [one for one in overtaken.decision.assumptions if one.code == "results-late"]
+    assert "would lead" in str(said[0]) or "less than the" in str(said[0])
+    assert "the certificate stays as it was given" in str(said[0])
+
+
+def test_a_picture_of_few_points_has_the_certificate_among_them(overtaken):
+    with overtaken.moment(history=True) as now:
+        points = now.history(most=3)
+    part = [one for one in points if not one["late"]]
+    assert part[-1]["evidence"] == overtaken.decision.evidence and len(points) <= 4
+    assert points[-1]["seq"] == overtaken.history()[-1]["seq"]
 
 
 def test_what_the_data_contradict_stands_on_every_picture(study):

@@ -17,8 +17,8 @@ class Shown(NamedTuple):
 
 
 def shown(arms: Sequence[Row], most: int = MOST, least_first: bool = False) -> Shown:
-    """The leading arms, the closest rival's, then those with the best means, as many as there is
-    room for; sorted by mean.
+    """The leading arms, those of the rival that is hardest to rule out, then those with the best
+    means, as many as there is room for; sorted by mean.
 
     >>> rows = [{"arm": x, "n": 1, "mean": m, "leads": x == "b"} for x, m in zip("abc", (3, 1, 2))]
     >>> chosen = shown(rows, most=2)

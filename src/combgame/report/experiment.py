@@ -10,19 +10,31 @@ from typing import Any
 from .arms import Shown, short, shown
 from .axes import BEST, NEEDED, OTHER, RIVAL, plain_numbers, whole_numbers
 from .figures import figure
+from .words import count
 
 Rows = Sequence[dict[str, Any]]
 KINDS = ("overview", "estimates", "evidence", "pulls")
 WIDTH = 6.4  # inches
 WIDER = 3.0  # times what is usual: still on the scale
 POINTS = 1500  # of a curve; more cannot be seen
+ENDED = "ended"
+ENDS = {"certified": "certified", "by hand": "stopped by hand"}  # how a study ended, in a picture
+LATER_MEAN = "mean with the results that came later"
+LATER_EVIDENCE = "with the results that came later"
+LATER_LOOKS: dict[str, Any] = {
+    "marker": "D",
+    "linestyle": "",
+    "color": OTHER,
+    "markerfacecolor": "none",
+    "markersize": 5,
+}
 
 
 def picture(data: dict[str, Any], kind: str = "overview") -> Any:
     """A matplotlib figure of one of the KINDS.
 
-    data: the `arms` (rows), the `points` of the evidence, `unit`, `interval`, `title`, `warning`,
-    and whether to put the least first (`least_first`).
+    data: the `arms` (rows), the `points` of the evidence, how the study `ended` (its state),
+    `unit`, `interval`, `title`, `warning`, and whether to put the least first (`least_first`).
     """
     arms = shown(data["arms"], least_first=data["least_first"])
     panels = ("estimates", "evidence") if kind == "overview" else (kind,)
@@ -35,7 +47,7 @@ def picture(data: dict[str, Any], kind: str = "overview") -> Any:
         elif panel == "pulls":
             pulls(axis, arms)
         else:
-            evidence(axis, data["points"])
+            evidence(axis, data["points"], ENDS.get(data.get("ended", ""), ENDED))
     keys: dict[str, Any] = {}
     for axis in made.axes:
         keys |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
@@ -69,6 +81,8 @@ def estimates(axis: Any, arms: Shown, unit: str, interval: str) -> None:
             markersize=5.5 if one["leads"] else 4,
             capsize=2,
         )
+        if one.get("later"):
+            axis.plot([one["later"]["mean"]], [place], label=LATER_MEAN, **LATER_LOOKS)
         lines.append((short(one["arm"]), weight))
     if arms.rest:
         means = [one["mean"] for one in arms.rest]
@@ -105,18 +119,48 @@ def pulls(axis: Any, arms: Shown) -> None:
         axis.plot([], [], "|", color=NEEDED, markersize=12, mew=2, label="best use of as many")
 
 
-def evidence(axis: Any, points: Rows) -> None:
+def evidence(axis: Any, points: Rows, ended: str = "certified") -> None:
     """Evidence, and how much is needed, over the rounds. Evidence that is off the scale (a mistake
-    that was taken back) stands at the edge, marked; where more is needed, there is no line.
+    that was taken back) stands at the edge, marked; where more is needed, there is no line. The dot
+    is where the study stands: now, or when it `ended` (the word that stands there); results that
+    came later, which are not part of it, follow in grey.
     """
     low, high = scale(points)
-    kept = [*points[:: max(len(points) // POINTS, 1)], points[-1]]
+    part = [one for one in points if not one.get("late")]
+    late = points[len(part) :]
+    kept = [*part[:: max(len(part) // POINTS, 1)], *part[-1:]]
     rounds = [one["rounds"] for one in kept]
     have = [min(max(one["evidence"], low), high) for one in kept]
     needed = [one["threshold"] if one["threshold"] <= high else math.nan for one in kept]
     axis.plot(rounds, have, color=BEST, linewidth=1.8, label="evidence")
     axis.plot(rounds, needed, color=NEEDED, linestyle="--", linewidth=1.4, label="needed")
     axis.plot(rounds[-1:], have[-1:], "o", color=BEST, markersize=5)
+    if late:
+        after = [*part[-1:], *late[:: max(len(late) // POINTS, 1)], late[-1]]
+        axis.plot(
+            [one["rounds"] for one in after],
+            [min(max(one["evidence"], low), high) for one in after],
+            color=OTHER,
+            linewidth=1.2,
+            label=LATER_EVIDENCE,
+        )
+        axis.plot(
+            [one["rounds"] for one in after],
+            [one["threshold"] if one["threshold"] <= high else math.nan for one in after],
+            color=OTHER,
+            linestyle="--",
+            linewidth=1.0,
+        )
+        end = part[-1]["rounds"] if part else 0
+        axis.axvline(end, color=OTHER, linewidth=0.8, linestyle=":")
+        axis.text(
+            end,
+            0.02,
+            f" {ended} after {count(end, 'round')}",
+            transform=axis.get_xaxis_transform(),
+            fontsize=8,
+            color=BEST,
+        )
     for edge, mark, off in ((high, "^", 1.0), (low, "v", -1.0)):
         beyond = [
             one["rounds"]
@@ -138,14 +182,16 @@ def evidence(axis: Any, points: Rows) -> None:
 
 
 def scale(points: Rows) -> tuple[float, float]:
-    """From the least evidence to what is usually needed, or to where the evidence is now: what was
-    taken back does not flatten the rest.
+    """From the least evidence to what is usually needed, or to where the evidence is now, or was at
+    the end: what was taken back does not flatten the rest.
     """
+    last = [one["evidence"] for one in points if not one.get("late")][-1:]
     have = [one["evidence"] for one in points if math.isfinite(one["evidence"])]
     needed = [one["threshold"] for one in points if math.isfinite(one["threshold"])]
-    high = max([1.0, *needed[-1:], *sorted(needed)[len(needed) // 2 :][:1], *have[-1:]])
+    ends = [x for x in (*last, *have[-1:]) if math.isfinite(x)]
+    high = max([1.0, *needed[-1:], *sorted(needed)[len(needed) // 2 :][:1], *ends])
     high = max([high, *(x for x in [*have, *needed] if x <= WIDER * high)])
-    low = min([0.0, *(x for x in have if x >= -high), *have[-1:]])
+    low = min([0.0, *(x for x in have if x >= -high), *ends])
     return low, high
 
 
@@ -170,7 +216,7 @@ def _names(axis: Any, lines: list[tuple[str, str]], arms: Shown) -> None:
     axis.grid(False, axis="y")
 
 
-KEYS = (("leads", BEST, "leading"), ("rival", RIVAL, "closest rival"))
+KEYS = (("leads", BEST, "leading"), ("rival", RIVAL, "hardest to rule out"))
 
 
 def _keys(axis: Any, arms: Rows) -> None:

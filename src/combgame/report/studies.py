@@ -202,6 +202,12 @@ def _estimates(data: Data) -> Iterator[str]:
     given = any(one["low"] is not None or one["high"] is not None for one in some.arms)
     what = drawn["interval"]
     notes = [f"From, to: {what}." if given else f"{what[:1].upper()}{what[1:]}."]
+    if late := data["status"]["late"]:
+        notes.insert(
+            0,
+            f"As it was when the study ended: {count(late, 'result')} came later and "
+            f"{'is' if late == 1 else 'are'} not part of it.",
+        )
     if some.rest:
         means = [one["mean"] for one in some.rest]
         notes.append(

@@ -359,9 +359,23 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         if lone:
             made.append(lonely([setting.problem.label([a]) for a in lone], bool(single)))
     if advisor.late:
-        text = "{n:count result} came after the decision: stored, but not part of it"
-        made.append(Sentence("results-late", text, n=advisor.late))
+        made.append(came_later(advisor, facts))
     return made
+
+
+def came_later(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
+    """What came after the decision, and what the evidence would be with it."""
+    text = "{n:count result} came after the decision: stored, but not part of it. With {n:it|them} "
+    now, known = advisor.facts("running"), dict[str, Any](n=advisor.late)
+    if now["answer"] == facts["answer"]:
+        text += "the evidence is {weighed}"
+        known["weighed"] = weighed(now["evidence"], now["threshold"])
+    else:
+        text += "{answer} would lead"
+        known["answer"] = advisor.setting.problem.label(now["answer"]) or "nobody"
+    if facts["why"] == "certified":
+        text += "; the certificate stays as it was given"
+    return Sentence("results-late", text, **known)
 
 
 def compared(advisor: Advisor) -> Sentence:

@@ -40,6 +40,7 @@ def drawn(moment: Any, kind: str = "overview", unit: str | None = None) -> dict[
     return {
         "arms": arms,
         "points": [] if kind in ("estimates", "pulls") else moment.history(most=POINTS),
+        "ended": status["state"],
         "unit": unit or unit_of(problem),
         "interval": described(problem, status),
         "title": title(status, moment.decision),
@@ -60,8 +61,16 @@ def described(problem: Problem, status: dict[str, Any]) -> str:
 
 
 def arms_of(moment: Any, status: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the arms, with the closest rival's marked."""
+    """The rows of the arms, with those marked in which the rival that is hardest to rule out
+    differs from the leader. Of a study that has ended they are as they were then; `later` has the
+    number and the mean of the values of an arm with those that came afterwards, where any did.
+    """
     arms: list[dict[str, Any]] = moment.rows("arm")
+    if status["late"]:
+        for one, then in zip(arms, status["estimates"], strict=True):
+            if one["n"] != then["n"]:
+                one["later"] = {"n": one["n"], "mean": one["mean"]}
+            one.update({key: then[key] for key in ("n", "mean", "low", "high", "leads")})
     leader = set(status["leader"])
     rival = set(status["rivals"][0]["answer"]) - leader if status["rivals"] else set()
     for number, one in enumerate(arms):

@@ -16,7 +16,7 @@ from ..version import __version__
 from .doubts import among
 from .forecast import MANY
 from .networks import network
-from .plots import contradicted, drawn, estimated, solved, spread, unit_of
+from .plots import arms_of, contradicted, drawn, estimated, solved, spread, unit_of
 from .spoken import spoken
 
 QUIET = ("asked", "told", "created")  # events that the table of rounds shows
@@ -36,7 +36,7 @@ def gathered(
     return {
         **data,
         "problem": spoken(moment.problem),
-        "network": network(moment.problem, moment.rows("arm")),
+        "network": network(moment.problem, arms_of(moment, data["status"])),
         "margin": margin(moment),
         "rounds": rounds(rows, moment.events),
         "people": people(rows),
@@ -78,11 +78,11 @@ def minute(at: float) -> str:
 
 
 def margin(moment: Any) -> dict[str, Any] | None:
-    """The leader's lead over its closest rival, as the estimates have it."""
+    """The leader's lead over the rival that is hardest to rule out, as the estimates have it."""
     status = moment.status
     if not status.rivals or status.rivals[0].lead is None:
         return None
-    mean = {k: one["mean"] for k, one in enumerate(moment.rows("arm"))}
+    mean = {one.arm: one.mean for one in status.estimates}
     leader, rival = set(status.leader), set(status.rivals[0].answer)
     if any(mean[a] is None for a in leader ^ rival):
         return None

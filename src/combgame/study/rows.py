@@ -1,6 +1,8 @@
 """The rows of a study: per round, per arm, per event; and how its evidence grew."""
 
 import json
+import math
+from bisect import bisect_left
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import accumulate
@@ -84,7 +86,8 @@ def history(
     setting: Setting, engine: str, events: list[Event], most: int | None = None
 ) -> list[dict[str, Any]]:
     """The evidence after everything that was told; nothing is chosen again for that. most: at so
-    many moments, evenly, with the last one.
+    many moments, evenly, with the last one and that of the certificate. `late`: it came after the
+    study had ended, and is not part of its result.
     """
     advisor, points, wanted = Advisor(setting, engine, whole=True), [], _some(events, most)
     for event in events:
@@ -103,15 +106,21 @@ def history(
                     **kept,
                 }
             )
-    return points
+    end = math.inf if advisor.ended is None else advisor.ended["seq"]
+    return [{**one, "late": one["seq"] > end} for one in points]
 
 
 TELLING = ("told", "observed", "retracted")  # after which other values count
 
 
 def _some(events: list[Event], most: int | None) -> set[int] | None:
-    """The numbers of some of the events that told something, the last one among them; None: all."""
+    """The numbers of some of the events that told something, among them the last one and those on
+    which a certificate was given; None: all.
+    """
     telling = [one.seq for one in events if one.kind in TELLING and not one.data.get("more")]
     if most is None or len(telling) <= most:
         return None
-    return {telling[len(telling) * (k + 1) // most - 1] for k in range(most)}
+    ends = [bisect_left(telling, one.seq) - 1 for one in events if one.kind == "certified"]
+    return {telling[len(telling) * (k + 1) // most - 1] for k in range(most)} | {
+        telling[place] for place in ends if place >= 0
+    }

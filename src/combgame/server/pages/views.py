@@ -155,7 +155,7 @@ def study(moment: Any, seq: int) -> Data:
     unit = unit_of(problem)
     mood = mood_of(status)
     comparable = bool(status.leader) or not status.values
-    graph = network(problem, moment.rows("arm"))
+    graph = network(problem, arms)
     return {
         "name": moment.name,
         "seq": seq,
