@@ -440,6 +440,48 @@ def test_what_cannot_be_compiled_our_way_is_compiled_in_numbas(monkeypatch):
     assert _borrow.plain == {True}
 
 
+UNTRIED = """
+import sys, warnings
+import numba
+numba.__version__ = VERSION
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import combgame as cg
+    assert not said
+    from combgame.game.engines import compiled_entry
+    def double(x):
+        return 2.0 * x
+    def half(x):
+        return x / 2.0
+    for function in (double, half):
+        assert compiled_entry(function, True)(1.0) in (2.0, 0.5)
+from combgame.game.numba import plain
+print(bool(plain), *(str(one.message) for one in said), sep="|")
+"""
+
+
+@pytest.mark.parametrize(("version", "slow"), [("0.68.7", False), ("0.69.0", True), ("0.6", True)])
+def test_a_numba_that_was_not_tried_is_slow_and_says_so_once(version, slow):
+    """It was slow without a word: 21 instead of 1 us a round."""
+    code = UNTRIED.replace("VERSION", repr(version))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    plain, *said = done.split("|")
+    assert plain == str(slow) and len(said) == slow
+    assert all(f"under numba {version}" in one and "7 to 20 times" in one for one in said)
+
+
+def test_doctor_says_how_it_is_compiled(monkeypatch):
+    from combgame.cli import doctor
+
+    monkeypatch.delenv("COMBGAME_COMPILER", raising=False)
+    assert doctor._compiler("0.68.1") == "ready"
+    assert "install numba 0.68" in doctor._compiler("0.67.0")
+    monkeypatch.setenv("COMBGAME_COMPILER", "plain")
+    assert "slow" in doctor._compiler("0.68.1")
+
+
 # ---- kept on disk, one by one
 
 SMALL = """

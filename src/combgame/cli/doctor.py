@@ -5,6 +5,7 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from ..game.numba_versions import tried, untried
 from .options import AsJson, put
 
 EXTRAS = {
@@ -22,12 +23,20 @@ def doctor(as_json: AsJson = False) -> None:
     rows = {"combgame": _version("combgame"), "Python": platform.python_version()}
     rows |= {name: _version(name) for name in ("numpy", "scipy", "numba", "sqlalchemy")}
     rows["processors"] = str(os.cpu_count())
-    rows["compiled engine"] = "ready" if importlib.util.find_spec("numba") else "numba is missing"
+    rows["compiled engine"] = _compiler(rows["numba"])
     rows["card (engine='cuda')"] = _card()
     rows["extras"] = ", ".join(name for name, part in EXTRAS.items() if _there(part)) or "none"
     width = max(map(len, rows))
     text = "\n".join(f"{name:<{width}}  {said}" for name, said in rows.items())
     put(rows, text, as_json)
+
+
+def _compiler(numba: str) -> str:
+    if importlib.util.find_spec("numba") is None:
+        return "numba is missing"
+    if os.environ.get("COMBGAME_COMPILER") == "plain":
+        return "ready, but slow: COMBGAME_COMPILER=plain asks for numba's own way of compiling"
+    return "ready" if tried(numba) else f"ready, but slow: {untried(numba)}"
 
 
 def _card() -> str:

@@ -1,9 +1,9 @@
 """Everything this package asks of numba, in one place; imported when something is first compiled.
 
-COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried;
-otherwise functions borrow what they are given (`borrow.py`), machine code is made once for a whole
-call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not only entry points. The
-results are the same, to the last bit.
+COMBGAME_COMPILER=plain compiles as numba does, and so does a version of numba that was not tried,
+which is said once; otherwise functions borrow what they are given (`borrow.py`), machine code is
+made once for a whole call (`lazy.py`), and functions are kept on disk one by one (`disk.py`), not
+only entry points. The results are the same, to the last bit.
 """
 
 import os
@@ -18,6 +18,7 @@ from numba.extending import register_jitable
 
 from ...sentences import Sentence
 from ..marks import FUNCTIONS
+from ..numba_versions import tried, untried
 from ..parts import layout
 from ..telling import telling
 from .borrow import plain
@@ -25,14 +26,14 @@ from .failures import in_a_sentence
 from .lazy import lazily
 from .methods import INNER
 
-TRIED = (
-    "0.68.",
-)  # versions of numba whose private parts are as `borrow.py` and `lazy.py` need them
 _TAUGHT: set[Any] = set()
 
 
-if os.environ.get("COMBGAME_COMPILER") == "plain" or not numba.__version__.startswith(TRIED):
+if os.environ.get("COMBGAME_COMPILER") == "plain":
     plain.add(True)
+elif not tried(numba.__version__):
+    plain.add(True)
+    warnings.warn(str(untried(numba.__version__)), stacklevel=2)
 
 
 def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
