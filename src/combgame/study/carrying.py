@@ -67,12 +67,11 @@ def observations(
     """
     arm = [new.arm(name) for name in old.names or range(old.d)]
     made: dict[Any, dict[str, Any]] = {}
-    begins = True
-    for seq, a, told, record in Ledger.of(old.d, events, first).standing():
-        begins = begins and (record.steady or record.aside)
+    ledger = Ledger.of(old.d, events, first)
+    for seq, a, told, record in ledger.standing():
         for beyond, part in enumerate(split(told.entry, record.replicates)):
             if part:
-                starts = begins and record.steady and not (beyond or told.anew)
+                starts = record.steady and not (ledger.starting or beyond or told.anew)
                 about = {"planned": not beyond, "later": not starts, "anew": told.anew}
                 kept = {key: True for key, holds in about.items() if holds}
                 key = (not starts, seq, record.number, *kept)

@@ -310,6 +310,12 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
             "values"
         )
         made.append(Sentence("rounds-failed", text, n=n))
+    if n := happened.get("started-over"):
+        text = (
+            "{n:count value} {n:does|do} not count: {n:its round|their rounds} had been told in "
+            "part and {n:was|were} asked again, and all values of a round are of one play"
+        )
+        made.append(Sentence("started-over", text, n=n))
     if n := happened.get("missing"):
         text = (
             "{n:count value} {n:is|are} missing: the guarantee holds if that had nothing to do "
@@ -338,7 +344,8 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     if n := happened.get("beyond"):
         text = (
             "{n:count reading} beyond the replicates that were asked for {n:does|do} not count: "
-            "whether a well is read again may depend on what it read"
+            "whether a well is read again may depend on what it read. The guarantee holds if "
+            "readings were told in the order in which they were taken"
         )
         made.append(Sentence("readings-beyond", text, n=n))
     if n := happened.get("averaged"):
@@ -382,7 +389,7 @@ def compared(advisor: Advisor) -> Sentence:
     """Where plays have levels: what counts."""
     text = (
         "Arms were compared within rounds only, so it does not matter how high or low the values "
-        "of a round are as a whole"
+        "of a round are as a whole, provided that they are of one play"
     )
     if waiting := len(advisor.ledger.held):
         text += (

@@ -23,14 +23,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import CombGameError, StoreError, UnknownNameError
+from ..errors import CombGameError, StoreError, StudyError, UnknownNameError
 from ..game.records import Floats, Ints, Seen, blank
 from ..game.round import add, balance, gather, note, scatter
+from ..sentences import Option
 from ..storage.events import Event, no_collecting
 from .blocks import commit, count_blocks, recount
 from .doubts import nothing_far, reach
 from .entries import MOST, Entry, gaps, pulls, split
-from .noise import follow, nothing_late, scatter_start
+from .noise import after_start, follow, nothing_late, scatter_start
 from .repeats import fingerprint
 from .round import Record, Told, values_in
 from .versions import given
@@ -127,9 +128,11 @@ class Ledger:
         self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
         # float64[3, d]: values of the start: how many, their sums, and what rounding left out
         self.begun: Floats = np.zeros((3, d))
+        # later values (arm, value, how many) that were told before all of the start was
+        self.ahead: list[tuple[int, float, int]] = []
         self._adding = True  # values are added up as they come
-        # of a whole ledger: values that a retraction will leave, and what they add up to
-        self.rehearsed: tuple[list[_Value], list[Any]] = ([], [])
+        # of a whole ledger: values that a retraction will leave, what they add up to, and `ahead`
+        self.rehearsed: tuple[list[_Value], list[Any], list[Any]] = ([], [], [])
 
     @classmethod
     def of(cls, d: int, events: Iterable[Event], first: Floats | None = None) -> "Ledger":
@@ -237,6 +240,8 @@ class Ledger:
             raise unusable(event, error) from error
         if self._adding and self.seen.start[0] and self._started:
             self._begin()
+            if event.kind == "failed":  # it was all that the start waited for
+                effect = Effect.VALUES
         if self.anew and not event.data.get("more"):
             self._count("anew")
             self.anew = False
@@ -286,7 +291,12 @@ class Ledger:
             self._await(arms, replicates)
             return Effect.NOTHING
         record = self.open[number]
+        moves = record.told and record.block and not (event.client and event.client == record.asker)
+        if moves and self.shut is None:
+            return self._as_whole(event, past)
         self._count("overdue", record.expired(event.at))
+        if moves:
+            self._start_over(record)
         if record.waiting:
             record.waiting = False
             self.waiting -= 1
@@ -337,13 +347,17 @@ class Ledger:
 
     def on_failed(self, event: Event, past: Past | None) -> Effect:
         """data: `retry`; otherwise the round is given up."""
-        record = self.open[event.round or 0]
+        record, retry = self.open[event.round or 0], event.data.get("retry", True)
+        if record.told and record.block and retry and self.shut is None:
+            return self._as_whole(event, past)
         self._count("failed")
+        if record.told and record.block and retry:
+            self._start_over(record)
         if not record.waiting:
             self._await(record.left, -record.replicates)
             self.waiting += 1
         record.waiting, record.until, record.rest, record.since = True, None, "failed", event.seq
-        if not event.data.get("retry", True):
+        if not retry:
             self._count("missing", bool(record.told), len(record.left) * record.replicates)
             self.dropped += not record.told
             for arm in record.left if record.told else ():
@@ -379,12 +393,13 @@ class Ledger:
             over=True,
             since=event.seq,
             steady=planned and before and not self.startless and not data.get("later"),
-            aside=not before,
             weights=weights,
         )
         if before:
             self.prior = True
             self.startless |= not record.steady
+            if not record.steady and self._adding and self.seen.start[0]:
+                self._begin()
         for arm, entry in values.items():
             again = arm in self.withdrawn  # perhaps other data; nobody can tell
             if again:
@@ -406,9 +421,7 @@ class Ledger:
     def on_retracted(self, event: Event, past: Past | None) -> Effect:
         """data: `arm`, if it is not a round that is retracted."""
         if self.shut is None:
-            whole = self._whole(event, past)
-            whole.apply(event)
-            self._become(whole)
+            self._as_whole(event, past)
             return Effect.CHANGE
         self._count("retracted")
         number, arms = event.round, self._named(event)
@@ -416,9 +429,10 @@ class Ledger:
             for record in self.open.values():
                 self._untell(record, [arm for arm in arms if arm in record.told], event.seq)
             for record in self.shut.values():
-                record.again |= {
-                    arm for arm in arms if arm in record.told and record.told[arm].entry is not None
-                }
+                for arm in arms:
+                    if arm in record.told and record.told[arm].entry is not None:
+                        record.again.add(arm)
+                        record.gone[arm] = event.seq
         else:
             record = self.open.get(number) or self.shut[number]
             if record.over and not record.outside:
@@ -496,6 +510,23 @@ class Ledger:
             recount(self.seen.blocks, self.blocks, self.held, records, self.pivot)
             self.measured = {n: values_in(one) for n, one in records.items() if one.over}
 
+    def _as_whole(self, event: Event, past: Past | None) -> Effect:
+        """Go on as a whole ledger that has this event, too."""
+        whole = self._whole(event, past)
+        effect = whole.apply(event)
+        self._become(whole)
+        return effect
+
+    def _start_over(self, record: Record) -> None:
+        """A play with levels that was told in part is measured again: as a whole, because the level
+        of what was told is gone. (Of a whole ledger.)
+        """
+        self._count("started-over", times=len(record.told))
+        if not record.waiting:
+            self._await(record.told, record.replicates)
+        record.told.clear()
+        self._add_up(self)
+
     def _whole(self, event: Event, past: Past | None) -> "Ledger":
         """All rounds before an event."""
         if self.shut is not None:
@@ -564,15 +595,27 @@ class Ledger:
 
     @property
     def _started(self) -> bool:
-        """Whether all of the start has been told."""
-        return not self.starting and not any(
-            one.steady and not one.waiting and one.left for one in self.open.values()
-        )
+        """Whether all of the start has been told. (Values in the place of retracted ones tell nothing
+        of the spread, so nothing waits for them.)
+        """
+        return not (self.starting or self.awaited)
+
+    @property
+    def awaited(self) -> list[int]:
+        """The rounds of the start that are out."""
+        return [
+            number
+            for number, one in self.open.items()
+            if one.steady and not one.waiting and any(arm not in one.gone for arm in one.left)
+        ]
 
     def _begin(self) -> None:
         """From now on what is played may depend on values."""
         self.seen.start[0] = 0
         self.early[:] = self.seen.noise[:2]
+        for arm, x, n in self.ahead:
+            after_start(self.seen, self.begun, arm, x, float(n))
+        self.ahead = []
 
     def _enter(self, arm: int, entry: Entry, record: Record, anew: bool = False) -> None:
         lost = gaps(entry, 0 if record.outside else record.replicates)
@@ -592,10 +635,9 @@ class Ledger:
         these alone; of what came beyond them, and of all later values, deviations that need no
         number to have been fixed. A mean of values whose number was not fixed tells nothing, nor
         does a value that is told anew, because the one in its place may have had a say in what was
-        played before it.
+        played before it. All of the start comes first, in whatever order values are told: which of
+        it was measured before what came later may have been decided by looking.
         """
-        if self.seen.start[0] and not record.steady and not record.aside and entry is not None:
-            self._begin()
         for k, part in enumerate(split(entry, record.replicates)):
             if k and record.block:
                 break  # plays with levels: readings beyond those that were asked for do not count
@@ -610,6 +652,8 @@ class Ledger:
                 elif not anew and (n == 1 or not k):
                     if not self.seen.start[0]:
                         scatter(self.seen, arm, x, float(n))
+                    elif not (k or record.steady or record.outside):
+                        self.ahead.append((arm, x, n))
                     follow(self.late, arm, x, n)
                 if n == 1:
                     note(self.seen, arm, x)
@@ -621,10 +665,11 @@ class Ledger:
     def _add_up(self, whole: "Ledger") -> None:
         """Add up all arms anew: how the values vary depends on the order of all of them."""
         if self._adding:
-            values, (done, sums) = whole.standing(), whole.rehearsed
+            values, (done, sums, ahead) = whole.standing(), whole.rehearsed
             if done and values[: len(done)] == done:
                 for mine, its in zip(self._sums(), sums, strict=True):
                     mine[...] = its
+                self.ahead = list(ahead)
                 self._sum(values[len(done) :])
             else:
                 self._clear()
@@ -633,14 +678,15 @@ class Ledger:
     def rehearse(self, whole: "Ledger", event: Event) -> None:
         """Add up what a retraction will leave, before others have to wait for it."""
         if event.kind == "retracted" and self._adding:
-            before = [one.copy() for one in self._sums()]
+            before, waiting = [one.copy() for one in self._sums()], self.ahead
             number, arm = event.round, event.data.get("arm")
             left = [v for v in whole.standing() if v.record.number != number and v.arm != arm]
             self._clear()
             self._sum(left)
-            whole.rehearsed = left, [one.copy() for one in self._sums()]
+            whole.rehearsed = left, [one.copy() for one in self._sums()], self.ahead
             for mine, its in zip(self._sums(), before, strict=True):
                 mine[...] = its
+            self.ahead = waiting
 
     def standing(self) -> list["_Value"]:
         """The values that count, in the order in which they came. (Of a whole ledger.)"""
@@ -662,11 +708,14 @@ class Ledger:
     def _clear(self) -> None:
         for one in self._sums():
             one[...] = 0
-        self.seen.start[0], self.far[:] = 1, nothing_far(len(self.had))
+        self.seen.start[0], self.far[:], self.ahead = 1, nothing_far(len(self.had)), []
 
-    def _sum(self, values: Iterable["_Value"]) -> None:
-        last = 0
+    def _sum(self, values: list["_Value"]) -> None:
+        last, steady = 0, sum(one.record.steady for one in values)
         for seq, arm, told, record in values:
+            if self.seen.start[0] and not steady and self._started:
+                self._begin()
+            steady -= record.steady
             if seq != last:
                 gather(self.seen)
                 last = seq
@@ -725,6 +774,21 @@ class _Value(NamedTuple):
     arm: int
     told: Told
     record: Record
+
+
+def check_replicates(ledger: Ledger, times: int) -> None:
+    """Refuse another number of replicates within the start."""
+    if ledger.asked and ledger.starting and times != ledger.usual:
+        raise StudyError(
+            "start-replicates",
+            "{short:count arm} {short:has|have} not been asked for as often as the start of the study "
+            "has every arm, and all rounds of the start have the same number of replicates, here "
+            "{usual}: what sigma is believed to be rests on it",
+            remedy="leave out {option} until then",
+            short=ledger.short,
+            usual=ledger.usual,
+            option=Option("replicates", times),
+        )
 
 
 def totals(seen: Seen) -> tuple[Floats, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from ..game.blocks import Blocks
 from ..game.numerics import two_sum
 from ..game.records import Floats, Seen
+from ..game.round import OFTEN
 from ..problem import Problem
 from ..rewards import License
 from ..rewards.base import claimed
@@ -55,6 +56,17 @@ def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) ->
     begun[0, arm] += n
     begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
     begun[2, arm] += lost
+
+
+def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
+    """What `game.round.scatter` says of later values, about the mean of the values of the start: for
+    those that were told before all of these.
+    """
+    before, group = begun[0, arm], seen.group[arm]
+    if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:
+        off = mean - (begun[1, arm] + begun[2, arm]) / before
+        seen.noise[0, group] += 1.0
+        seen.noise[1, group] += off * off * n
 
 
 class Noise(NamedTuple):
@@ -168,9 +180,11 @@ def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | 
     sigma = problem.rewards.spread(problem.d) if known else np.ones(problem.d)
     group, unit = np.ones(seen.noise.shape[1]), sigma[0]
     group[seen.group] = sigma
-    start = seen.noise[:2] if seen.start[0] else early
+    if seen.start[0]:  # nothing is said of a part of the start: it may have been chosen by looking
+        late, early = nothing_late(problem.d), np.zeros_like(early)
+        seen = seen._replace(noise=np.zeros_like(seen.noise))
     after = float((late[2] / sigma**2).sum())
-    exact = float(start[0].sum()), float((start[1] / group**2).sum())
+    exact = float(early[0].sum()), float((early[1] / group**2).sum())
     degrees = exact[0] + float(np.maximum(late[3] - 1.0, 0.0).sum())
     ratio = math.sqrt((exact[1] + after) / degrees) if degrees else None
     same = bool((sigma == unit).all())

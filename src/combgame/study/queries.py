@@ -114,7 +114,7 @@ class Moment:
 
     @property
     def decision(self) -> Decision | None:
-        """Why it stopped, and how sure it is; None while it runs."""
+        """Why it stopped, and what is known; None while it runs."""
         advisor, why = self._advisor, self.state
         return (
             None
@@ -243,7 +243,7 @@ class Queries:
 
     @property
     def decision(self) -> Decision | None:
-        """Why it stopped, and how sure it is; None while it runs."""
+        """Why it stopped, and what is known; None while it runs."""
         with self.moment() as this:
             return this.decision
 

@@ -57,8 +57,6 @@ class Record:
     weights: list[float] = field(default_factory=list, compare=False)
     # it was fixed before any value was seen: part of the start
     steady: bool = field(default=False, compare=False)
-    # data from outside that came while there was a start, and are no part of it
-    aside: bool = field(default=False, compare=False)
 
     @property
     def mark(self) -> str:
@@ -156,6 +154,50 @@ def check_means(problem: Problem, number: int, replicates: int, given: dict[int,
                 n=entry["n"],
                 asked=replicates,
                 replicates=Option("replicates", entry["n"]),
+            )
+
+
+def check_one_play(problem: Problem, number: int, record: Record, given: dict[int, Entry]) -> None:
+    """Refuse, where plays have levels, values in the place of retracted ones beside others of the
+    same round that still stand: nobody can tell whether they are of one play.
+    """
+    if not problem.rewards.levels():
+        return
+    for arm, entry in given.items():
+        since = record.gone.get(arm)
+        if entry is None or since is None:
+            continue
+        if any(
+            told.entry is not None and told.seq < since
+            for other, told in record.told.items()
+            if other not in record.again
+        ):
+            raise StudyError(
+                "one-play",
+                "round {round}, arm {arm}: where plays have levels, all values of a round are of one "
+                "play, so a value that was retracted cannot be told anew beside others that stand",
+                remedy="{retract}, and then tell all values of one play",
+                round=number,
+                arm=problem.label([arm]),
+                retract=Call("retract", number, "reason"),
+            )
+
+
+def check_whole(problem: Problem, number: int, replicates: int, given: dict[int, Entry]) -> None:
+    """Refuse a part of the replicates of an arm, of which more is to come."""
+    for arm, entry in given.items():
+        told = len(entry) if isinstance(entry, list) else 1
+        if entry is not None and not isinstance(entry, dict) and told < replicates:
+            raise InputError(
+                "replicates-together",
+                "round {round}, arm {arm}: {told:count value} {told:is|are} told of the {n} that were "
+                "asked for",
+                remedy="tell all values of an arm together, as a list with None for those that are "
+                "missing",
+                round=number,
+                arm=problem.label([arm]),
+                told=told,
+                n=replicates,
             )
 
 

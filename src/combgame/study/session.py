@@ -18,7 +18,7 @@ from ..storage.memory import Log, Storage
 from ..storage.requests import CURRENT, check_repeated
 from .advisor import Advisor
 from .keeper import Keeper
-from .ledger import Behind, Effect, Ledger
+from .ledger import Behind, Ledger
 from .round import Record
 from .settings import Setting
 from .snapshot import EVERY, capture, load, pack
@@ -297,9 +297,9 @@ class Session:
         chosen: bool = False,
     ) -> None:
         """One more event; before: those that come before it and are not stored yet."""
-        effect = advisor.apply(one.event, _Past(self, advisor.ledger, log, before), chosen)
+        advisor.apply(one.event, _Past(self, advisor.ledger, log, before), chosen)
         advisor.ledger.seal = one.seal
-        if effect is Effect.CHANGE:
+        if self._whole is not None and self._whole.open is advisor.ledger.open:
             self._whole = None  # the advisor goes on with its rounds
             self._due = True  # whoever opens the study need not look back at all of them again
 

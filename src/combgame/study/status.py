@@ -442,7 +442,7 @@ def advice(
         known = {"whose": whose(validity), "name": advisor.setting.stopping.name}
         return Sentence("stop", text, doubtful=doubtful, n=n, says=says, **known)
     if state != "running":
-        text = "It has stopped without a certified answer ({says} how sure it is)"
+        text = "It has stopped without a certified answer ({says} what is known)"
         if state == "budget":
             more = Call("extend", max_rounds=..., reason=...)
             remedy = "{more} gives it more rounds"
@@ -493,6 +493,18 @@ def advice(
                 n=len(late),
                 rounds=late[:LONGEST],
                 held=len(advisor.ledger.held),
+            )
+    if advisor.ledger.ahead and problem.rewards.pooled and not problem.rewards.levels():
+        late = [number for number in advisor.ledger.awaited if number in out]
+        if late:
+            return Sentence(
+                "start-waits",
+                "Tell {n:round|rounds} {rounds:list 5} next, or {fail} if {n:it is|they are} lost: "
+                "nothing can be certified before all of the start has been told or has failed, "
+                "because sigma is taken from it",
+                n=len(late),
+                rounds=late[:LONGEST],
+                fail=Call("fail"),
             )
     look = ""
     if doubtful:

@@ -9,6 +9,8 @@ from typing import Any, overload
 from ..errors import StudyError, UnknownNameError, either, must_be, positive, unknown
 from ..problem import Problem
 from ..report.files import PRIVATE
+from ..rewards import License
+from ..rewards.base import claimed
 from ..rules import RuleBase
 from ..sentences import Call, Option, Phrase
 from ..stopping.own import StoppingBase
@@ -31,10 +33,19 @@ from .arguments import (
 from .blocks import replicates_of
 from .decision import Decision, decide
 from .entries import Entry, read_values
-from .ledger import values_of
+from .ledger import check_replicates, values_of
 from .queries import Queries
 from .repeats import coincidence, fingerprint
-from .round import Record, Round, Todo, as_round, check_means, check_todo
+from .round import (
+    Record,
+    Round,
+    Todo,
+    as_round,
+    check_means,
+    check_one_play,
+    check_todo,
+    check_whole,
+)
 from .session import Batch, Session
 from .settings import Setting, check_same, check_setting, past, setting_from
 from .versions import here, made_by
@@ -261,6 +272,8 @@ class Study(Queries):
         while len(given) < most and advisor.affordable:
             usual, number = self._setting.replicates, ledger.last + 1
             times = replicates_of(ledger.blocks, number, usual, replicates)
+            if License.NORMAL in claimed(self.problem.rewards):
+                check_replicates(ledger, times)
             chosen = batch.choose(most - len(given))
             if times != 1:
                 chosen["replicates"] = times
@@ -384,6 +397,9 @@ class Study(Queries):
             )
         given = read_values(self.problem, values, known.arms, number)
         check_means(self.problem, number, known.replicates, given)
+        check_one_play(self.problem, number, known, given)
+        if not final:
+            check_whole(self.problem, number, known.replicates, given)
         new = self._news(number, known, given)
         return new if new or (final and known.left) else None
 
