@@ -9,7 +9,12 @@ where the second readings come as data from outside. carried: an old study of 15
 that plays again what reads most as all arms do, with one value of each arm first; carried over to a
 study of one arm more. The error is that the true sigma is excluded (sigma not known), or doubted
 (sigma stated; studies doubt it at 1e-4, which is the same statistic at a lower level); tied: of two
-arms that are tied, and one more that is worse, the wrong one is certified.
+arms that are tied, and one more that is worse, the wrong one is certified. order: all of the start of 100
+arms is asked, two values of each, and one round more; of the second readings a quarter is measured,
+of the arms that read nearest to what they should (near) or farthest from it (far), then the later
+round, and then the rest. The error is as for carried studies. halves: the plates of "plates", each
+lower by half a sigma than the one before; the wrong arm is read, the plate is dropped, and the round
+is asked again.
 """
 
 import math
@@ -133,6 +138,46 @@ def carried(known: bool, seed: int) -> float:
     return new.status.noise.evidence if known else excluded(new)
 
 
+def order(near: bool, known: bool, seed: int) -> float:
+    """The largest that the statistic was at any time."""
+    rng, d = np.random.default_rng(seed), 100
+    problem = cg.Problem(cg.Arms(d), rewards=cg.Gaussian(*([1.0] * known)))
+    study = cg.Study(problem, delta=1e-9, rule="uniform", seed=seed, engine="python")
+    *start, later = study.ask(2 * d + 1)
+    first: dict[int, float] = {}
+    told, again = {}, []
+    for todo in start:
+        arm = todo.arms[0]
+        if arm in first:
+            again.append(todo)
+        else:
+            first[arm] = rng.standard_normal()
+            told[todo] = {arm: first[arm]}
+    study.tell_many(told)
+    again.sort(key=lambda todo: abs(first[todo.arms[0]]), reverse=not near)
+    most = -math.inf
+    for part in (again[: d // 4], [later], again[d // 4 :]):
+        study.tell_many({todo: {todo.arms[0]: rng.standard_normal()} for todo in part})
+        now = study.status.noise.evidence if known else excluded(study)
+        most = max(most, now)
+    return most
+
+
+def halves(delta: float, seed: int) -> float:
+    rng, plate = np.random.default_rng(seed), 0
+    problem = cg.Problem(cg.Subsets(2, 2), cg.Arms(2), cg.Gaussian(1.0, level="per play"))
+    study = cg.Study(problem, delta=delta, seed=seed, engine="python")
+    for _ in range(30):
+        if study.done:
+            break
+        todo, plate = study.ask(), plate + 2
+        study.tell(todo, {1: 0.5 - 0.5 * plate + rng.standard_normal()}, final=False)
+        study.fail(todo, "the plate was dropped")
+        values = 1e-6 * np.array([1.0, 0.0]) - 0.5 * plate + rng.standard_normal(2)
+        study.tell(todo, {arm: values[arm] for arm in study.ask().left})
+    return wrong(study, (0,))
+
+
 def tied(delta: float, seed: int) -> float:
     """The rule that plays again what looks typical of two arms, one of which is at 1e-6."""
     rng, means = np.random.default_rng(seed), (1e-6, 0.0, -3.0)
@@ -175,6 +220,10 @@ def cases() -> list[Case]:
         ("carried", unknown, 1, LEVELS[:2], partial(carried, False)),
         ("carried, sigma stated", known, 1, LEVELS[:2], partial(carried, True)),
         ("carried, tied", unknown, 1, (0.2,), partial(tied, 0.2)),
+        ("order, near first", unknown, 1, LEVELS[:2], partial(order, True, False)),
+        ("order, near first, sigma stated", known, 1, LEVELS[:2], partial(order, True, True)),
+        ("order, far first, sigma stated", known, 1, LEVELS[:2], partial(order, False, True)),
+        ("halves", "Gaussian(1.0, level='per play')", 1, (0.2,), partial(halves, 0.2)),
     ]
 
 

@@ -158,7 +158,8 @@ def test_a_validity_is_one_line():
     assert str(label(COUNTS, "sub-gaussian-counts")) == (
         f"proved if {RIGHT}: Theorem 2 (a): independent arms from "
         "a one-parameter exponential family; with the counts themselves (docs/thresholds.md); what "
-        "Poisson says of itself is taken as it is"
+        "Poisson says of itself is taken as it is; that the divergence is convex was looked at on "
+        "a grid of means only"
     )
 
 
@@ -213,6 +214,29 @@ def test_a_divergence_that_is_not_convex_proves_nothing():
     assert (valid.label, valid.reason.code) == ("heuristic", "not-convex")
     with pytest.raises(AssertionError, match="is not convex at y"):
         check_rewards(Exponential(), low=0.5, high=4.0, trials=2)
+
+
+class MixedPart(ExponentialPart):
+    def divergence(self, x, y, arm):
+        kind = ExponentialPart if arm >= 8 else PoissonPart
+        return kind.divergence(self, x, y, arm)
+
+
+@dataclass(frozen=True)
+class Mixed(Exponential):
+    """Counts, and from the ninth arm on waiting times."""
+
+    def numbered(self, order):
+        return None
+
+    def part(self, low, high):
+        return MixedPart(low.copy(), high.copy(), *scratch(low.size))
+
+
+def test_every_arm_that_differs_is_looked_at():
+    """The first eight were."""
+    assert not_convex(Mixed(), 8) is None
+    assert not_convex(Mixed(), 9) is not None and not_convex(Mixed(), 200) is not None
 
 
 @pytest.mark.parametrize(
@@ -563,7 +587,8 @@ def test_several_conditions_say_whose_they_are():
         "proved if the argmax of the answers (Oracle) is right and the licenses and the divergence "
         "of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms with the "
         "stated sigma; what Oracle and Claimed say of themselves is taken as it is "
-        "(combgame.testing.check_structure tries Oracle)"
+        "(combgame.testing.check_structure tries Oracle); that the divergence is convex was looked "
+        "at on a grid of means only"
     )
 
 

@@ -337,7 +337,7 @@ def test_a_part_of_the_start_tells_nothing_of_a_stated_sigma():
     """
     for near in (True, False):
         for study, todo in in_order(0, 300, near, cg.Gaussian(1.0)):
-            if todo.id > 500:
+            if todo.id % 20 == 0:
                 assert study.status.noise.verdict in ("fits", "not enough data")
 
 
@@ -350,10 +350,8 @@ def test_the_start_counts_as_a_whole_whatever_of_it_is_measured_first():
         for study, _ in in_order(1, 200, near, later=3):
             ledger = advisor_of(study).ledger
             said.append(bool(ledger.seen.start[0]))
-            if study.pending:
-                assert said[-1] and squares_of(study) == pytest.approx(squares_of(study))
         assert said == [True] * (len(said) - 1) + [False]
-        squares, n = squares_of(study)
+        n = squares_of(study)[1]
         early = ledger.early[:2].sum(axis=1)
         assert early[0] == 200 and abs(early[1] / 200 - 1.0) < 4.2 * math.sqrt(2.0 / 200)
         assert n == 203 or n == 200  # later ones count where their arms have enough values
@@ -593,3 +591,61 @@ def test_replicates_that_were_asked_for_and_not_told_are_missing():
     todo = study.ask()
     study.tell(todo, {todo.arms[0]: None})
     assert advisor_of(study).ledger.happened["missing"] == 5
+
+
+def test_what_the_old_study_rests_on_the_new_one_rests_on_too():
+    """Its decision listed the threshold and the carried values only."""
+
+    def problem(d):
+        return cg.Problem(cg.Arms(d), rewards=cg.Gaussian(1.0), names=[f"v{k}" for k in range(d)])
+
+    old = cg.Study(problem(3), engine="python", delta=1e-9, replicates=2)
+    for k in range(9):
+        todo = old.ask()
+        if k == 4:
+            old.fail(todo, "it leaked", retry=False)
+        else:
+            old.tell(todo, {todo.arms[0]: [0.1 * k, None if k % 2 else 0.2]})
+    first, second = old.ask(2)
+    for todo in (second, first):
+        old.tell(todo, {todo.arms[0]: (0.3, 2)})
+    old.observe({"v0": [0.3, 0.4]})
+    old.observe({"v1": [0.3]}, planned=True)
+    old.retract(1, "a slip")
+    old.tell(1, {old.pending[0].arms[0]: [0.1, 0.2]})
+    new = cg.Study(problem(4), engine="python", delta=1e-9)
+    new.carry(old)
+    newest = cg.Study(problem(5), engine="python", delta=1e-9)
+    newest.carry(new)
+    for one in (old, new, newest):
+        one.stop("enough")
+    codes = [[said.code for said in one.decision.assumptions] for one in (old, new, newest)]
+    assert {*codes[1]} == {*codes[2]} == {*codes[0], "values-carried"}
+    said = [
+        {x.code: str(x) for x in one.decision.assumptions if x.code != "retracted"}
+        for one in (old, newest)
+    ]
+    assert said[1].items() >= said[0].items()
+    assert newest.replay().same
+
+
+def test_what_comes_after_a_certificate_says_nothing_of_its_sigma():
+    """One late slip, and a certified study said not to rely on it."""
+    problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(0.1), names=["a", "b", "c"])
+    study = cg.Study(problem, seed=1, engine="python", min_pulls=2)
+    rounds = study.ask(60)
+    rng = np.random.default_rng(2)
+    for todo in rounds:
+        if study.done:
+            break
+        study.tell(todo, {todo.arms[0]: 0.5 * (todo.arms[0] == 1) + 0.1 * rng.standard_normal()})
+    then = study.decision
+    assert then.certified and len(study.pending) > 10
+    for todo in study.pending:
+        study.tell(todo, {todo.arms[0]: 100.0 * rng.standard_normal()})
+    now = study.decision
+    assert study.status.noise.verdict == "too small"
+    assert now.noise == then.noise and now.doubts == then.doubts == ()
+    assert str(now.sentence) == str(then.sentence)
+    more = {x.code for x in now.assumptions} - {x.code for x in then.assumptions}
+    assert more == {"results-late"} or more == {"results-late", "overtaken"}

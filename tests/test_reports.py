@@ -217,7 +217,7 @@ def overtaken():
         other.tell(todo, {arm: float(rng.normal(MEANS[arm], 0.1)) for arm in todo.left})
     assert other.decision.certified
     for todo in other.pending:
-        other.tell(todo, {a: MEANS[a] - 0.5 * (a in other.decision.answer) for a in todo.arms})
+        other.tell(todo, {a: MEANS[a] - 0.25 * (a in other.decision.answer) for a in todo.arms})
     assert other.status.late > 50
     return other
 

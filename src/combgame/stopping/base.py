@@ -236,6 +236,8 @@ def labelled(stopping: Stopping, problem: Question) -> Validity:
         untried = "exchange" in taken.get("answers", ()) and (many is None or many > LISTED)
         text += ", but not an exchange of so many sets)" if untried else ")"
         facts["tried"] = "it" if tried == whose and len(tried) == 1 else " and ".join(tried)
+    if "divergence" in taken.get("rewards", ()):
+        text += "; that the divergence is convex was looked at on a grid of means only"
     return also(valid, text, **facts)._replace(provided=tuple(conditions))
 
 

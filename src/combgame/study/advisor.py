@@ -33,7 +33,7 @@ from ..theory.shown import Shown, restricted, shown
 from .blocks import awaited, unfinished
 from .doubts import Doubt, doubts, doubts_within
 from .ledger import Effect, Ledger, Past, new_round
-from .levels import Opening, unstated
+from .levels import Opening, Squares, unstated
 from .margin import Estimate, Margin, estimates, margin
 from .noise import Noise, noise, typical
 from .retractions import spent
@@ -242,8 +242,12 @@ class Advisor:
 
     def unstated(self) -> Sentence | None:
         """What the start says of levels that nobody stated, once it is over; None also after a
-        retraction, when what is left of it was perhaps chosen by its values.
+        retraction, when what is left of it was perhaps chosen by its values. Of a study that has
+        stopped: what it said then.
         """
+        if self.ended is not None and "levels" in self.ended:
+            before = self.ended["levels"]
+            return before and unstated(self.setting.problem, Squares(*before))
         found = None if self.changes else self.opening.settle(self.setting.problem)
         return None if found is None else unstated(self.setting.problem, found)
 
@@ -525,7 +529,12 @@ class Advisor:
         ended: dict[str, Any] = {}
         if why != "running":
             lead = self.margin(why == "certified")
+            sigma = self.noise()
+            levels = None if self.changes else self.opening.settle(self.setting.problem)
             ended = {
+                "noise": None if sigma is None else sigma._asdict(),
+                "doubts": [list(one) for one in self.doubts()],
+                "levels": None if levels is None else list(levels),
                 "margin": None if lead is None else lead.plain(),
                 "estimates": [list(one) for one in self.estimates()],
             }

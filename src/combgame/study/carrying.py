@@ -81,6 +81,30 @@ def observations(
     return [made[key] for key in sorted(made, key=lambda key: key[:3])]
 
 
+LASTING = (
+    "overtaking",
+    "overdue",
+    "failed",
+    "missing",
+    "unplanned",
+    "planned",
+    "retracted",
+    "anew",
+)
+
+
+def happened(events: list[Event], old: Problem) -> dict[str, int]:
+    """What touches the guarantee in the old study, counted, and in those whose data it carried: the
+    new one's guarantee rests on it, too.
+    """
+    ledger = Ledger.of(old.d, events)
+    own = {what: ledger.happened.get(what, 0) for what in LASTING}
+    for kind, what in enumerate(("unplanned", "planned")):
+        own[what] = sum(n for _, _, n, which in ledger.outside if which == kind)
+    before = ledger.carried.get("happened", {})
+    return {what: n for what in LASTING if (n := own[what] + before.get(what, 0))}
+
+
 def covered(old: Problem, new: Problem) -> bool:
     """Whether the theorem allows for any choice of the new arms: single arms or the top of them,
     with one sigma and the same bounds for all.

@@ -105,14 +105,14 @@ def decide(advisor: Advisor, facts: dict[str, Any], head: str = "") -> Decision:
         facts["values"],
         tuple(assumptions(advisor, facts)),
         setting.stopping.validity.proved and not_vouched(facts) is None,
-        advisor.doubts(),
+        doubts_then(advisor, facts),
         facts["retractions"],
         facts["corrections"],
         facts["delta"],
         head,
         Margin.of(facts["margin"]),
         tuple(Estimate(*one) for one in facts["estimates"]),
-        advisor.noise(),
+        sigma_then(advisor, facts),
     )
 
 
@@ -149,7 +149,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
         "epsilon": setting.epsilon,
     }
     lead = Margin.of(facts["margin"])
-    misfit, numbers = advisor.noise(), " (" + NUMBERS
+    misfit, numbers = sigma_then(advisor, facts), " (" + NUMBERS
     wrong = misfit is not None and misfit.contradicted
     if misfit is not None and wrong:
         known["misfit"] = misfit.clause
@@ -217,9 +217,23 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     )
 
 
+def sigma_then(advisor: Advisor, facts: dict[str, Any]) -> Noise | None:
+    """What the values said of sigma when the study stopped."""
+    if "noise" not in facts:
+        return advisor.noise()
+    return None if facts["noise"] is None else Noise(**facts["noise"])
+
+
+def doubts_then(advisor: Advisor, facts: dict[str, Any]) -> tuple[Doubt, ...]:
+    """The values that were hard to believe when the study stopped."""
+    if "doubts" not in facts:
+        return advisor.doubts()
+    return tuple(Doubt(*one)._replace(instead=tuple(one[-1])) for one in facts["doubts"])
+
+
 def so_far(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
     """The p-value where a study ended without a certificate."""
-    setting, p_value, misfit = advisor.setting, facts["p_value"], advisor.noise()
+    setting, p_value, misfit = advisor.setting, facts["p_value"], sigma_then(advisor, facts)
     validity = setting.stopping.validity
     known: dict[str, Any] = {
         "p_value": p_value,
@@ -278,7 +292,10 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     """What the answer rests on, in plain sentences: first the threshold's own, then what happened
     in this study.
     """
-    setting, happened = advisor.setting, advisor.ledger.happened
+    setting, before = advisor.setting, advisor.ledger.carried.get("happened", {})
+    happened = dict(advisor.ledger.happened)
+    for what, n in before.items():
+        happened[what] = happened.get(what, 0) + n
     single = {arm for arm, _, _, _ in facts["single"]}
     lone = [
         a
@@ -287,7 +304,7 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     ]
     validity = setting.stopping.validity
     made = [not_vouched(facts) or licence(validity), *by_another(facts)]
-    misfit = advisor.noise()
+    misfit = sigma_then(advisor, facts)
     told = {"too small", "too large"}
     if facts["why"] == "certified":
         told.add("not enough data")
@@ -322,19 +339,19 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
             "with what {n:it was|they were}"
         )
         made.append(Sentence("values-missing", text, n=n))
-    if facts["retractions"]:
-        made.append(
-            conditions(facts["retractions"], facts["corrections"], facts["delta"], validity.proved)
-        )
+    retracted = facts["retractions"] + before.get("retracted", 0)
+    if retracted:
+        anew = facts["corrections"] + before.get("anew", 0)
+        made.append(conditions(retracted, anew, facts["delta"], validity.proved))
     if carried := advisor.ledger.carried:
         made.append(carrying.assumption(carried, facts["delta"]))
-    if n := facts["unplanned"]:
+    if n := facts["unplanned"] + before.get("unplanned", 0):
         text = (
             "{n:count value} {n:was|were} measured outside the study: the guarantee holds if "
             "{n:it comes|they come} from the same arms, and nothing that was measured is left out"
         )
         made.append(Sentence("values-outside", text, n=n))
-    if n := facts["planned"]:
+    if n := facts["planned"] + before.get("planned", 0):
         text = (
             "{n:count value} {n:was|were} measured outside the study as planned: the guarantee "
             "holds if {n:it comes|they come} from the same arms, and which arms were measured, "

@@ -595,8 +595,8 @@ class Ledger:
 
     @property
     def _started(self) -> bool:
-        """Whether all of the start has been told. (Values in the place of retracted ones tell nothing
-        of the spread, so nothing waits for them.)
+        """Whether all of the start has been told. (Values in the place of retracted ones tell
+        nothing of the spread, so nothing waits for them.)
         """
         return not (self.starting or self.awaited)
 
@@ -781,9 +781,9 @@ def check_replicates(ledger: Ledger, times: int) -> None:
     if ledger.asked and ledger.starting and times != ledger.usual:
         raise StudyError(
             "start-replicates",
-            "{short:count arm} {short:has|have} not been asked for as often as the start of the study "
-            "has every arm, and all rounds of the start have the same number of replicates, here "
-            "{usual}: what sigma is believed to be rests on it",
+            "{short:count arm} {short:has|have} not been asked for as often as the start of the "
+            "study has every arm, and all rounds of the start have the same number of replicates, "
+            "here {usual}: what sigma is believed to be rests on it",
             remedy="leave out {option} until then",
             short=ledger.short,
             usual=ledger.usual,

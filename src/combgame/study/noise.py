@@ -59,8 +59,8 @@ def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) ->
 
 
 def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `game.round.scatter` says of later values, about the mean of the values of the start: for
-    those that were told before all of these.
+    """What `game.round.scatter` says of later values, about the mean of the values of the start:
+    for those that were told before all of these.
     """
     before, group = begun[0, arm], seen.group[arm]
     if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:

@@ -174,8 +174,9 @@ def check_one_play(problem: Problem, number: int, record: Record, given: dict[in
         ):
             raise StudyError(
                 "one-play",
-                "round {round}, arm {arm}: where plays have levels, all values of a round are of one "
-                "play, so a value that was retracted cannot be told anew beside others that stand",
+                "round {round}, arm {arm}: where plays have levels, all values of a round are of "
+                "one play, so a value that was retracted cannot be told anew beside others that "
+                "stand",
                 remedy="{retract}, and then tell all values of one play",
                 round=number,
                 arm=problem.label([arm]),
@@ -190,8 +191,8 @@ def check_whole(problem: Problem, number: int, replicates: int, given: dict[int,
         if entry is not None and not isinstance(entry, dict) and told < replicates:
             raise InputError(
                 "replicates-together",
-                "round {round}, arm {arm}: {told:count value} {told:is|are} told of the {n} that were "
-                "asked for",
+                "round {round}, arm {arm}: {told:count value} {told:is|are} told of the {n} that "
+                "were asked for",
                 remedy="tell all values of an arm together, as a list with None for those that are "
                 "missing",
                 round=number,

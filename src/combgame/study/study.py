@@ -558,6 +558,7 @@ class Study(Queries):
             "values": given,
             "m": self.problem.d - old.problem.d,
             "covered": carrying.covered(old.problem, self.problem),
+            "happened": carrying.happened(then.events, old.problem),
         }
         with self._session.writing(client_of(client) or self.client) as batch:
             if batch.advisor.ledger.last:
