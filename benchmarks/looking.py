@@ -9,8 +9,8 @@ where the second readings come as data from outside. carried: an old study of 15
 that plays again what reads most as all arms do, with one value of each arm first; carried over to a
 study of one arm more. The error is that the true sigma is excluded (sigma not known), or doubted
 (sigma stated; studies doubt it at 1e-4, which is the same statistic at a lower level); tied: of two
-arms that are tied, and one more that is worse, the wrong one is certified. order: all of the start of
-100 arms is asked, two values of each, and one round more; of the second readings a quarter is
+arms that are tied, and one more that is worse, the wrong one is certified. order: all of the start
+of 100 arms is asked, two values of each, and one round more; of the second readings a quarter is
 measured, of the arms that read nearest to what they should (near) or farthest from it (far), then
 the later round, and then the rest. The error is as for carried studies. halves: the plates of
 "plates", each lower by half a sigma than the one before; the wrong arm is read, the plate is

@@ -69,7 +69,8 @@ def sentence(end: Status, equal: float) -> str:
         f"The best variant is {end.leader_name}, with confidence {1 - DELTA:.0%} (proved for "
         f"normal noise of {SIGMA:g}); the rival hardest to rule out was "
         f"{end.rivals[0].name}. This one study took {end.rounds:,} plates of 3; with other "
-        f"readings (--seed) it takes more or fewer, and --plot draws the average of {RUNS} studies. Equal replication needs {equal:,.0f} on "
+        f"readings (--seed) it takes more or fewer, and --plot draws the average of {RUNS} "
+        f"studies. Equal replication needs {equal:,.0f} on "
         "average."
     )
 
