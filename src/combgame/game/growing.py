@@ -12,7 +12,7 @@ from .records import Floats, Ints
 Numbers = TypeVar("Numbers", Floats, Ints)
 
 
-@jitable
+@jitable(allocates=True)
 def longer(x: Numbers) -> Numbers:
     """Twice as long, with the same beginning; on a card, x itself.
 

@@ -1,8 +1,8 @@
-"""The versions of numba under which this package compiles in its own, faster way."""
+"""The versions of numba with which the accelerator of compiling is used (`numba/accelerator.py`)."""
 
 from ..sentences import Sentence
 
-TRIED = ("0.68",)  # whose private parts are as `numba/borrow.py` and `numba/lazy.py` need them
+TRIED = ("0.68",)
 
 
 def tried(version: str) -> bool:
@@ -14,14 +14,14 @@ def tried(version: str) -> bool:
     return ".".join(version.split(".")[:2]) in TRIED
 
 
-def untried(version: str) -> Sentence:
-    """What is said, once, where it is not."""
+def unaccelerated(version: str, why: str) -> Sentence:
+    """What is said, once, where it is not used."""
     return Sentence(
-        "numba-untried",
-        "under numba {version} combgame compiles in numba's own way: results are the same, but a "
-        "first call takes about 3 times as long, and a round 7 to 20 times",
-        remedy="install numba {best}, for which combgame has a faster way, if rounds should be "
-        "fast",
+        "no-accelerator",
+        "under numba {version} combgame compiles without its accelerator ({why}): results and the "
+        "time of a round are the same, but a first call takes two to four times as long",
+        remedy="install numba {best}, if that matters",
         version=version,
+        why=why,
         best=TRIED[-1],
     )

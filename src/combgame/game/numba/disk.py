@@ -1,18 +1,19 @@
 """What is compiled is kept on disk, one function at a time, so that another rule on a structure
 does not compile the structure again.
 
-A function that Python calls is kept as machine code; one that only compiled code calls as LLVM
-code, with all that it calls. Its file is named by everything that it depends on: the sources in the
-folders that are compiled, the versions, the processor, the function, the types and the options. A
-file is written aside and then renamed, and begins with the hash of the rest, so that any number of
-processes may share a folder; what cannot be read is compiled anew. Only functions of this package
-are kept, for arguments whose classes are of this package: the key knows nothing of other sources.
+A function that Python calls is kept as machine code; with the accelerator, one that only compiled
+code calls is kept as LLVM code, with all that it calls. Its file is named by everything that it
+depends on: what the function does (`game/identity.py`), whoever wrote it, the types, the options,
+the versions and the processor. A file is written aside and then renamed, and begins with the hash of
+the rest, so that any number of processes may share a folder; what cannot be read is compiled anew.
 """
 
 import contextlib
 import functools
 import getpass
 import hashlib
+import inspect
+import io
 import os
 import pickle
 import shutil
@@ -23,7 +24,7 @@ import warnings
 import zlib
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -33,13 +34,11 @@ from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
 from ...sentences import Sentence
-from ..sources import digest
-from .lazy import LazyLibrary
+from ..identity import Identity, does, identity
+from .accelerator import LazyLibrary
 
 types: Any = kinds  # whose stubs lack most of it
-# where marked functions and parts live
-COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")
-KEPT_SOURCES = 12  # how many versions of the sources have a folder: those used last
+KEPT_VERSIONS = 12  # how many versions of numba and the like have a folder: those used last
 LARGEST = 512 * 2**20  # bytes of one of them; beyond, what was used longest ago goes
 PLAIN = (types.Number, types.Boolean, types.NoneType, types.Omitted, types.NumPyRandomGeneratorType)
 _ALIVE: list[Any] = []  # machine code has the address of these, which counts for nothing
@@ -97,38 +96,47 @@ def _private(folder: Path) -> bool:
 
 
 @functools.cache
-def _folder(base: Path, plain: bool) -> Path:
-    """That of these sources, versions and processor; those of older sources are removed."""
+def folder(base: Path, active: bool) -> Path:
+    """That of these versions and this processor; those used longest ago are removed."""
     machine = cpu_target.target_context.codegen().magic_tuple()
     versions = (sys.version, numba.__version__, version("llvmlite"), np.__version__)
-    text = repr((digest(*COMPILED), versions, machine, plain))
+    text = repr((_way(), versions, machine, active))
     mine = base / hashlib.sha256(text.encode()).hexdigest()[:24]
     with contextlib.suppress(OSError):
         mine.mkdir(exist_ok=True)
         os.utime(mine)
         used = sorted(
-            (path for path in base.iterdir() if path.is_dir() and path != mine),
+            (
+                path
+                for path in base.iterdir()
+                if path.is_dir() and path not in (mine, base / "cuda")
+            ),
             key=lambda path: path.stat().st_mtime,
         )
-        for old in used[: -KEPT_SOURCES + 1]:
+        for old in used[: -KEPT_VERSIONS + 1]:
             shutil.rmtree(old, ignore_errors=True)
     return mine
 
 
-def spelled(kind: Any) -> str | None:
-    """A type in letters that tell it from all others; None: it has something in it that is not this
-    package's, or unknown.
+def _way() -> list[str]:
+    """What the modules do that say how functions are compiled."""
+    here = Path(__file__).parent
+    files = [*sorted(here.glob("*.py")), here.parent / "methods.py"]
+    return [does(path.read_text(encoding="utf-8")) for path in files]
+
+
+def spelled(kind: Any, classes: dict[type, None]) -> str | None:
+    """A type in letters that tell it from all others; None: it has something in it that is not
+    known. classes: those in it.
     """
     if isinstance(kind, types.BaseTuple):
-        inner = [spelled(part) for part in kind.types]
-        if None in inner:
-            return None
         name = type(kind).__name__
         if isinstance(kind, types.BaseNamedTuple):
-            if not ours(kind.instance_class.__module__):
-                return None
-            name += f" {kind.instance_class.__module__}.{kind.instance_class.__qualname__}"
-        return f"{name}({', '.join(map(str, inner))})"
+            whole = kind.instance_class
+            classes[whole] = None
+            name += f" {whole.__module__}.{whole.__qualname__}"
+        inner = [spelled(part, classes) for part in kind.types]
+        return None if None in inner else f"{name}({', '.join(map(str, inner))})"
     if isinstance(kind, PLAIN) or (
         isinstance(kind, types.Array) and isinstance(kind.dtype, types.Number | types.Boolean)
     ):
@@ -136,49 +144,74 @@ def spelled(kind: Any) -> str | None:
     return None
 
 
-def ours(module: str) -> bool:
-    """Whether the sources of a module are part of the key."""
-    return module.split(".")[:1] == ["combgame"] and module.split(".")[1:2] in [
-        [folder] for folder in COMPILED
-    ]
+class File(NamedTuple):
+    """Where a function is kept; classes: those that are in it, or in its arguments, which stand in
+    the file by their numbers, because another process has others of the same name.
+    """
+
+    path: Path
+    classes: tuple[type, ...]
 
 
-def file_of(function: Any, state: Any, plain: bool) -> Path | None:
-    """Where a function is kept for the types and options of `state`; None: it is not."""
-    kept = getattr(function, "kept", function)  # an entry point says whose it is
-    if (
-        kept is None
-        or kept.__closure__
-        or not ours(kept.__module__)
-        or (plain and kept is function)
-    ):
+def file_of(function: Any, state: Any, active: bool) -> File | None:
+    """Where a function is kept for the types and options of `state`; None: it is not. active:
+    whether the accelerator is used, which keeps functions one by one.
+    """
+    kept = getattr(function, "kept", function)  # an entry point says what it is made of
+    if (kept is function and not active) or state.return_type is not None:
         return None
-    written = spelled(types.Tuple(state.args))
-    if written is None or state.return_type is not None:
+    classes: dict[type, None] = {}
+    written = spelled(types.Tuple(state.args), classes)
+    known = identity(kept, classes) if written is not None else Identity(None, ())
+    if known.digest is None:
         return None
-    base = root()
-    name = (kept.__module__, kept.__qualname__, kept.__code__.co_firstlineno)
-    what = (name, kept is function, written, state.flags.summary(), config.BOUNDSCHECK)
-    return _folder(base, plain) / hashlib.sha256(repr(what).encode()).hexdigest()
+    what = (known.digest, kept is function, written, state.flags.summary(), config.BOUNDSCHECK)
+    name = hashlib.sha256(repr(what).encode()).hexdigest()
+    return File(folder(root(), active) / name, known.classes)
 
 
-def load(file: Path, context: Any) -> Any:
+class Writer(serialize.NumbaPickler):  # type: ignore[misc]
+    """Writes classes by their numbers."""
+
+    def __init__(self, out: Any, classes: tuple[type, ...]) -> None:
+        super().__init__(out)
+        self.numbers = {kind: k for k, kind in enumerate(classes)}
+
+    def persistent_id(self, thing: Any) -> int | None:
+        if not inspect.isclass(thing):
+            return None
+        known = thing in self.numbers
+        if not known and (thing.__module__ == "__main__" or "<locals>" in thing.__qualname__):
+            raise pickle.PicklingError(f"{thing} is not known elsewhere")
+        return self.numbers.get(thing)
+
+
+class Reader(pickle.Unpickler):
+    def __init__(self, data: bytes, classes: tuple[type, ...]) -> None:
+        super().__init__(io.BytesIO(data))
+        self.classes = classes
+
+    def persistent_load(self, number: int) -> type:
+        return self.classes[number]
+
+
+def load(file: File, context: Any) -> Any:
     """The compiled function in a file; None: there is none that can be read."""
     try:
-        data = file.read_bytes()
+        data = file.path.read_bytes()
         if hashlib.sha256(data[32:]).digest() != data[:32]:
             return None
-        state = pickle.loads(zlib.decompress(data[32:]))
+        state = Reader(zlib.decompress(data[32:]), file.classes).load()
         result = CompileResult._rebuild(context, *state)
     except Exception:  # whatever is wrong with it: it is compiled anew, and written over
         return None
     _ALIVE.append((state[2], state[-1]))  # its environment, and those of all that it calls
     with contextlib.suppress(OSError):
-        os.utime(file)
+        os.utime(file.path)
     return result
 
 
-def save(file: Path, result: Any) -> None:
+def save(file: File, result: Any) -> None:
     """Keep a compiled function, if it can be; a full disk is no reason to stop."""
     library, about = result.library, result.fndesc
     inner = isinstance(library, LazyLibrary) and library.inner
@@ -189,12 +222,14 @@ def save(file: Path, result: Any) -> None:
     with contextlib.suppress(Exception):
         try:
             state = (*result._reduce()[:-1], library.environments()) if inner else result._reduce()
-            data = zlib.compress(serialize.dumps(state), 1)
+            out = io.BytesIO()
+            Writer(out, file.classes).dump(state)
+            data = zlib.compress(out.getvalue(), 1)
         finally:
             about.typemap, about.calltypes = before
-        _write(file, hashlib.sha256(data).digest() + data)
+        _write(file.path, hashlib.sha256(data).digest() + data)
         if not inner:
-            _bound(file.parent)
+            _bound(file.path.parent)
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -152,7 +152,7 @@ def lose(
                 loss[k] = max(loss[k], 0.0)
 
 
-@jitable
+@jitable(allocates=True)
 def labels(
     rewards: Rewards,
     first: Ints,

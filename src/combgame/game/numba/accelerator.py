@@ -1,11 +1,15 @@
-"""Machine code is made once for a whole call, not once for every function in it.
+"""An accelerator of compiling: machine code is made once for a whole call, not once for every
+function in it, and functions are kept on disk one by one.
 
 numba makes machine code of every function that it compiles, with all that it calls inside; of these
 only the outermost is ever run. A `LazyLibrary` stays LLVM code if only compiled code can call it.
 One that Python can call is linked with everything that it needs, optimised once, and made machine
-code once. All else in it is internal, so that what is called in one place only is inlined: handing
-over a game, which is some hundred arrays, took longer than most of what is done with it. This leans
-on private parts of numba: `numba/__init__.py` says for which versions.
+code once. All else in it is internal, so that what is called in one place only is inlined.
+
+This leans on private parts of numba, so it is used for the versions that it was tried with, if a
+small function compiles to what it should; otherwise numba compiles in its own way, which takes two to
+four times as long the first time. Rounds are as fast, and results the same, to the last bit.
+COMBGAME_COMPILER=plain leaves it out.
 """
 
 import functools
@@ -15,11 +19,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from numba import njit
 from numba.core import codegen
 from numba.core.bytecode import FunctionIdentity
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
+from numba.extending import register_jitable
 
 ENVIRONMENT = (
     "_ZN08NumbaEnv"  # how the names of global variables begin that have the address of one
@@ -39,6 +46,11 @@ class LazyLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         else:
             self._finalize_dynamic_globals()
             self.inner = self._finalized = True
+
+    def _optimize_final_module(self) -> None:
+        """In one pass: there are few counts of references to prune in between."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
     def _needs(self, known: dict[Any, None]) -> dict[Any, None]:
         for library in self._linking_libraries:
@@ -159,3 +171,34 @@ def lazily() -> Iterator[None]:
         finally:
             del generator.set_env, generator.unserialize_library
             FunctionIdentity._unique_ids = numbers
+
+
+class Lazy(Compiler):  # type: ignore[misc]
+    def compile_extra(self, func: Any) -> Any:
+        self.state.library = LazyLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+
+def failure() -> str:
+    """Why it does not work with this numba; "" if two functions compile to what they should."""
+
+    def inner(x):  # type: ignore[no-untyped-def]
+        return 2.0 * x[0]
+
+    called = register_jitable(pipeline_class=Lazy, no_cfunc_wrapper=True, _nrt=False)(inner)
+
+    def outer(x):  # type: ignore[no-untyped-def]
+        return called(x) + x[1]
+
+    try:
+        with lazily():
+            entry = njit(pipeline_class=Lazy, no_cfunc_wrapper=True, _nrt=False)(outer)
+            found = entry((1.5, 4.0))
+            made = entry.overloads[entry.signatures[0]].library
+        if found != 7.0 or not isinstance(made, LazyLibrary):
+            return "a small function compiled to something else"
+        one = unserialized(made.codegen, made.serialize_using_object_code())
+        return "" if one.name == made.name else "what was compiled cannot be kept"
+    except Exception as error:  # whatever private part has changed
+        return f"{type(error).__name__}: {error}"
