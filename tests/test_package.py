@@ -147,7 +147,7 @@ def test_the_demo_ends_with_one_plain_sentence(capsys):
     for words in (
         "A12G",
         "confidence 95%",
-        "closest rival was",
+        "rival hardest to rule out was",
         "This one study took",
         "plates of 3",
         "the average of 100 studies",

@@ -346,7 +346,7 @@ def test_sentences_name_commands_not_python(lab):
     )
     assert (
         "`combgame study decision` says" in lab("ask")[1]
-        and "below is how sure it is" in lab("status")[1]
+        and "below is what is known" in lab("status")[1]
     )
 
 

@@ -533,7 +533,7 @@ class Advisor:
             levels = None if self.changes else self.opening.settle(self.setting.problem)
             ended = {
                 "noise": None if sigma is None else sigma._asdict(),
-                "doubts": [list(one) for one in self.doubts()],
+                "doubts": [[*one[:-1], list(one.instead)] for one in self.doubts()],
                 "levels": None if levels is None else list(levels),
                 "margin": None if lead is None else lead.plain(),
                 "estimates": [list(one) for one in self.estimates()],
