@@ -3,9 +3,10 @@
 import importlib.util
 import os
 import platform
+import warnings
 from importlib.metadata import PackageNotFoundError, version
 
-from ..game.numba_versions import tried, untried
+from ..game.numba_versions import unaccelerated
 from .options import AsJson, put
 
 EXTRAS = {
@@ -34,9 +35,12 @@ def doctor(as_json: AsJson = False) -> None:
 def _compiler(numba: str) -> str:
     if importlib.util.find_spec("numba") is None:
         return "numba is missing"
-    if os.environ.get("COMBGAME_COMPILER") == "plain":
-        return "ready, but slow: COMBGAME_COMPILER=plain asks for numba's own way of compiling"
-    return "ready" if tried(numba) else f"ready, but slow: {untried(numba)}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is said here
+        from ..game.numba import compiler
+    if compiler.ACTIVE:
+        return "ready, with the accelerator of compiling"
+    return f"ready: {unaccelerated(numba, compiler.MISSING)}"
 
 
 def _card() -> str:

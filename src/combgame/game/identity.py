@@ -78,10 +78,9 @@ def does(source: str) -> str:
     """
     tree = ast.parse(source)
     for one in ast.walk(tree):
-        body = getattr(one, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            if isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
-                body[0].value.value = ""
+        kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+        if isinstance(one, kinds) and ast.get_docstring(one, clean=False) is not None:
+            del one.body[0]
     return ast.dump(tree)
 
 

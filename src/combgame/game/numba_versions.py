@@ -1,4 +1,4 @@
-"""The versions of numba with which the accelerator of compiling is used (`numba/accelerator.py`)."""
+"""The versions of numba with which the accelerator is used (`numba/accelerator.py`)."""
 
 from ..sentences import Sentence
 

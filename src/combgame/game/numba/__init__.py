@@ -1,4 +1,4 @@
-"""Everything this package asks of numba, in one place; imported when something is first compiled."""
+"""Everything this package asks of numba, in one place; imported when something is compiled."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -10,8 +10,7 @@ from numba.extending import register_jitable
 from ..marks import ALLOCATING, FUNCTIONS
 from ..parts import layout
 from ..telling import telling
-from .accelerator import lazily
-from .compiler import ACTIVE
+from . import compiler
 from .failures import in_a_sentence
 from .methods import callable_inside, options
 
@@ -65,7 +64,7 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
     """The machine code for arguments of a type."""
     before, config.BOUNDSCHECK = config.BOUNDSCHECK, config.BOUNDSCHECK if ours else 1
     try:
-        with lazily() if ACTIVE else nullcontext():
+        with compiler.accelerator.lazily() if compiler.ACTIVE else nullcontext():
             entry.compile((kind,))
     finally:
         config.BOUNDSCHECK = before

@@ -1,8 +1,10 @@
-"""numba's compiler, which counts what it compiles, and takes from the disk what was compiled before."""
+"""numba's compiler; what was compiled before it takes from the disk, and it counts the rest."""
 
 import contextlib
 import os
 import warnings
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -10,32 +12,39 @@ from numba.core import ir, types
 from numba.core.compiler import Compiler as NumbaCompiler
 
 from ..identity import home
+from ..numba_versions import tried, unaccelerated
 from ..telling import COUNT
 from . import disk
-from ..numba_versions import tried, unaccelerated
-from .accelerator import LazyLibrary, failure
 from .failures import noted
 
+accelerator: ModuleType | None
+try:
+    accelerator = import_module(f"{__package__}.accelerator")
+    MOVED = ""
+except (ImportError, AttributeError) as error:  # private parts of numba that are not there
+    accelerator, MOVED = None, f"{type(error).__name__}: {error}"
 
-def _active() -> bool:
-    """Whether the accelerator is used; if not, a warning says why, unless somebody left it out."""
+
+def _missing() -> str:
+    """Why the accelerator is not used; "" if it is. It is tried once for a folder on the disk."""
     if os.environ.get("COMBGAME_COMPILER") == "plain":
-        return False
-    why = "" if tried(numba.__version__) else "it was not tried with this version"
+        return "COMBGAME_COMPILER=plain leaves it out"
+    if not tried(numba.__version__):
+        return "it was not tried with this version"
+    mark = disk.folder(disk.root(), True) / "probed"
+    if accelerator is None or mark.exists():
+        return MOVED
+    why = str(accelerator.failure())
     if not why:
-        mark = disk.folder(disk.root(), True) / "probed"
-        if mark.exists():
-            return True
-        why = failure()
-        if not why:
-            with contextlib.suppress(OSError):
-                mark.touch()
-            return True
-    warnings.warn(str(unaccelerated(numba.__version__, why)), stacklevel=2)
-    return False
+        with contextlib.suppress(OSError):
+            mark.touch()
+    return why
 
 
-ACTIVE = _active()
+MISSING = _missing()
+ACTIVE = not MISSING
+if MISSING and os.environ.get("COMBGAME_COMPILER") != "plain":
+    warnings.warn(str(unaccelerated(numba.__version__, MISSING)), stacklevel=2)
 
 
 class Compiler(NumbaCompiler):  # type: ignore[misc]
@@ -58,37 +67,55 @@ class Compiler(NumbaCompiler):  # type: ignore[misc]
         COUNT[0] += 1
         state = self.state
         if ACTIVE:
-            state.library = LazyLibrary(state.targetctx.codegen(), func.__qualname__)
+            state.library = accelerator.LazyLibrary(state.targetctx.codegen(), func.__qualname__)
             state.library.enable_object_caching()
         return super().compile_extra(func)
 
     def _tried(self, func: Any) -> Any:
-        """A function of somebody else's: if it makes arrays, or is given some that were made for
-        it, references are counted in it.
-        """
+        """A function of somebody else's: references are counted in it if it makes arrays."""
         state = self.state
-        counted = state.flags.copy()
-        counted.nrt = True
-        try:
-            result = self._own(func)
-            if state.flags.nrt or not _receives(result, state.targetctx):
-                return result
-        except Exception as error:
-            if state.flags.nrt or "NRT required" not in str(error):
-                raise
-        again = type(self)(
-            state.typingctx, state.targetctx, None, state.args, None, counted, state.locals
-        )
-        return again._own(func)
+
+        def attempt(counts: bool) -> tuple[Any, Any]:
+            flags = state.flags.copy()
+            flags.nrt = counts
+            one = type(self)(
+                state.typingctx, state.targetctx, None, state.args, None, flags, state.locals
+            )
+            return one.state, one._own(func)
+
+        tried, result = attempt(True)
+        return result if _makes_arrays(tried) else attempt(False)[1]
 
 
-def _receives(result: Any, context: Any) -> bool:
-    """Whether something that it calls returns arrays."""
+def _makes_arrays(state: Any) -> bool:
+    """Whether something in a function is counted that is not there already: that is no argument, no
+    field and no view of one.
+    """
+    context, typemap = state.targetctx, state.typemap
     return any(
-        isinstance(line, ir.Expr)
-        and line.op == "call"
-        and not isinstance(found.return_type, types.Callable | types.Module | types.Dummy)
-        and context.data_model_manager[found.return_type].contains_nrt_meminfo()
-        for line, found in result.fndesc.calltypes.items()
-        if found is not None
+        isinstance(line, ir.Assign)
+        and isinstance(line.value, ir.Expr)
+        and not _there(line.value, typemap)
+        and _counted(context, typemap[line.target.name])
+        for block in state.func_ir.blocks.values()
+        for line in block.body
     )
+
+
+def _there(value: Any, typemap: Any) -> bool:
+    if value.op in ("cast", "phi", "getattr"):
+        return True
+    if value.op not in ("getitem", "static_getitem"):
+        return False
+    if isinstance(typemap[value.value.name], types.BaseTuple):
+        return True
+    index = value.index if value.op == "getitem" else value.index_var
+    kind = types.intp if index is None else typemap[index.name]
+    parts = kind.types if isinstance(kind, types.BaseTuple) else (kind,)
+    return all(isinstance(part, types.Integer | types.SliceType) for part in parts)
+
+
+def _counted(context: Any, kind: Any) -> bool:
+    if isinstance(kind, types.Callable | types.Module | types.Dummy):
+        return False
+    return bool(context.data_model_manager[kind].contains_nrt_meminfo())

@@ -4,8 +4,9 @@ does not compile the structure again.
 A function that Python calls is kept as machine code; with the accelerator, one that only compiled
 code calls is kept as LLVM code, with all that it calls. Its file is named by everything that it
 depends on: what the function does (`game/identity.py`), whoever wrote it, the types, the options,
-the versions and the processor. A file is written aside and then renamed, and begins with the hash of
-the rest, so that any number of processes may share a folder; what cannot be read is compiled anew.
+the versions and the processor. A file is written aside and then renamed, and begins with the hash
+of the rest, so that any number of processes may share a folder; what cannot be read is compiled
+anew.
 """
 
 import contextlib
@@ -35,7 +36,6 @@ from numba.core.registry import cpu_target
 
 from ...sentences import Sentence
 from ..identity import Identity, does, identity
-from .accelerator import LazyLibrary
 
 types: Any = kinds  # whose stubs lack most of it
 KEPT_VERSIONS = 12  # how many versions of numba and the like have a folder: those used last
@@ -214,7 +214,7 @@ def load(file: File, context: Any) -> Any:
 def save(file: File, result: Any) -> None:
     """Keep a compiled function, if it can be; a full disk is no reason to stop."""
     library, about = result.library, result.fndesc
-    inner = isinstance(library, LazyLibrary) and library.inner
+    inner = getattr(library, "inner", False)
     # addresses of this process
     if result.objectmode or result.lifted or library.has_dynamic_globals:
         return
