@@ -8,6 +8,8 @@ import math
 import os
 import socket
 import threading
+import time
+import warnings
 from contextlib import suppress
 
 import numpy as np
@@ -18,9 +20,11 @@ from combgame import wire
 from combgame.client import connection
 from combgame.sentences import Call, Option, Phrase, Sentence
 from combgame.server.tokens import make_token
+from combgame.storage import clock, unchanging
 from combgame.storage.shelf import Shelf
 from combgame.study.round import Round
 
+from .said import refused, says
 from .services import serving
 from .studies import COINS, HARD, PROBLEM, UNKNOWN, command, fill, measure
 
@@ -344,6 +348,48 @@ def test_a_url_that_is_none_is_refused_and_not_quoted(url):
     with pytest.raises(cg.InputError) as refused:
         cg.Client(url)
     assert "pass" not in str(refused.value).replace("a password", "")
+
+
+def test_what_can_only_be_looked_at_is_refused_at_once_with_what_one_can_do_there(
+    storage, monkeypatch
+):
+    cg.Study(PROBLEM, name="x", storage=storage, engine="python").close()
+    Shelf(storage).close()
+    monkeypatch.setattr(unchanging, "_writable", lambda path: False)
+    with serving(storage, tokens=False) as service:
+        said = service.post("studies/x/ask")
+        assert said.status == 403 and said.code == "read-only" and "retry-after" not in said.headers
+        page = service.call("POST", "/studies/x/ask", raw=b"", headers={"Accept": "text/html"})
+        assert page.status == 403
+        began = time.monotonic()
+        with cg.Client(service.url, patience=60.0) as client:
+            study = client.open("x")
+            assert study.state == "running" and study.report()
+            for write in (study.ask, lambda: study.stop("why"), lambda: client.create(PROBLEM)):
+                with refused("read-only", cg.StoreError) as caught:
+                    write()
+                assert "ask whoever runs the service" in caught.value.remedy
+                assert "copy" not in str(caught.value) and "lab.db" not in str(caught.value)
+        assert time.monotonic() - began < 20.0, "it is not tried again"
+
+
+def test_a_clock_of_the_service_that_is_off_is_in_the_status(storage, monkeypatch):
+    monkeypatch.setattr(clock, "now", lambda: time.time() + 86_400.0)
+    with cg.Study(PROBLEM, name="x", storage=storage, engine="python") as made:
+        made.ask()
+        assert made.status.notes == ()
+    monkeypatch.undo()
+    with serving(storage, tokens=False) as service, cg.Client(service.url) as client:
+        study = client.open("x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            study.ask()
+            assert says(study.status.notes, "clock-off", where="behind")
+            assert "behind the newest time" in str(study.status)
+            (note,) = service.get("studies/x/status").data["notes"]
+            assert note["code"] == "clock-off" and note["remedy"]
+            page = service.call("GET", "/studies/x", headers={"Accept": "text/html"})
+            assert b"behind the newest time" in page.body
 
 
 def test_what_does_not_answer_is_said_after_some_patience():

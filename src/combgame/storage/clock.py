@@ -4,6 +4,7 @@ That of the database where it is a server. A file has none: there it is this mac
 before the newest time that is stored, and it never goes back.
 """
 
+import platform
 import time
 
 from ..sentences import Sentence
@@ -29,11 +30,11 @@ class Clock:
         """theirs: the database's, where it has one; newest: the newest time that is stored."""
         mine, read = now(), time.monotonic()
         if theirs is not None:
-            if abs(mine - theirs) > OFF:
-                self.off = off(mine - theirs, "the database's clock")
+            wrong = abs(mine - theirs) > OFF
+            self.off = off(mine - theirs, "the database's clock") if wrong else None
             return theirs
-        if newest - mine > OFF:
-            self.off = off(mine - newest, "the newest time that is stored")
+        wrong = newest - mine > OFF
+        self.off = off(mine - newest, "the newest time that is stored") if wrong else None
         # what was behind once goes on from there
         passed = self._last + (read - self._read) if self._last > float("-inf") else mine
         self._last, self._read = max(mine, newest, passed), read
@@ -43,9 +44,10 @@ class Clock:
 def off(seconds: float, other: str) -> Sentence:
     """A clock that is off by so many seconds."""
     text = (
-        "this machine's clock is {seconds:,.0f} seconds {where} {other}, which leases and "
+        "the clock of {machine} is {seconds:,.0f} seconds {where} {other}, which leases and "
         "deadlines go by"
     )
     where = "ahead of" if seconds > 0.0 else "behind"
+    remedy = "set the clocks of all machines by NTP"
     about = {"seconds": abs(seconds), "where": where, "other": other}
-    return Sentence("clock-off", text, remedy="set the clocks of all machines by NTP", **about)
+    return Sentence("clock-off", text, remedy=remedy, machine=platform.node(), **about)

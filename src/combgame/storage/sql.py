@@ -128,7 +128,8 @@ class Database:
                 kind = kind_of(driver, error.connection_invalidated)
                 where, cause = shown(self._parsed), None if secret else error
                 if kind == "unwritable" and write and not secret:
-                    raise read_only(where, str(driver), not self._sqlite) from cause
+                    kind = "file" if self._sqlite else "server"
+                    raise read_only(where, str(driver), kind) from cause
                 said = failure(where, kind, str(driver), ADVICE, self.timeout, secret)
                 raise said from cause
 

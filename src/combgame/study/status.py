@@ -82,7 +82,8 @@ class Status:
     needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
     # what a certificate rests on: whether the threshold is proved, heuristic or the user's
     validity: Sentence | None = None
-    notes: tuple[Sentence, ...] = ()  # on the versions of combgame that wrote it
+    # on the versions of combgame that wrote it, and on this machine's clock
+    notes: tuple[Sentence, ...] = ()
     # where rounds have levels of their own: which arms cannot be compared with the leader yet
     compared: Sentence | None = None
 
@@ -156,7 +157,7 @@ class Status:
             lines.append(f"  good enough  {self.enough.spelt(surface)}")
         if self.noise is not None and self.noise.verdict != "not enough data":
             lines.append(f"  noise        {self.noise.sentence.said(surface)}")
-        lines += [f"  versions     {one.said(surface)}" for one in self.notes]
+        lines += [f"  look at      {one.said(surface)}" for one in self.notes]
         lines += [
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
