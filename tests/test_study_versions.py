@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 import warnings
 from contextlib import contextmanager
 
@@ -257,13 +258,15 @@ def test_the_command_line_says_it_in_a_line(tmp_path, runs):
 
 @pytest.fixture
 def machines(monkeypatch):
-    """machines(now): from now on this is the time on the machine that runs, in seconds since 1970,
-    and so many seconds have passed since it was started.
+    """machines(now, storage): from now on these are the times, in seconds since 1970, on the
+    machine that runs and on the one that holds the file; storage=None: as the kernel has it.
     """
+    real = clock.of_file
 
-    def become(at, passed=0.0):
+    def become(at, storage=None):
         monkeypatch.setattr(clock, "now", lambda: at)
-        monkeypatch.setattr(clock.time, "monotonic", lambda: passed)
+        there = real if storage is None else lambda path: storage
+        monkeypatch.setattr(clock, "of_file", there)
 
     return become
 
@@ -271,59 +274,15 @@ def machines(monkeypatch):
 START = 1_900_000_000.0
 
 
-def test_a_worker_whose_clock_is_behind_goes_by_the_newest_time_and_is_told(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    with study(url, client="a") as first:
-        todo = first.ask(lease=600)
-        machines(START - 3600)
-        with (
-            told("3,600 seconds behind the newest time that is stored"),
-            cg.Study.open(url, client="b") as second,
-        ):
-            mine = second.ask(lease=600)
-            assert mine.id != todo.id and mine.until == START + 600
-            machines(START - 3600 + 599, passed=599)
-            assert second.ask(1, client="c")[0].id not in (todo.id, mine.id)
-            machines(START - 3600 + 601, passed=601)
-            assert second.status.expired == (todo.id, mine.id)
-            assert second.ask(client="d").id == todo.id
-        machines(START + 601)
-        assert first.status.expired == (2,), "it goes on by the same clock"
-
-
-def test_a_clock_that_was_set_right_is_believed_again(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    with study(url) as first:
-        first.ask()
-        machines(START - 3600)
-        with told("behind"), cg.Study.open(url) as second:
-            second.ask(client="b")
-            machines(START + 10, passed=10)
-            second.ask(client="c")
-            assert second.events()[-1].at == START + 10
-
-
-def test_a_pause_is_no_clock_that_is_ahead(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    study(url).close()
-    machines(START + 1e6)
-    with told(), cg.Study.open(url) as made:
-        made.ask()
-        assert made.events()[-1].at == START + 1e6
-
-
-@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(("off", "where"), [(-7200.0, "behind"), (7200.0, "ahead of")])
-def test_leases_and_deadlines_go_by_the_clock_of_the_server(url, machines, off, where):
-    here = clock.now()
+def test_leases_and_deadlines_go_by_the_clock_of_the_storage(url, machines, off, where):
+    """Of a server, or of the machine that holds the file: not by that of a worker."""
+    here = time.time()
     with study(url, client="a", deadline=here + 3600) as first:
         todo = first.ask(lease=600)
         machines(here + off)
         with (
-            told(f"7,200 seconds {where} the database's clock"),
+            told(f"7,200 seconds {where} the storage's"),
             cg.Study.open(url, client="b") as second,
         ):
             assert second.state == "running" and second.status.expired == ()
@@ -332,18 +291,113 @@ def test_leases_and_deadlines_go_by_the_clock_of_the_server(url, machines, off, 
             with pytest.raises(cg.StudyError):
                 second.extend(deadline=here + 1800, reason="less")
             second.extend(deadline=here + 7000, reason="more")
-        with study(url, name="another") as made:
-            assert made.events()[0].at == pytest.approx(here, abs=60)
+            second.observe({"old": 0.5})
+        machines(here)
+        with told():
+            assert first.state == "running" and first.status.expired == ()
+        with told(), cg.Study.open(url, client="c") as third:
+            assert third.state == "running" and third.ask(1)[0].id not in (todo.id, mine.id)
+
+
+def test_a_study_is_made_at_the_time_of_the_storage(url, machines):
+    study(url).close()
+    here = time.time()
+    machines(here + 7200)
+    with told("7,200 seconds ahead of"), study(url, name="another") as made:
+        made.ask()
+        assert [one.at for one in made.events()] == pytest.approx([here] * 2, abs=60)
+
+
+def test_a_lease_ends_by_the_clock_of_the_storage(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    with study(url, client="a") as first:
+        todo = first.ask(lease=2)
+        machines(START - 3600, START + 1)
+        with told("3,601 seconds behind"), cg.Study.open(url, client="b") as second:
+            assert second.ask(lease=2).id == 2
+            machines(START + 9000, START + 4)
+            assert second.status.expired == (todo.id, 2)
+            assert second.ask(client="d").id == todo.id
+
+
+def test_an_event_of_a_clock_that_was_ahead_stops_no_clock(tmp_path, machines):
+    """Older versions stored what a worker's clock said; and clocks are set back."""
+    url, day = f"sqlite:///{tmp_path}/lab.db", 86400.0
+    machines(START + day, START + day)
+    with study(url) as made:
+        made.ask(client="fast", lease=600)
+        made.observe({"old": 0.5})
+    machines(START, START)
+    with told(), cg.Study.open(url) as made:
+        todo = made.ask(client="a", lease=2)
+        assert todo.until == START + 2.0
+    machines(START + 4, START + 4)
+    with told(), cg.Study.open(url) as made:
+        assert todo.id in made.status.expired
+        assert made.ask(client="b").id == todo.id
+
+
+def test_a_lease_holds_at_most_twice_as_long_when_the_clock_is_set_back(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    with study(url, client="a") as made:
+        todo = made.ask(lease=600)
+        for back, ended in ((599, False), (601, True), (86400, True), (0, False)):
+            machines(START - back, START - back)
+            assert (todo.id in made.status.expired) is ended, back
+        machines(START - 86400, START - 86400)
+        assert made.ask(client="b", lease=600).id == todo.id
+        assert made.status.expired == ()
+
+
+def test_a_pause_is_no_clock_that_is_ahead(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    study(url).close()
+    machines(START + 1e6, START + 1e6)
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert made.events()[-1].at == START + 1e6
 
 
 def test_who_is_off_by_less_than_a_minute_is_not_told(tmp_path, machines):
     url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    study(url).close()
-    machines(START - 59)
-    with told(), cg.Study.open(url) as made:
+    machines(START - 59, START)
+    with told(), study(url) as made:
         made.ask()
         assert made.events()[-1].at == START
+
+
+def test_looking_leaves_the_time_of_the_file_as_it_is(tmp_path):
+    """Who copies what has changed goes by it."""
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    before = (tmp_path / "lab.db").stat().st_mtime_ns
+    with cg.Study.open(url) as made:
+        assert made.state == "running"
+        assert (tmp_path / "lab.db").stat().st_mtime_ns == before
+
+
+def test_a_place_without_a_clock_has_that_of_the_machine(tmp_path):
+    assert clock.of_file(str(tmp_path / "nowhere")) == pytest.approx(time.time(), abs=60)
+
+
+def test_answers_are_forgotten_by_the_clock_of_the_storage(tmp_path, machines):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    Shelf(url).close()
+    with cg.Study.open(url) as made, once(Request("key", "what")):
+        made.ask()
+    machines(time.time() + 30 * 86400)
+    with told("ahead of"), cg.Study.open(url) as made:
+        with made._session.storage.writing() as log:
+            log.forget()
+        with once(Request("key", "what")), pytest.raises(Repeated):
+            made.ask()
 
 
 def test_a_study_in_memory_has_no_other_clock():

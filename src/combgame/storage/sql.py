@@ -26,7 +26,7 @@ from .queue import Queue
 from .requests import CURRENT, check_repeated
 from .sqlite import begin_at_once, transaction
 from .tables import events, requests, snapshots, studies
-from .transaction import COLUMNS, SERVER_TIME, Transaction, as_event
+from .transaction import COLUMNS, Transaction, as_event, time_of
 from .unchanging import Mark, mark_of, read_only, unchanging
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
@@ -307,10 +307,10 @@ class Database:
             return log.events(before=2)[0][0]
 
     def now(self) -> float:
-        if self._sqlite:
+        if not is_there(self._place):
             return clock.now()
         with self._transaction(write=False) as connection:
-            return float(connection.execute(SERVER_TIME).scalar_one())
+            return time_of(connection)
 
     def names(self) -> list[str]:
         """The studies in the database."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import Notice, StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
-from ..storage.clock import Clock
+from ..storage import clock
 from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
 from ..storage.forks import CHILDREN
 from ..storage.interrupts import deferred
@@ -112,7 +112,7 @@ class Session:
         self._used = False
         self._hurry = False  # others are waiting for what is done now
         self._keeper = Keeper(self._keep)
-        self._clock, self.at = Clock(), -math.inf  # when the last transaction began
+        self.at = -math.inf  # when the last transaction began
         self._told: set[str] = set()  # what was said already
         self._due = False  # a snapshot
         self._stored = 0  # transactions since the last checkpoint
@@ -264,8 +264,8 @@ class Session:
             check_seal(advisor.ledger.seal, one, self.name)
             self.go_on(advisor, one, log)
         ledger = advisor.ledger
-        self.at = self._clock.time(log.now(), ledger.newest)
-        self.say(self._clock.off)
+        self.at = log.now()
+        self.say(clock.off(self.at))
         self.say(mixed(ledger.versions, ledger.turns))
         return advisor
 
