@@ -9,12 +9,16 @@ import subprocess
 import sys
 import tempfile
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 import combgame as cg
 from combgame.campaign.opening import open_store
+from combgame.data import to_data
+from combgame.server.app import create_app
 from combgame.storage import sql, unchanging
 from combgame.storage.shelf import Shelf
 from combgame.storage.urls import url_of
@@ -294,7 +298,6 @@ def test_a_server_that_only_reads_is_looked_at(url, tmp_path):
     with study(url) as made:
         todo = made.ask()
         made.tell(todo, dict.fromkeys(todo.arms, 0.5))
-    Shelf(url).close()
     reading = f"{url}&options=-c%20default_transaction_read_only%3Don"
     with cg.Study.open(reading) as looker:
         assert looker.status.rounds == 1 and looker.decision is None and looker.replay().same
@@ -305,5 +308,43 @@ def test_a_server_that_only_reads_is_looked_at(url, tmp_path):
         assert looker.status.rounds == 1
     with study(reading, if_exists="resume") as looker:
         assert looker.status.rounds == 1
-    with closing(Shelf(reading)) as shelf:
-        assert shelf.names() == ["study"]
+    check_served(reading)
+
+
+def check_served(url):
+    """A service shows what is there, although it cannot keep anything beside it."""
+    with closing(Shelf(url)) as shelf:
+        assert shelf.names() == ["study"] and shelf.tokens() == [] and shelf.login("x", 0.0) is None
+        with refused("read-only", cg.StoreError):
+            shelf.add_token("ann", "admin", "hash", 0.0)
+    with TestClient(create_app(url, engine="python"), base_url="http://localhost") as client:
+        for path in ("studies/study", "studies/study/export", "studies/study/report"):
+            assert client.get(f"/api/v1/{path}").status_code == 200, path
+        assert client.get("/ready").status_code == client.get("/studies/study").status_code == 200
+        for headers in ({}, {"Idempotency-Key": "one"}):
+            for path in ("studies/study/ask", "studies"):
+                body = {} if path.endswith("ask") else {"name": "new", "problem": to_data(PROBLEM)}
+                said = client.post(f"/api/v1/{path}", json=body, headers=headers)
+                assert said.json()["error"]["code"] == "read-only", said.text
+
+
+def test_a_file_that_was_never_served_is_served_read_only(tmp_path, bound):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    with study(url) as made:
+        made.ask()
+    before = (tmp_path / "lab.db").read_bytes()
+    bound(True)
+    check_served(url)
+    assert (tmp_path / "lab.db").read_bytes() == before
+
+
+def test_a_service_writes_as_soon_as_it_may(tmp_path, bound):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    bound(True)
+    with TestClient(create_app(url, engine="python"), base_url="http://localhost") as client:
+        ask = partial(client.post, "/api/v1/studies/study/ask", json={})
+        assert ask(headers={"Idempotency-Key": "a"}).json()["error"]["code"] == "read-only"
+        bound(False)
+        answers = [ask(headers={"Idempotency-Key": "b"}).json() for _ in range(2)]
+        assert answers[0] == answers[1] and answers[0]["rounds"][0]["id"] == 1
