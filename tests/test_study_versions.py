@@ -1,19 +1,22 @@
 """Studies that several versions of combgame write, and machines whose clocks differ."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
 import combgame as cg
 from combgame.errors import Notice
 from combgame.storage import clock
-from combgame.study import session
+from combgame.study import session, versions
 from combgame.study.settings import Setting
+from combgame.study.versions import here
 from combgame.wire import decision_data, decision_from, status_data, status_from
 
 from .said import refused, says
@@ -74,10 +77,10 @@ def test_every_event_has_the_version_that_wrote_it(url, runs):
     with told("made with combgame 0.3; this is version 0.4", "3 events"):
         with cg.Study.open(url) as made:
             made.ask()
-        versions = [one.version for one in made.events()]
-        assert versions == ["0.3", "0.3", "0.3", "0.4"]
-        assert [row["version"] for row in made.rows("event")] == versions
-        assert [one["version"] for one in json.loads(made.export())["events"]] == versions
+        by = [one.version for one in made.events()]
+        assert by == ["0.3", "0.3", "0.3", "0.4"]
+        assert [row["version"] for row in made.rows("event")] == by
+        assert [one["version"] for one in json.loads(made.export())["events"]] == by
         made.close()
 
 
@@ -251,6 +254,119 @@ def test_the_command_line_says_it_in_a_line(tmp_path, runs):
     first, *others = done.stderr.splitlines()
     assert first.startswith("combgame: study 'study': it was made with combgame 0.3"), done.stderr
     assert all(line.startswith("combgame: study 'study': 3 events") for line in others)
+
+
+# ---- files of older versions
+
+OLD = Path(__file__).parent / "old" / "studies-schema-1.sql"
+
+
+@pytest.fixture
+def old(url, request):
+    """A database as the commits before e07f76e stored studies, by the same URL."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
+            file.executescript(OLD.read_text())
+        return url
+    statements = OLD.read_text().replace("BLOB", "BYTEA").replace(" WITHOUT ROWID", "")
+    request.getfixturevalue("server").psql(statements)
+    return url
+
+
+def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old):
+    for _ in range(2):
+        with told(), cg.Study.open(old, "running") as made:
+            head = made.status.head
+            assert made.replay(head="10:bdebf734b7a4f29a").same, "as it was noted then"
+            assert made.events()[-1].version == "" and made.events()[3].reason is None
+            assert [one.id for one in made.pending] == [1, 3]
+            assert says(made.status.notes, "other-sources", n=len(made.events()))
+    with told(), cg.Study.open(old, "running", client="ann") as made:
+        assert [one.id for one in made.ask(3)] == [1, 3, 5]
+        assert made.events()[-1].version == here()
+        made.tell(1, {0: 1.0})
+        assert made.replay(head=head).same
+    with told(), study(old, name="running", if_exists="resume") as made:
+        assert says(made.status.notes, "other-sources", n=10)
+
+
+def test_a_certificate_from_before_certificates_were_events_stays_given(old):
+    with told(), cg.Study.open(old, "done") as made:
+        assert made.state == "certified" and made.decision.rounds == 4 and made.decision.proved
+        assert made.status.late == 2 and made.ask(1) == []
+        with refused("certified-already", cg.StudyError):
+            made.stop("enough")
+        assert made.replay().same
+    with told(), cg.Study.open(old, "done") as made:
+        made.retract(1, "a typo")
+        assert made.state == "running"
+
+
+def test_what_an_older_version_stored_is_sealed_as_it_was(old):
+    with cg.Study.open(old, "done") as made:
+        made.ask(1)
+        with made._session.storage._transaction(write=True) as connection:
+            connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
+    with refused("event-changed", cg.StoreError, event=2):
+        cg.Study.open(old, "done").replay()
+
+
+def test_a_schema_of_the_future_is_refused(tmp_path):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as file:
+        file.execute("UPDATE combgame_schema SET version = 99")
+        file.commit()
+    with refused("other-version", cg.StoreError, theirs=99):
+        cg.Study.open(url)
+
+
+# ---- sources of one version
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """sources("a"): from now on these run, of the version 0.2.0.dev0."""
+
+    def become(name):
+        monkeypatch.setattr("combgame.version.__version__", "0.2.0.dev0")
+        monkeypatch.setattr(versions, "digest", lambda: name * 64)
+        monkeypatch.setattr(session, "digest", lambda: name * 64)
+
+    return become
+
+
+def test_a_version_that_is_developed_is_told_apart_by_its_sources(url, sources):
+    sources("a")
+    with told(), study(url) as made:
+        go_on(made)
+        assert {one.version for one in made.events()} == {"0.2.0.dev0+aaaaaaaa"}
+        assert made.status.notes == ()
+    sources("b")
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert says(made.status.notes, "other-sources", n=3, here="0.2.0.dev0+bbbbbbbb")
+        assert str(made.status).count("other sources of the same version") == 1
+        assert made.events()[-1].version == "0.2.0.dev0+bbbbbbbb"
+    sources("a")
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert says(made.status.notes, "sources-by-turns", n=2, version="0.2.0.dev0")
+
+
+def test_sources_that_changed_say_nothing_beside_a_certificate(url, sources):
+    sources("a")
+    with study(url) as made:
+        go_on(made, 4)
+        first = made.decision
+    sources("b")
+    with told(), cg.Study.open(url) as made:
+        assert made.decision == first
+
+
+def test_a_version_that_is_released_needs_no_sources(runs):
+    runs("0.3")
+    assert here() == "0.3"
 
 
 # ---- clocks

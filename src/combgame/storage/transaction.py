@@ -83,9 +83,10 @@ def as_events(rows: Sequence[Any]) -> list[Sealed]:
         return [as_event(row) for row in rows]
     words = {one: compact(one) for column in (*columns[4:6], versions) for one in set(column)}
     moments = {at: repr(at) for at in set(columns[2])}
+    by = {one: f",{words[one]}" if one else "" for one in set(versions)}  # as `seal` has it
     said = [
         f'[{seq},"{kind}",{moments[at]},{"null" if number is None else number},'
-        f"{words[client]},{words[reason]},{text},{words[version]}]"
+        f"{words[client]},{words[reason]},{text}{by[version]}]"
         for seq, kind, at, number, client, reason, text, version in zip(
             *columns, texts, versions, strict=True
         )
