@@ -36,7 +36,7 @@ def study(url, **settings):
 # ---- what is no file, or not only one
 
 
-@pytest.mark.parametrize("name", ["a?b.db", "a?", "a?b=1&c.db", "a?=.db"])
+@pytest.mark.parametrize("name", ["a?b.db", "a?", "a?b=c.db", "a?=.db", "a.db?mode=ro", "a.db?timeout=5"])
 def test_a_question_mark_never_leaves_out_a_part_of_the_name(tmp_path, name):
     with refused("url-question", cg.InputError) as caught:
         study(f"sqlite:///{tmp_path}/{name}")
@@ -76,6 +76,38 @@ def test_what_is_no_file_is_refused_for_what_it_is(tmp_path):
                 use(f"sqlite:///{place}")
         with refused("not-regular", cg.StoreError, **about):
             open_store(place)
+
+
+@posix
+@pytest.mark.parametrize("place", ["/proc/self/mem", "/proc/version", "/sys/kernel/new.db"])
+def test_a_part_of_the_system_is_no_file(place):
+    for use in (study, cg.Study.open):
+        with refused("not-regular", cg.StoreError, path=place, kind="a part of the system"):
+            use(f"sqlite:///{place}")
+    with refused("not-regular", cg.StoreError):
+        open_store(place)
+
+
+@posix
+@pytest.mark.parametrize("length", [250, 300, 5000])
+def test_a_name_that_is_too_long_is_refused(tmp_path, length):
+    """Also where only the name of what SQLite puts beside it is."""
+    place = tmp_path / ("x" * length)
+    for use in (study, cg.Study.open, Shelf, create_app):
+        with refused("name-too-long", cg.StoreError, path=str(place)):
+            use(f"sqlite:///{place}")
+    with refused("name-too-long", cg.StoreError):
+        open_store(place)
+    assert not list(tmp_path.iterdir())
+    with study(f"sqlite:///{tmp_path}/lab.db") as made, refused("copy-failed", cg.StoreError):
+        made.copy(place)
+    study(f"sqlite:///{tmp_path}/{'x' * 247}").close()
+
+
+def test_a_name_with_a_colon_is_that_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study("sqlite:///file:a.db").close()
+    assert [one.name for one in tmp_path.iterdir()] == ["file:a.db"]
 
 
 @posix
