@@ -124,6 +124,38 @@ def test_a_file_of_two_names_is_refused_before_anything_is_lost(tmp_path):
         assert len(made.pending) == 1
 
 
+@posix
+def test_a_second_name_that_a_file_gets_while_it_is_open_stops_who_writes(tmp_path):
+    """What is acknowledged is there the next time; what is refused was not stored."""
+    first, second = tmp_path / "lab.db", tmp_path / "other.db"
+    url = f"sqlite:///{first}"
+    with study(url) as made:
+        todo = made.ask()
+        second.hardlink_to(first)
+        for act in (made.ask, lambda: made.tell(todo, dict.fromkeys(todo.arms, 0.5))):
+            with refused("hard-link", cg.StoreError, path=str(first), names=2) as caught:
+                act()
+        assert "take the others away" in caught.value.remedy
+        assert [one.id for one in made.pending] == [1], "it can still be looked at"
+        made.copy(tmp_path / "copy.db")
+        second.unlink()
+        made.tell(todo, dict.fromkeys(todo.arms, 0.5))
+    with cg.Study.open(url) as made:
+        assert made.status.rounds == 1
+    with cg.Study.open(f"sqlite:///{tmp_path}/copy.db") as copy:
+        assert copy.status.rounds == 0 and len(copy.pending) == 1
+
+
+@posix
+def test_a_second_name_in_the_midst_of_a_transaction_undoes_it(tmp_path):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    with study(url) as made:
+        with refused("hard-link", cg.StoreError), made._session.storage.writing():
+            (tmp_path / "other.db").hardlink_to(tmp_path / "lab.db")
+        (tmp_path / "other.db").unlink()
+        assert made.ask().id == 1
+
+
 # ---- what can only be looked at
 
 LOOK = """

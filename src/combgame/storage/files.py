@@ -81,12 +81,12 @@ def _check_length(path: Path) -> None:
         raise StoreError("name-too-long", text, remedy=remedy, path=str(path)) from None
 
 
-def check_one_name(path: Path) -> None:
+def check_one_name(path: str | Path) -> None:
     """Refuse a file with several names: SQLite keeps what was stored last beside the name by which
     it was opened, and whoever comes by another name would not see it.
     """
     try:
-        names = path.stat().st_nlink
+        names = os.stat(path).st_nlink  # noqa: PTH116  (a Path would cost more than the look)
     except OSError:
         return
     if names > 1:
@@ -94,7 +94,7 @@ def check_one_name(path: Path) -> None:
             "{path} is one of {names} names of the same file (hard links): what is stored under "
             "one of them is damaged or lost under the others"
         )
-        remedy = "make a file of its own with `cp`, and name that, or take the other names away"
+        remedy = "take the others away, and keep the one beside which there is a -wal, if there is one"
         raise StoreError("hard-link", text, remedy=remedy, path=str(path), names=names)
 
 

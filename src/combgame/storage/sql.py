@@ -20,6 +20,7 @@ from .connections import check_there, connect, is_there, prepare
 from .copying import copy_file
 from .events import Event, Sealed, check_seal
 from .failures import Advice, failure, gone, kind_of
+from .files import check_one_name
 from .forks import CHILDREN, whole
 from .interrupts import deferred
 from .queue import Queue
@@ -135,7 +136,7 @@ class Database:
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[Connection]:
         with self._guard(write), self._connect().connect() as connection:
-            check = partial(self._check_file, connection)
+            check = partial(self._check_file, connection, write)
             with self._turn(connection, write) as left:
                 connection.execution_options(write=write, patience=left)
                 with transaction(connection.begin(), check, write):
@@ -157,9 +158,14 @@ class Database:
         driver: Any = connection.connection.driver_connection
         return self._queue.turn(self.timeout, partial(begin_at_once, driver))
 
-    def _check_file(self, connection: Connection, ended: bool) -> None:
+    def _check_file(self, connection: Connection, write: bool, ended: bool) -> None:
+        """Whether it is there, and by one name only: nothing is acknowledged that nobody would find
+        the next time.
+        """
         file = connection.info.get("file")
         tail = None if file is None else file.changed()
+        if file is not None and write and not ended:
+            check_one_name(file.path)
         if tail is not None:
             if tail:
                 connection.invalidate()
