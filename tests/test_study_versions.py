@@ -180,7 +180,7 @@ def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(
         cg.Study.open(url, on_certified=called.append) as later,
     ):
         assert later.state == "running" and says(later.status.notes, "certificate-due", here="0.4")
-        assert "whatever is stored next certifies it" in str(later.status)
+        assert "whatever is stored next, but for a retraction, certifies it" in str(later.status)
         assert later.ask(1) == [] and later.state == "certified"
         assert [one.kind for one in later.events()][-1] == "certified"
         assert later.decision.proved and called == [later.decision]
@@ -189,6 +189,75 @@ def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(
     with told("1 event"), cg.Study.open(url) as first:
         assert first.state == "certified"
         assert says(first.decision.assumptions, "certificate-stays", version="0.4", here="0.3")
+
+
+@pytest.fixture
+def overdue(url, runs):
+    """A study in which this version finds enough what the one that wrote it did not."""
+    runs("0.3", stricter=True)
+    with study(url) as made:
+        go_on(made, 8)
+        assert made.state == "running"
+    runs("0.4")
+    return url
+
+
+@pytest.mark.parametrize(
+    ("code", "refused_verb"),
+    [
+        ("certified-already", lambda one: one.stop("enough")),
+        ("ended", lambda one: one.extend(99, reason="more")),
+        ("unknown-round", lambda one: one.tell(99, {0: 1.0})),
+        ("nothing-to-ask", lambda one: one.ask()),
+    ],
+)
+def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(
+    overdue, code, refused_verb
+):
+    called = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue, on_certified=called.append) as later:
+            with refused(code):
+                refused_verb(later)
+            assert later.state == "certified" and later.decision.proved
+            with refused(code):
+                refused_verb(later)
+            assert [one.kind for one in later.events()].count("certified") == 1
+            assert later.ask(1) == [] and called == [later.decision]
+        with cg.Study.open(overdue) as again:
+            assert again.state == "certified" and again.replay().same
+
+
+def test_a_retraction_goes_before_a_certificate_that_is_due(overdue):
+    called = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue, on_certified=called.append) as later:
+            with refused("unknown-round"):
+                later.retract(99, "a typo")
+            assert later.state == "running"
+            later.retract(1, "a typo")
+            kinds = [one.kind for one in later.events()]
+            assert kinds[-2:] == ["retracted", "certified"] and kinds.count("certified") == 1
+            assert later.decision.values == 7 and called == [later.decision]
+
+
+def test_a_request_that_is_repeated_gets_its_answer_beside_a_certificate(overdue):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    Shelf(overdue).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue) as later:
+            with once(Request("key", "what")):
+                number = later.observe({"old": 0.5})
+            with once(Request("key", "what")), pytest.raises(Repeated) as repeated:
+                later.observe({"old": 0.5})
+            assert repeated.value.answer == number
+            kinds = [one.kind for one in later.events()]
+            assert kinds[-2:] == ["certified", "observed"]
 
 
 def test_versions_that_write_by_turns_are_told(url, runs):

@@ -418,9 +418,8 @@ class Study(Queries):
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
         with self._session.writing(client_of(client) or self.client) as batch:
             known, number = self._meant(batch, todo), todo.id
-            if known.state == "given up" or (known.waiting and retry):
-                return
-            if known.state != "open":
+            done = known.state == "given up" or (known.waiting and retry)
+            if known.state != "open" and not done:
                 raise StudyError(
                     "round-told",
                     "round {round} has been told",
@@ -428,7 +427,10 @@ class Study(Queries):
                     round=number,
                     retract=Call("retract", number, "reason"),
                 )
-            batch.add("failed", number, reason, retry=retry)
+            if not done:
+                batch.add("failed", number, reason, retry=retry)
+            decision = self._certified(batch)
+        self._call(certified=decision)
 
     def retract(
         self,
@@ -470,7 +472,9 @@ class Study(Queries):
                 batch.add("retracted", number, reason)
             return self._certified(batch)
 
-        self._call(certified=self._session.write(client_of(client) or self.client, act))
+        by = client_of(client) or self.client
+        # it is heard first: no certificate is given on what is being taken back
+        self._call(certified=self._session.write(by, act, certify=False))
 
     def observe(
         self,

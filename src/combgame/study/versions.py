@@ -167,6 +167,6 @@ def due() -> Sentence:
     """What another version did not find enough."""
     text = (
         "By version {here} the evidence is enough, and by the version that wrote it, it was not: "
-        "whatever is stored next certifies it"
+        "whatever is stored next, but for a retraction, certifies it"
     )
     return Sentence("certificate-due", text, here=here())
