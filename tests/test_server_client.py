@@ -8,6 +8,7 @@ import math
 import os
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -295,13 +296,28 @@ def test_studies_that_a_client_opens_are_its_own(shared):
     assert made.events()[0].client == "robot" and made.ask() == client.open("y").ask()
 
 
-def test_threads_that_share_a_client_measure_different_rounds(shared):
+def test_threads_of_one_client_are_one_client(shared):
+    """A worker that asks in one short-lived thread and tells in another is one worker."""
+    study = shared().open("x")
+    ids = []
+    for _ in range(3):
+        with ThreadPoolExecutor(1) as pool:
+            ids.append(pool.submit(study.ask).result().id)
+    assert ids == [1, 1, 1]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: study.tell(study.ask(), dict.fromkeys(study.ask().arms, 0.5))).result()
+    assert study.status.rounds == 1 and study.ask().id == 2
+    assert len({one.client for one in study.pending}) == 1
+
+
+def test_threads_that_take_a_client_each_measure_different_rounds(shared):
     study, found, ready = shared().open("x"), [], threading.Barrier(4)
 
     def work():
+        mine = shared().open("x")
         ready.wait()
-        one = study.ask()
-        found.append((one.id, study.ask().id))
+        one = mine.ask()
+        found.append((one.id, mine.ask().id))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
