@@ -269,7 +269,7 @@ class Study(Queries):
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
-        self, round: Round | Todo | int, values: Any, final: bool = True, client: str | None = None
+        self, round: Round | Todo | int | str, values: Any, final: bool = True, client: str | None = None
     ) -> None:
         """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or
         NaN) where it is missing.
@@ -308,7 +308,7 @@ class Study(Queries):
 
     def step(
         self,
-        round: Round | Todo | int,
+        round: Round | Todo | int | str,
         values: Any,
         client: str | None = None,
         lease: float | None = None,
@@ -412,7 +412,7 @@ class Study(Queries):
         }
 
     def fail(
-        self, round: Round | Todo | int, reason: str, retry: bool = True, client: str | None = None
+        self, round: Round | Todo | int | str, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
@@ -434,7 +434,7 @@ class Study(Queries):
 
     def retract(
         self,
-        round: Round | Todo | int | None = None,
+        round: Round | Todo | int | str | None = None,
         reason: str = "",
         *,
         arm: int | str | None = None,
