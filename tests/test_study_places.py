@@ -36,7 +36,9 @@ def study(url, **settings):
 # ---- what is no file, or not only one
 
 
-@pytest.mark.parametrize("name", ["a?b.db", "a?", "a?b=c.db", "a?=.db", "a.db?mode=ro", "a.db?timeout=5"])
+@pytest.mark.parametrize(
+    "name", ["a?b.db", "a?", "a?b=c.db", "a?=.db", "a.db?mode=ro", "a.db?timeout=5"]
+)
 def test_a_question_mark_never_leaves_out_a_part_of_the_name(tmp_path, name):
     with refused("url-question", cg.InputError) as caught:
         study(f"sqlite:///{tmp_path}/{name}")

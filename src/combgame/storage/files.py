@@ -94,7 +94,9 @@ def check_one_name(path: str | Path) -> None:
             "{path} is one of {names} names of the same file (hard links): what is stored under "
             "one of them is damaged or lost under the others"
         )
-        remedy = "take the others away, and keep the one beside which there is a -wal, if there is one"
+        remedy = (
+            "take the others away, and keep the one beside which there is a -wal, if there is one"
+        )
         raise StoreError("hard-link", text, remedy=remedy, path=str(path), names=names)
 
 

@@ -269,7 +269,11 @@ class Study(Queries):
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
-        self, round: Round | Todo | int | str, values: Any, final: bool = True, client: str | None = None
+        self,
+        round: Round | Todo | int | str,
+        values: Any,
+        final: bool = True,
+        client: str | None = None,
     ) -> None:
         """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or
         NaN) where it is missing.
@@ -412,7 +416,11 @@ class Study(Queries):
         }
 
     def fail(
-        self, round: Round | Todo | int | str, reason: str, retry: bool = True, client: str | None = None
+        self,
+        round: Round | Todo | int | str,
+        reason: str,
+        retry: bool = True,
+        client: str | None = None,
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
