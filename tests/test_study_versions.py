@@ -349,14 +349,14 @@ def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old)
             assert made.replay(head="10:bdebf734b7a4f29a").same, "as it was noted then"
             assert made.events()[-1].version == "" and made.events()[3].reason is None
             assert [one.id for one in made.pending] == [1, 3]
-            assert says(made.status.notes, "other-sources", n=len(made.events()))
+            assert says(made.status.notes, "sources-changed", n=len(made.events()))
     with told(), cg.Study.open(old, "running", client="ann") as made:
         assert [one.id for one in made.ask(3)] == [1, 3, 5]
         assert made.events()[-1].version == here()
         made.tell(1, {0: 1.0})
         assert made.replay(head=head).same
     with told(), study(old, name="running", if_exists="resume") as made:
-        assert says(made.status.notes, "other-sources", n=10)
+        assert says(made.status.notes, "sources-changed", n=10)
 
 
 def test_a_certificate_from_before_certificates_were_events_stays_given(old):
@@ -414,7 +414,7 @@ def test_a_version_that_is_developed_is_told_apart_by_its_sources(url, sources):
     sources("b")
     with told(), cg.Study.open(url) as made:
         made.ask()
-        assert says(made.status.notes, "other-sources", n=3, here="0.2.0.dev0+bbbbbbbb")
+        assert says(made.status.notes, "sources-changed", n=3, here="0.2.0.dev0+bbbbbbbb")
         assert str(made.status).count("other sources of the same version") == 1
         assert made.events()[-1].version == "0.2.0.dev0+bbbbbbbb"
     sources("a")

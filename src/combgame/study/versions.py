@@ -122,7 +122,7 @@ def other_sources(versions: Mapping[str, int], turns: int) -> Sentence | None:
         "than those that run ({here})"
     )
     remedy = "{replay} says whether these would have asked for the same rounds"
-    return Sentence("other-sources", text, remedy=remedy, n=n, here=mine, replay=Call("replay"))
+    return Sentence("sources-changed", text, remedy=remedy, n=n, here=mine, replay=Call("replay"))
 
 
 def made_by(event: Event) -> Sentence | None:
