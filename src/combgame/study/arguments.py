@@ -16,7 +16,7 @@ from .frames import frame_rounds, frame_values
 from .round import Round, Todo, mark_of
 from .settings import REPLICATES, read_time
 
-TODO = re.compile(r"(\d{1,9})(?:#(.*))?", re.ASCII)  # a round as a text
+TODO = re.compile(r"(\d{1,9})#(.*)", re.ASCII)  # a round as a text
 MOST = 10_000  # rounds that are given out in one transaction
 
 
@@ -24,8 +24,8 @@ def todo_of(round: Any) -> Todo:
     """Which round is meant: one that was asked, its number and its mark as a text, or a number
     alone.
 
-    >>> todo_of("3#kqzmtwfb"), todo_of("3"), todo_of(3)
-    (Todo(id=3, mark='kqzmtwfb'), Todo(id=3, mark=''), Todo(id=3, mark=''))
+    >>> todo_of("3#kqzmtwfb"), todo_of(3)
+    (Todo(id=3, mark='kqzmtwfb'), Todo(id=3, mark=''))
     """
     if isinstance(round, Round | Todo):
         return Todo(whole("round", round.id, 1), mark_of(round.mark or None))
