@@ -6,6 +6,7 @@ clock takes a round from somebody else, or ends a study; who is off is told.
 """
 
 import os
+import platform
 import time
 
 from ..sentences import Sentence
@@ -35,9 +36,10 @@ def off(theirs: float) -> Sentence | None:
     if abs(seconds) <= OFF:
         return None
     text = (
-        "this machine's clock is {seconds:,.0f} seconds {where} the storage's, which leases and "
+        "the clock of {machine} is {seconds:,.0f} seconds {where} the storage's, which leases and "
         "deadlines go by"
     )
     where = "ahead of" if seconds > 0.0 else "behind"
-    about = {"seconds": abs(seconds), "where": where}
-    return Sentence("clock-off", text, remedy="set the clocks of all machines by NTP", **about)
+    remedy = "set the clocks of all machines by NTP"
+    about = {"machine": platform.node(), "seconds": abs(seconds), "where": where}
+    return Sentence("clock-off", text, remedy=remedy, **about)

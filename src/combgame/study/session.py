@@ -113,6 +113,7 @@ class Session:
         self._hurry = False  # others are waiting for what is done now
         self._keeper = Keeper(self._keep)
         self.at = -math.inf  # when the last transaction began
+        self.off: Sentence | None = None  # by how much this machine's clock was wrong then
         self._told: set[str] = set()  # what was said already
         self.untold = False  # that a certificate was given
         self._due = False  # a snapshot
@@ -282,7 +283,8 @@ class Session:
             self.go_on(advisor, one, log)
         ledger = advisor.ledger
         self.at = log.now()
-        self.say(clock.off(self.at))
+        self.off = clock.off(self.at)
+        self.say(self.off)
         self.say(mixed(ledger.versions, ledger.turns))
         return advisor
 
