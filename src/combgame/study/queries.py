@@ -225,9 +225,7 @@ class Queries:
         """
         with self._session.reading(history) as (advisor, events):
             session, known = self._session, events if history else None
-            yield Moment(
-                self.name, advisor, session.at, session.head(advisor), known, session.clock.off
-            )
+            yield Moment(self.name, advisor, session.at, session.head(advisor), known, session.off)
 
     @property
     def state(self) -> str:

@@ -19,7 +19,7 @@ from .forecast import MANY, along, forecast
 from .margin import Estimate, Margin
 from .noise import Noise
 from .retractions import level
-from .versions import due, mixed, not_vouched
+from .versions import due, mixed, not_vouched, other_sources
 
 PROVED = "proved"  # the label of a threshold of which no more is to be said
 
@@ -351,7 +351,8 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
 
 def notes(advisor: Advisor) -> tuple[Sentence, ...]:
     """On the versions of combgame that wrote it."""
-    said = mixed(advisor.ledger.versions, advisor.ledger.turns)
+    by, turns = advisor.ledger.versions, advisor.ledger.turns
+    said = mixed(by, turns) or other_sources(by, turns)
     return tuple(one for one in (said, due() if advisor.due else None) if one is not None)
 
 
