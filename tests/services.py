@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import quote
 
-import uvicorn
-
 from combgame.server.app import create_app
 from combgame.server.limits import Limits
-from combgame.server.protocol import protocol
+from combgame.server.run import Server, listen
 
 PROBLEM = {
     "names": ["ann", "bob", "cid"],
@@ -40,8 +38,8 @@ class Said(NamedTuple):
 class Service:
     """A server, as its clients see it."""
 
-    def __init__(self, url, app=None):
-        self.url, self.app = url, app
+    def __init__(self, url, app=None, server=None):
+        self.url, self.app, self.server = url, app, server
         self.host, self.port = url.removeprefix("http://").split(":")
 
     def call(self, method, path, body=None, token=None, key=None, headers=(), raw=None):
@@ -76,27 +74,20 @@ class Service:
 
 
 @contextmanager
-def serving(storage, tokens=None, **limits):
-    """A service in a thread of this process."""
+def serving(storage, tokens=None, more=None, **limits):
+    """A service in a thread of this process; more: settings of its server."""
     app = create_app(storage, tokens=tokens, limits=Limits(**limits))
-    config = uvicorn.Config(
-        app,
-        port=0,
-        http=protocol(app.state.desk.limits),
-        ws="none",
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=10,
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
+    listening = listen("127.0.0.1", 0)
+    settings = {"timeout_graceful_shutdown": 10, **(more or {})}
+    server = Server(app, storage, app.state.desk.limits, **settings)
+    thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
         while not server.started:
             assert thread.is_alive()
             time.sleep(0.005)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield Service(f"http://127.0.0.1:{port}", app)
+        port = listening.getsockname()[1]
+        yield Service(f"http://127.0.0.1:{port}", app, server)
     finally:
         app.state.desk.changes.close()
         server.should_exit = True
@@ -104,11 +95,11 @@ def serving(storage, tokens=None, **limits):
 
 
 @contextmanager
-def process(storage, port=0):
-    """A service in a process of its own, and that process."""
+def process(storage, port=0, before=()):
+    """A service in a process of its own, and that process; before: what starts it."""
     code = "from combgame.cli.app import main; main()"
     command = [sys.executable, "-c", code, "serve", "-s", storage, "--port", str(port)]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen([*before, *command], stderr=subprocess.PIPE, text=True)
     try:
         for line in running.stderr:
             said = json.loads(line)

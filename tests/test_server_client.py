@@ -8,6 +8,9 @@ import math
 import os
 import socket
 import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -18,9 +21,11 @@ from combgame import wire
 from combgame.client import connection
 from combgame.sentences import Call, Option, Phrase, Sentence
 from combgame.server.tokens import make_token
+from combgame.storage import clock, unchanging
 from combgame.storage.shelf import Shelf
 from combgame.study.round import Round
 
+from .said import refused, says
 from .services import serving
 from .studies import COINS, HARD, PROBLEM, UNKNOWN, command, fill, measure
 
@@ -295,13 +300,28 @@ def test_studies_that_a_client_opens_are_its_own(shared):
     assert made.events()[0].client == "robot" and made.ask() == client.open("y").ask()
 
 
-def test_threads_that_share_a_client_measure_different_rounds(shared):
+def test_threads_of_one_client_are_one_client(shared):
+    """A worker that asks in one short-lived thread and tells in another is one worker."""
+    study = shared().open("x")
+    ids = []
+    for _ in range(3):
+        with ThreadPoolExecutor(1) as pool:
+            ids.append(pool.submit(study.ask).result().id)
+    assert ids == [1, 1, 1]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: study.tell(study.ask(), dict.fromkeys(study.ask().arms, 0.5))).result()
+    assert study.status.rounds == 1 and study.ask().id == 2
+    assert len({one.client for one in study.pending}) == 1
+
+
+def test_threads_that_take_a_client_each_measure_different_rounds(shared):
     study, found, ready = shared().open("x"), [], threading.Barrier(4)
 
     def work():
+        mine = shared().open("x")
         ready.wait()
-        one = study.ask()
-        found.append((one.id, study.ask().id))
+        one = mine.ask()
+        found.append((one.id, mine.ask().id))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -344,6 +364,47 @@ def test_a_url_that_is_none_is_refused_and_not_quoted(url):
     with pytest.raises(cg.InputError) as refused:
         cg.Client(url)
     assert "pass" not in str(refused.value).replace("a password", "")
+
+
+def test_what_can_only_be_looked_at_is_refused_at_once_with_what_one_can_do_there(
+    storage, monkeypatch
+):
+    cg.Study(PROBLEM, name="x", storage=storage, engine="python").close()
+    Shelf(storage).close()
+    monkeypatch.setattr(unchanging, "_writable", lambda path: False)
+    with serving(storage, tokens=False) as service:
+        said = service.post("studies/x/ask")
+        assert said.status == 403 and said.code == "read-only" and "retry-after" not in said.headers
+        page = service.call("POST", "/studies/x/ask", raw=b"", headers={"Accept": "text/html"})
+        assert page.status == 403
+        began = time.monotonic()
+        with cg.Client(service.url, patience=60.0) as client:
+            study = client.open("x")
+            assert study.state == "running" and study.report()
+            for write in (study.ask, lambda: study.stop("why"), lambda: client.create(PROBLEM)):
+                with refused("read-only", cg.StoreError) as caught:
+                    write()
+                assert "ask whoever runs the service" in caught.value.remedy
+                assert "copy" not in str(caught.value) and "lab.db" not in str(caught.value)
+        assert time.monotonic() - began < 20.0, "it is not tried again"
+
+
+def test_a_clock_of_the_service_that_is_off_is_in_the_status(storage, monkeypatch):
+    with cg.Study(PROBLEM, name="x", storage=storage, engine="python") as made:
+        made.ask()
+        assert made.status.notes == ()
+    monkeypatch.setattr(clock, "now", lambda: time.time() + 86_400.0)
+    with serving(storage, tokens=False) as service, cg.Client(service.url) as client:
+        study = client.open("x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            study.ask()
+            assert says(study.status.notes, "clock-off", where="ahead of")
+            assert "ahead of the storage's" in str(study.status)
+            (note,) = service.get("studies/x/status").data["notes"]
+            assert note["code"] == "clock-off" and note["remedy"]
+            page = service.call("GET", "/studies/x", headers={"Accept": "text/html"})
+            assert b"ahead of the storage" in page.body
 
 
 def test_what_does_not_answer_is_said_after_some_patience():

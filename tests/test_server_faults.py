@@ -2,15 +2,18 @@
 what is made again is done once.
 """
 
+import json
 import os
 import signal
 import socket
 import threading
+import time
 import warnings
 
 import pytest
 
 import combgame as cg
+from combgame.storage import clock
 from combgame.study.study import Study
 
 from .services import PROBLEM as SENT
@@ -81,6 +84,23 @@ def test_a_stop_finishes_what_runs_and_then_leaves(tmp_path):
     assert '"stopping"' in said and '"stopped"' in said and "Traceback" not in said
     with Study.open(storage, "x") as kept:
         assert [one.kind for one in kept.events()] == ["created", "asked"]
+
+
+def test_every_line_of_the_log_is_json_also_what_others_say(tmp_path, monkeypatch):
+    storage = f"sqlite:///{tmp_path}/lab.db"
+    with monkeypatch.context() as ahead:
+        ahead.setattr(clock, "now", lambda: time.time() + 86_400.0)
+        with Study(PROBLEM, storage=storage, name="x", engine="python") as study:
+            study.ask()
+    with process(storage) as (service, _, lines):
+        for _ in range(2):
+            assert service.post("studies/x/ask", {"client": "me"}).status == 200
+        with socket.create_connection((service.host, int(service.port)), timeout=60) as raw:
+            raw.sendall(b"no HTTP\r\n\r\n")
+            assert raw.recv(12) == b"HTTP/1.1 400"
+    said = [json.loads(one) for one in lines]
+    assert [one["code"] for one in said if one["event"] == "noticed"] == ["clock-off"]
+    assert any(one["event"] == "logged" and "Invalid HTTP" in one["text"] for one in said)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 import combgame as cg
 from combgame.data import to_data
+from combgame.server.tokens import make_token
 
 from .services import PROBLEM, serving
 
@@ -108,11 +109,32 @@ def test_the_limit_of_headers_is_the_same_however_they_arrive(service, size):
     for length, code in ((60_000, b"200"), (65_536, b"431")):
         for head in (
             LINE + b"x: " + b"a" * length + b"\r\n\r\n",
-            LINE + b"x: y\r\n" * (length // 6 + 1) + b"\r\n",
+            LINE + b"".join(b"x: %s\r\n" % (b"a" * (length // 50)) for _ in range(51)) + b"\r\n",
             LINE.replace(b"health", b"health?" + b"a" * length) + b"\r\n",
         ):
             pieces = [head[k : k + size] for k in range(0, len(head), size)]
             assert answered(service, *pieces).split(b" ")[1] == code, (length, head[:80])
+
+
+def test_so_many_headers_and_no_more(service):
+    for n, status in ((98, b"200"), (99, b"431")):  # besides `Host` and `Connection`
+        heard = answered(service, LINE + b"x:y\r\n" * n + b"\r\n")
+        assert heard.split(b" ")[1] == status, n
+    error = json.loads(heard.partition(b"\r\n\r\n")[2])["error"]
+    assert error["code"] == "too-many-headers" and error["arguments"] == {"most": 100}
+
+
+def test_requests_that_wait_behind_another_are_limited_and_so_are_their_bodies(service, caplog):
+    caplog.set_level("WARNING", "combgame.server")
+    waits = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    first = b"GET /api/v1/studies/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    post = b"POST /api/v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+    assert answered(service, first + waits * 15 + LINE + b"\r\n").count(b"HTTP/1.1 200") == 17
+    assert caplog.text.count("too-many-waiting") == 0
+    assert answered(service, first + waits * 100) == b""
+    assert caplog.text.count("too-many-waiting") == 1
+    assert answered(service, first + post + b"a" * 200_000) == b""
+    assert caplog.text.count("too-many-waiting") == 2
 
 
 def test_whoever_sends_headers_one_by_one_is_not_waited_for(service):
@@ -137,6 +159,30 @@ def test_trailers_are_no_headers(service):
 
     assert create(b"x", 65_536).startswith(b"HTTP/1.1 431")  # and nothing was made
     assert create(b"Origin", 9).startswith(b"HTTP/1.1 201")  # which as a header would be refused
+
+
+def test_a_trailer_is_no_token_and_no_key(service, tmp_path):
+    """Behind another request, so that it has come before its own request is looked at."""
+    with serving(f"sqlite:///{tmp_path}/lab.db", tokens=True) as guarded:
+        token = make_token(guarded.app.state.desk.shelf, "ann", "admin")
+        head = b"Authorization: Bearer %s\r\n" % token.encode()
+        get = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\n"
+        body = json.dumps({"name": "t", "problem": PROBLEM}).encode()
+        post = (
+            b"POST /api/v1/studies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            b"Content-Type: application/json\r\n"
+        )
+        chunked = b"Transfer-Encoding: chunked\r\n"
+        whole = b"\r\n%x\r\n%s\r\n0\r\n" % (len(body), body)
+        for more, trailer, status in (
+            (b"", head, b"401"),
+            (b"", b"x: y\r\n" + head + b"x: y\r\n", b"401"),
+            (head, b"Authorization: Bearer no\r\nHost: elsewhere\r\n", b"201"),
+        ):
+            sent = post + more + chunked + whole + trailer + b"\r\n"
+            heard = answered(guarded, get + b"\r\n" + sent)
+            first, second = heard.split(b"HTTP/1.1 ")[1:]
+            assert first.startswith(b"401") and second.startswith(status), heard
 
 
 def test_whoever_floods_behind_a_request_has_its_answer_first(service):

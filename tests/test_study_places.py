@@ -9,12 +9,16 @@ import subprocess
 import sys
 import tempfile
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 import combgame as cg
 from combgame.campaign.opening import open_store
+from combgame.data import to_data
+from combgame.server.app import create_app
 from combgame.storage import sql, unchanging
 from combgame.storage.shelf import Shelf
 from combgame.storage.urls import url_of
@@ -32,7 +36,9 @@ def study(url, **settings):
 # ---- what is no file, or not only one
 
 
-@pytest.mark.parametrize("name", ["a?b.db", "a?", "a?b=1&c.db", "a?=.db"])
+@pytest.mark.parametrize(
+    "name", ["a?b.db", "a?", "a?b=c.db", "a?=.db", "a.db?mode=ro", "a.db?timeout=5"]
+)
 def test_a_question_mark_never_leaves_out_a_part_of_the_name(tmp_path, name):
     with refused("url-question", cg.InputError) as caught:
         study(f"sqlite:///{tmp_path}/{name}")
@@ -75,6 +81,38 @@ def test_what_is_no_file_is_refused_for_what_it_is(tmp_path):
 
 
 @posix
+@pytest.mark.parametrize("place", ["/proc/self/mem", "/proc/version", "/sys/kernel/new.db"])
+def test_a_part_of_the_system_is_no_file(place):
+    for use in (study, cg.Study.open):
+        with refused("not-regular", cg.StoreError, path=place, kind="a part of the system"):
+            use(f"sqlite:///{place}")
+    with refused("not-regular", cg.StoreError):
+        open_store(place)
+
+
+@posix
+@pytest.mark.parametrize("length", [250, 300, 5000])
+def test_a_name_that_is_too_long_is_refused(tmp_path, length):
+    """Also where only the name of what SQLite puts beside it is."""
+    place = tmp_path / ("x" * length)
+    for use in (study, cg.Study.open, Shelf, create_app):
+        with refused("name-too-long", cg.StoreError, path=str(place)):
+            use(f"sqlite:///{place}")
+    with refused("name-too-long", cg.StoreError):
+        open_store(place)
+    assert not list(tmp_path.iterdir())
+    with study(f"sqlite:///{tmp_path}/lab.db") as made, refused("copy-failed", cg.StoreError):
+        made.copy(place)
+    study(f"sqlite:///{tmp_path}/{'x' * 247}").close()
+
+
+def test_a_name_with_a_colon_is_that_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study("sqlite:///file:a.db").close()
+    assert [one.name for one in tmp_path.iterdir()] == ["file:a.db"]
+
+
+@posix
 def test_a_file_of_two_names_is_refused_before_anything_is_lost(tmp_path):
     first, second = tmp_path / "lab.db", tmp_path / "other.db"
     with study(f"sqlite:///{first}") as made:
@@ -86,6 +124,38 @@ def test_a_file_of_two_names_is_refused_before_anything_is_lost(tmp_path):
     second.unlink()
     with cg.Study.open(f"sqlite:///{first}") as made:
         assert len(made.pending) == 1
+
+
+@posix
+def test_a_second_name_that_a_file_gets_while_it_is_open_stops_who_writes(tmp_path):
+    """What is acknowledged is there the next time; what is refused was not stored."""
+    first, second = tmp_path / "lab.db", tmp_path / "other.db"
+    url = f"sqlite:///{first}"
+    with study(url) as made:
+        todo = made.ask()
+        second.hardlink_to(first)
+        for act in (made.ask, lambda: made.tell(todo, dict.fromkeys(todo.arms, 0.5))):
+            with refused("hard-link", cg.StoreError, path=str(first), names=2) as caught:
+                act()
+        assert "take the others away" in caught.value.remedy
+        assert [one.id for one in made.pending] == [1], "it can still be looked at"
+        made.copy(tmp_path / "copy.db")
+        second.unlink()
+        made.tell(todo, dict.fromkeys(todo.arms, 0.5))
+    with cg.Study.open(url) as made:
+        assert made.status.rounds == 1
+    with cg.Study.open(f"sqlite:///{tmp_path}/copy.db") as copy:
+        assert copy.status.rounds == 0 and len(copy.pending) == 1
+
+
+@posix
+def test_a_second_name_in_the_midst_of_a_transaction_undoes_it(tmp_path):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    with study(url) as made:
+        with refused("hard-link", cg.StoreError), made._session.storage.writing():
+            (tmp_path / "other.db").hardlink_to(tmp_path / "lab.db")
+        (tmp_path / "other.db").unlink()
+        assert made.ask().id == 1
 
 
 # ---- what can only be looked at
@@ -294,7 +364,6 @@ def test_a_server_that_only_reads_is_looked_at(url, tmp_path):
     with study(url) as made:
         todo = made.ask()
         made.tell(todo, dict.fromkeys(todo.arms, 0.5))
-    Shelf(url).close()
     reading = f"{url}&options=-c%20default_transaction_read_only%3Don"
     with cg.Study.open(reading) as looker:
         assert looker.status.rounds == 1 and looker.decision is None and looker.replay().same
@@ -305,5 +374,43 @@ def test_a_server_that_only_reads_is_looked_at(url, tmp_path):
         assert looker.status.rounds == 1
     with study(reading, if_exists="resume") as looker:
         assert looker.status.rounds == 1
-    with closing(Shelf(reading)) as shelf:
-        assert shelf.names() == ["study"]
+    check_served(reading)
+
+
+def check_served(url):
+    """A service shows what is there, although it cannot keep anything beside it."""
+    with closing(Shelf(url)) as shelf:
+        assert shelf.names() == ["study"] and shelf.tokens() == [] and shelf.login("x", 0.0) is None
+        with refused("read-only", cg.StoreError):
+            shelf.add_token("ann", "admin", "hash", 0.0)
+    with TestClient(create_app(url, engine="python"), base_url="http://localhost") as client:
+        for path in ("studies/study", "studies/study/export", "studies/study/report"):
+            assert client.get(f"/api/v1/{path}").status_code == 200, path
+        assert client.get("/ready").status_code == client.get("/studies/study").status_code == 200
+        for headers in ({}, {"Idempotency-Key": "one"}):
+            for path in ("studies/study/ask", "studies"):
+                body = {} if path.endswith("ask") else {"name": "new", "problem": to_data(PROBLEM)}
+                said = client.post(f"/api/v1/{path}", json=body, headers=headers)
+                assert said.json()["error"]["code"] == "read-only", said.text
+
+
+def test_a_file_that_was_never_served_is_served_read_only(tmp_path, bound):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    with study(url) as made:
+        made.ask()
+    before = (tmp_path / "lab.db").read_bytes()
+    bound(True)
+    check_served(url)
+    assert (tmp_path / "lab.db").read_bytes() == before
+
+
+def test_a_service_writes_as_soon_as_it_may(tmp_path, bound):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    bound(True)
+    with TestClient(create_app(url, engine="python"), base_url="http://localhost") as client:
+        ask = partial(client.post, "/api/v1/studies/study/ask", json={})
+        assert ask(headers={"Idempotency-Key": "a"}).json()["error"]["code"] == "read-only"
+        bound(False)
+        answers = [ask(headers={"Idempotency-Key": "b"}).json() for _ in range(2)]
+        assert answers[0] == answers[1] and answers[0]["rounds"][0]["id"] == 1

@@ -1,18 +1,22 @@
 """Studies that several versions of combgame write, and machines whose clocks differ."""
 
 import json
+import sqlite3
 import subprocess
 import sys
+import time
 import warnings
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
 import combgame as cg
 from combgame.errors import Notice
 from combgame.storage import clock
-from combgame.study import session
+from combgame.study import session, versions
 from combgame.study.settings import Setting
+from combgame.study.versions import here
 from combgame.wire import decision_data, decision_from, status_data, status_from
 
 from .said import refused, says
@@ -73,10 +77,10 @@ def test_every_event_has_the_version_that_wrote_it(url, runs):
     with told("made with combgame 0.3; this is version 0.4", "3 events"):
         with cg.Study.open(url) as made:
             made.ask()
-        versions = [one.version for one in made.events()]
-        assert versions == ["0.3", "0.3", "0.3", "0.4"]
-        assert [row["version"] for row in made.rows("event")] == versions
-        assert [one["version"] for one in json.loads(made.export())["events"]] == versions
+        by = [one.version for one in made.events()]
+        assert by == ["0.3", "0.3", "0.3", "0.4"]
+        assert [row["version"] for row in made.rows("event")] == by
+        assert [one["version"] for one in json.loads(made.export())["events"]] == by
         made.close()
 
 
@@ -176,7 +180,7 @@ def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(
         cg.Study.open(url, on_certified=called.append) as later,
     ):
         assert later.state == "running" and says(later.status.notes, "certificate-due", here="0.4")
-        assert "whatever is stored next certifies it" in str(later.status)
+        assert "whatever is stored next, but for a retraction, certifies it" in str(later.status)
         assert later.ask(1) == [] and later.state == "certified"
         assert [one.kind for one in later.events()][-1] == "certified"
         assert later.decision.proved and called == [later.decision]
@@ -185,6 +189,75 @@ def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(
     with told("1 event"), cg.Study.open(url) as first:
         assert first.state == "certified"
         assert says(first.decision.assumptions, "certificate-stays", version="0.4", here="0.3")
+
+
+@pytest.fixture
+def overdue(url, runs):
+    """A study in which this version finds enough what the one that wrote it did not."""
+    runs("0.3", stricter=True)
+    with study(url) as made:
+        go_on(made, 8)
+        assert made.state == "running"
+    runs("0.4")
+    return url
+
+
+@pytest.mark.parametrize(
+    ("code", "refused_verb"),
+    [
+        ("certified-already", lambda one: one.stop("enough")),
+        ("ended", lambda one: one.extend(99, reason="more")),
+        ("unknown-round", lambda one: one.tell(99, {0: 1.0})),
+        ("nothing-to-ask", lambda one: one.ask()),
+    ],
+)
+def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(
+    overdue, code, refused_verb
+):
+    called = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue, on_certified=called.append) as later:
+            with refused(code):
+                refused_verb(later)
+            assert later.state == "certified" and later.decision.proved
+            with refused(code):
+                refused_verb(later)
+            assert [one.kind for one in later.events()].count("certified") == 1
+            assert later.ask(1) == [] and called == [later.decision]
+        with cg.Study.open(overdue) as again:
+            assert again.state == "certified" and again.replay().same
+
+
+def test_a_retraction_goes_before_a_certificate_that_is_due(overdue):
+    called = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue, on_certified=called.append) as later:
+            with refused("unknown-round"):
+                later.retract(99, "a typo")
+            assert later.state == "running"
+            later.retract(1, "a typo")
+            kinds = [one.kind for one in later.events()]
+            assert kinds[-2:] == ["retracted", "certified"] and kinds.count("certified") == 1
+            assert later.decision.values == 7 and called == [later.decision]
+
+
+def test_a_request_that_is_repeated_gets_its_answer_beside_a_certificate(overdue):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    Shelf(overdue).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue) as later:
+            with once(Request("key", "what")):
+                number = later.observe({"old": 0.5})
+            with once(Request("key", "what")), pytest.raises(Repeated) as repeated:
+                later.observe({"old": 0.5})
+            assert repeated.value.answer == number
+            kinds = [one.kind for one in later.events()]
+            assert kinds[-2:] == ["certified", "observed"]
 
 
 def test_versions_that_write_by_turns_are_told(url, runs):
@@ -252,18 +325,133 @@ def test_the_command_line_says_it_in_a_line(tmp_path, runs):
     assert all(line.startswith("combgame: study 'study': 3 events") for line in others)
 
 
+# ---- files of older versions
+
+OLD = Path(__file__).parent / "old" / "studies-schema-1.sql"
+
+
+@pytest.fixture
+def old(url, request):
+    """A database as the commits before e07f76e stored studies, by the same URL."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
+            file.executescript(OLD.read_text())
+        return url
+    statements = OLD.read_text().replace("BLOB", "BYTEA").replace(" WITHOUT ROWID", "")
+    request.getfixturevalue("server").psql(statements)
+    return url
+
+
+def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old):
+    for _ in range(2):
+        with told(), cg.Study.open(old, "running") as made:
+            head = made.status.head
+            assert made.replay(head="10:bdebf734b7a4f29a").same, "as it was noted then"
+            assert made.events()[-1].version == "" and made.events()[3].reason is None
+            assert [one.id for one in made.pending] == [1, 3]
+            assert says(made.status.notes, "sources-changed", n=len(made.events()))
+    with told(), cg.Study.open(old, "running", client="ann") as made:
+        assert [one.id for one in made.ask(3)] == [1, 3, 5]
+        assert made.events()[-1].version == here()
+        made.tell(1, {0: 1.0})
+        assert made.replay(head=head).same
+    with told(), study(old, name="running", if_exists="resume") as made:
+        assert says(made.status.notes, "sources-changed", n=10)
+
+
+def test_a_certificate_from_before_certificates_were_events_stays_given(old):
+    with told(), cg.Study.open(old, "done") as made:
+        assert made.state == "certified" and made.decision.rounds == 4 and made.decision.proved
+        assert made.status.late == 2 and made.ask(1) == []
+        with refused("certified-already", cg.StudyError):
+            made.stop("enough")
+        assert made.replay().same
+    with told(), cg.Study.open(old, "done") as made:
+        made.retract(1, "a typo")
+        assert made.state == "running"
+
+
+def test_what_an_older_version_stored_is_sealed_as_it_was(old):
+    with cg.Study.open(old, "done") as made:
+        made.ask(1)
+        with made._session.storage._transaction(write=True) as connection:
+            connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
+    with refused("event-changed", cg.StoreError, event=2):
+        cg.Study.open(old, "done").replay()
+
+
+def test_a_schema_of_the_future_is_refused(tmp_path):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as file:
+        file.execute("UPDATE combgame_schema SET version = 99")
+        file.commit()
+    with refused("other-version", cg.StoreError, theirs=99):
+        cg.Study.open(url)
+
+
+# ---- sources of one version
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """sources("a"): from now on these run, of the version 0.2.0.dev0."""
+
+    def become(name):
+        monkeypatch.setattr("combgame.version.__version__", "0.2.0.dev0")
+        monkeypatch.setattr(versions, "digest", lambda: name * 64)
+        monkeypatch.setattr(session, "digest", lambda: name * 64)
+
+    return become
+
+
+def test_a_version_that_is_developed_is_told_apart_by_its_sources(url, sources):
+    sources("a")
+    with told(), study(url) as made:
+        go_on(made)
+        assert {one.version for one in made.events()} == {"0.2.0.dev0+aaaaaaaa"}
+        assert made.status.notes == ()
+    sources("b")
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert says(made.status.notes, "sources-changed", n=3, here="0.2.0.dev0+bbbbbbbb")
+        assert str(made.status).count("other sources of the same version") == 1
+        assert made.events()[-1].version == "0.2.0.dev0+bbbbbbbb"
+    sources("a")
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert says(made.status.notes, "sources-by-turns", n=2, version="0.2.0.dev0")
+
+
+def test_sources_that_changed_say_nothing_beside_a_certificate(url, sources):
+    sources("a")
+    with study(url) as made:
+        go_on(made, 4)
+        first = made.decision
+    sources("b")
+    with told(), cg.Study.open(url) as made:
+        assert made.decision == first
+
+
+def test_a_version_that_is_released_needs_no_sources(runs):
+    runs("0.3")
+    assert here() == "0.3"
+
+
 # ---- clocks
 
 
 @pytest.fixture
 def machines(monkeypatch):
-    """machines(now): from now on this is the time on the machine that runs, in seconds since 1970,
-    and so many seconds have passed since it was started.
+    """machines(now, storage): from now on these are the times, in seconds since 1970, on the
+    machine that runs and on the one that holds the file; storage=None: as the kernel has it.
     """
+    real = clock.of_file
 
-    def become(at, passed=0.0):
+    def become(at, storage=None):
         monkeypatch.setattr(clock, "now", lambda: at)
-        monkeypatch.setattr(clock.time, "monotonic", lambda: passed)
+        there = real if storage is None else lambda path: storage
+        monkeypatch.setattr(clock, "of_file", there)
 
     return become
 
@@ -271,59 +459,15 @@ def machines(monkeypatch):
 START = 1_900_000_000.0
 
 
-def test_a_worker_whose_clock_is_behind_goes_by_the_newest_time_and_is_told(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    with study(url, client="a") as first:
-        todo = first.ask(lease=600)
-        machines(START - 3600)
-        with (
-            told("3,600 seconds behind the newest time that is stored"),
-            cg.Study.open(url, client="b") as second,
-        ):
-            mine = second.ask(lease=600)
-            assert mine.id != todo.id and mine.until == START + 600
-            machines(START - 3600 + 599, passed=599)
-            assert second.ask(1, client="c")[0].id not in (todo.id, mine.id)
-            machines(START - 3600 + 601, passed=601)
-            assert second.status.expired == (todo.id, mine.id)
-            assert second.ask(client="d").id == todo.id
-        machines(START + 601)
-        assert first.status.expired == (2,), "it goes on by the same clock"
-
-
-def test_a_clock_that_was_set_right_is_believed_again(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    with study(url) as first:
-        first.ask()
-        machines(START - 3600)
-        with told("behind"), cg.Study.open(url) as second:
-            second.ask(client="b")
-            machines(START + 10, passed=10)
-            second.ask(client="c")
-            assert second.events()[-1].at == START + 10
-
-
-def test_a_pause_is_no_clock_that_is_ahead(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    study(url).close()
-    machines(START + 1e6)
-    with told(), cg.Study.open(url) as made:
-        made.ask()
-        assert made.events()[-1].at == START + 1e6
-
-
-@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(("off", "where"), [(-7200.0, "behind"), (7200.0, "ahead of")])
-def test_leases_and_deadlines_go_by_the_clock_of_the_server(url, machines, off, where):
-    here = clock.now()
+def test_leases_and_deadlines_go_by_the_clock_of_the_storage(url, machines, off, where):
+    """Of a server, or of the machine that holds the file: not by that of a worker."""
+    here = time.time()
     with study(url, client="a", deadline=here + 3600) as first:
         todo = first.ask(lease=600)
         machines(here + off)
         with (
-            told(f"7,200 seconds {where} the database's clock"),
+            told(f"7,200 seconds {where} the storage's"),
             cg.Study.open(url, client="b") as second,
         ):
             assert second.state == "running" and second.status.expired == ()
@@ -332,18 +476,113 @@ def test_leases_and_deadlines_go_by_the_clock_of_the_server(url, machines, off, 
             with pytest.raises(cg.StudyError):
                 second.extend(deadline=here + 1800, reason="less")
             second.extend(deadline=here + 7000, reason="more")
-        with study(url, name="another") as made:
-            assert made.events()[0].at == pytest.approx(here, abs=60)
+            second.observe({"old": 0.5})
+        machines(here)
+        with told():
+            assert first.state == "running" and first.status.expired == ()
+        with told(), cg.Study.open(url, client="c") as third:
+            assert third.state == "running" and third.ask(1)[0].id not in (todo.id, mine.id)
+
+
+def test_a_study_is_made_at_the_time_of_the_storage(url, machines):
+    study(url).close()
+    here = time.time()
+    machines(here + 7200)
+    with told("7,200 seconds ahead of"), study(url, name="another") as made:
+        made.ask()
+        assert [one.at for one in made.events()] == pytest.approx([here] * 2, abs=60)
+
+
+def test_a_lease_ends_by_the_clock_of_the_storage(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    with study(url, client="a") as first:
+        todo = first.ask(lease=2)
+        machines(START - 3600, START + 1)
+        with told("3,601 seconds behind"), cg.Study.open(url, client="b") as second:
+            assert second.ask(lease=2).id == 2
+            machines(START + 9000, START + 4)
+            assert second.status.expired == (todo.id, 2)
+            assert second.ask(client="d").id == todo.id
+
+
+def test_an_event_of_a_clock_that_was_ahead_stops_no_clock(tmp_path, machines):
+    """Older versions stored what a worker's clock said; and clocks are set back."""
+    url, day = f"sqlite:///{tmp_path}/lab.db", 86400.0
+    machines(START + day, START + day)
+    with study(url) as made:
+        made.ask(client="fast", lease=600)
+        made.observe({"old": 0.5})
+    machines(START, START)
+    with told(), cg.Study.open(url) as made:
+        todo = made.ask(client="a", lease=2)
+        assert todo.until == START + 2.0
+    machines(START + 4, START + 4)
+    with told(), cg.Study.open(url) as made:
+        assert todo.id in made.status.expired
+        assert made.ask(client="b").id == todo.id
+
+
+def test_a_lease_holds_at_most_twice_as_long_when_the_clock_is_set_back(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    with study(url, client="a") as made:
+        todo = made.ask(lease=600)
+        for back, ended in ((599, False), (601, True), (86400, True), (0, False)):
+            machines(START - back, START - back)
+            assert (todo.id in made.status.expired) is ended, back
+        machines(START - 86400, START - 86400)
+        assert made.ask(client="b", lease=600).id == todo.id
+        assert made.status.expired == ()
+
+
+def test_a_pause_is_no_clock_that_is_ahead(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    study(url).close()
+    machines(START + 1e6, START + 1e6)
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert made.events()[-1].at == START + 1e6
 
 
 def test_who_is_off_by_less_than_a_minute_is_not_told(tmp_path, machines):
     url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START)
-    study(url).close()
-    machines(START - 59)
-    with told(), cg.Study.open(url) as made:
+    machines(START - 59, START)
+    with told(), study(url) as made:
         made.ask()
         assert made.events()[-1].at == START
+
+
+def test_looking_leaves_the_time_of_the_file_as_it_is(tmp_path):
+    """Who copies what has changed goes by it."""
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    before = (tmp_path / "lab.db").stat().st_mtime_ns
+    with cg.Study.open(url) as made:
+        assert made.state == "running"
+        assert (tmp_path / "lab.db").stat().st_mtime_ns == before
+
+
+def test_a_place_without_a_clock_has_that_of_the_machine(tmp_path):
+    assert clock.of_file(str(tmp_path / "nowhere")) == pytest.approx(time.time(), abs=60)
+
+
+def test_answers_are_forgotten_by_the_clock_of_the_storage(tmp_path, machines):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    Shelf(url).close()
+    with cg.Study.open(url) as made, once(Request("key", "what")):
+        made.ask()
+    machines(time.time() + 30 * 86400)
+    with told("ahead of"), cg.Study.open(url) as made:
+        with made._session.storage.writing() as log:
+            log.forget()
+        with once(Request("key", "what")), pytest.raises(Repeated):
+            made.ask()
 
 
 def test_a_study_in_memory_has_no_other_clock():

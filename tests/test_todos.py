@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 import combgame as cg
 from combgame.server.app import create_app
 from combgame.study.round import MARK
+from combgame.study.sheet import write_sheet
 
 from .said import refused
 from .services import serving
@@ -111,6 +112,24 @@ def test_a_number_alone_is_taken_as_it_is(restored):
         assert study.status.rounds == 1
 
 
+def test_a_todo_as_a_text_takes_its_mark_along(restored):
+    place, _, old, new = restored
+    with place.open() as study:
+        for verb, *given in (("tell", values(old)), ("fail", "spilt"), ("retract", "a typo")):
+            with refused("other-round", cg.StudyError, round=2):
+                getattr(study, verb)(f"{old.id}#{old.mark}", *given)
+        with refused("other-round", cg.StudyError):
+            study.tell_many({f"2#{old.mark}": values(old)})
+        with refused("round-twice", cg.InputError):
+            study.tell_many({f"2#{new.mark}": values(new), 2: values(new)})
+        for odd in ("2#", "2#x", "2#BC DF", "two", "#bcdfghjk", "2", "2 3"):
+            with refused("must-be", cg.InputError):
+                study.tell(odd, values(new))
+        study.tell(f"{new.id}#{new.mark}", values(new))
+        assert study.status.rounds == 1
+        study.retract(f" {new.id}#{new.mark.upper()} ", "a typo")
+
+
 def test_a_todo_whose_number_is_not_there_any_more_is_of_another_history(place):
     copy = place.copy()
     with place.open() as study:
@@ -192,6 +211,20 @@ def test_a_frame_takes_its_todos_along(restored):
         study.tell_many(frame(new))
         with refused("told-otherwise", cg.StudyError):
             study.tell_many(frame(new).drop(columns="study").assign(value=0.25))
+
+
+def test_the_table_of_todos_as_a_frame_is_checked(restored, tmp_path):
+    """What `ask --out` wrote, read by pandas, or by whoever has a list of dictionaries."""
+    pandas = pytest.importorskip("pandas")
+    place, _, old, new = restored
+    for one in (old, new):
+        (tmp_path / f"{one.mark}.csv").write_text(write_sheet([one], "plates"))
+    with place.open() as study:
+        read = pandas.read_csv(tmp_path / f"{old.mark}.csv").assign(value=0.5)
+        with refused("other-round", cg.StudyError, round=2):
+            study.tell_many(read)
+        study.tell_many(pandas.read_csv(tmp_path / f"{new.mark}.csv").assign(value=0.5))
+        assert study.status.rounds == 1
 
 
 # ---- over HTTP

@@ -18,9 +18,11 @@ class Client:
 
     token: as `combgame token make` gave it; a service on the same machine may need none. client:
     who asks and tells, unless a call says otherwise: whoever has a name gets its open rounds back,
-    also after a restart. Without one, every `Client` is a client of its own (and so is each of its
-    threads, and each process that is forked with it), recorded under the name of the token with ten
-    digits of its own: workers that share a token measure different rounds. timeout:
+    also after a restart. Without one, every `Client` is a client of its own (and so is a process
+    that is forked with it), recorded under the name of the token with ten digits of its own:
+    workers that share a token measure different rounds. It may be used by any number of threads,
+    which are one client, and get the same open rounds back; threads that measure side by side take
+    a `Client` each. timeout:
     seconds to wait for an answer. patience: seconds during which a request that is not answered is
     made again; nothing is done twice.
     """

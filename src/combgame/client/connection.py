@@ -25,8 +25,8 @@ LARGEST = 2**30  # bytes of an answer
 
 class Connection:
     """A service at a URL. timeout: seconds to wait for an answer; patience: seconds during which a
-    request that is not answered is made again. Every thread of every process has a connection of
-    its own, and a name of its own.
+    request that is not answered is made again. Its threads have a name in common, and connections
+    of their own; a process that is forked with it has both for itself.
     """
 
     def __init__(self, url: Any, token: str | None, timeout: float, patience: float) -> None:
@@ -54,23 +54,24 @@ class Connection:
         self.url = f"{parts.scheme}://{parts.netloc}{self.base}"
         self.timeout, self.patience = max(timeout, 0.001), patience
         self._token, self._mine = token, threading.local()
+        self._tags = {os.getpid(): secrets.token_hex(5)}
         self._person: str | None = None  # whose token it is, once that was asked
 
     @property
     def name(self) -> str:
-        """By which this thread asks and tells if nobody says otherwise: workers that share a token
-        are not given the same round.
+        """By which it asks and tells if nobody says otherwise: workers that share a token are not
+        given the same round.
         """
         if self._person is None:
             self._person = str(self.get("me")["name"])
-        tag = self._own().tag
+        tag = self._tags.setdefault(os.getpid(), secrets.token_hex(5))
         return f"{self._person[: NAME - len(tag) - 1]} {tag}"
 
     def _own(self) -> Any:
         """What this thread has; a process that was forked leaves to its parent what that had."""
         mine, process = self._mine, os.getpid()
         if getattr(mine, "process", None) != process:
-            mine.process, mine.http, mine.tag = process, None, secrets.token_hex(5)
+            mine.process, mine.http = process, None
         return mine
 
     def get(self, *path: str, **query: Any) -> Any:

@@ -133,7 +133,7 @@ class RemoteStudy(Queries):
         return rounds[0] if n is None else rounds
 
     def tell(
-        self, round: Round | int, values: Any, final: bool = True, client: str | None = None
+        self, round: Round | int | str, values: Any, final: bool = True, client: str | None = None
     ) -> None:
         """What came out of a round, as `Study.tell`."""
         self.tell_many({todo_of(round): values}, final, client)
@@ -157,7 +157,7 @@ class RemoteStudy(Queries):
 
     def step(
         self,
-        round: Round | int,
+        round: Round | int | str,
         values: Any,
         client: str | None = None,
         lease: float | None = None,
@@ -169,7 +169,7 @@ class RemoteStudy(Queries):
         return next(iter(self.ask(1, client=client, lease=lease)), None)
 
     def fail(
-        self, round: Round | int, reason: str, retry: bool = True, client: str | None = None
+        self, round: Round | int | str, reason: str, retry: bool = True, client: str | None = None
     ) -> None:
         """A round did not work, as `Study.fail`."""
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
@@ -177,7 +177,7 @@ class RemoteStudy(Queries):
 
     def retract(
         self,
-        round: Round | int | None = None,
+        round: Round | int | str | None = None,
         reason: str = "",
         *,
         arm: int | str | None = None,

@@ -45,14 +45,14 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     for code, text in {
         400: "The body is not JSON, or there is not one header Host.",
         401: "No token, or one that is not known.",
-        403: "The role of the token does not suffice.",
+        403: "The role of the token does not suffice, or what is stored can only be looked at.",
         404: "There is no such study.",
         409: "What the study cannot do now.",
         413: "The body is too large.",
         422: "A value that cannot be used.",
         500: "What is stored is damaged, or of another version: ask whoever runs the service.",
         429: "Too many log-ins have failed, or too many watch.",
-        503: "The database is busy or away: try again; nothing is lost.",
+        503: "The database is busy or away, or too much is sent: try again; nothing is lost.",
     }.items()
 }
 router = APIRouter(prefix="/api/v1", responses=REFUSALS)

@@ -25,7 +25,7 @@ from .desk import Desk
 from .guard import Guard
 from .metrics import Metrics
 from .people import People, allowed
-from .refusals import code_of
+from .refusals import code_of, served
 
 
 def create_app(
@@ -94,6 +94,7 @@ def _look_after(app: FastAPI) -> None:
 
 async def _refused(request: Request, error: Any) -> Response:
     """As a page for people, as JSON for programs."""
+    error = served(error)
     shown = getattr(request.app.state.pages, "refused", None)
     if shown is not None and "text/html" in request.headers.get("accept", ""):
         page: Response | None = await shown(request, error)

@@ -111,6 +111,8 @@ class Desk:
         """Another study may be there by now under the name: then that one is meant."""
         for last in (False, True):
             try:
+                if request is not None:  # it will be remembered beside the studies
+                    self.shelf.furnish()
                 if place.study is None:
                     place.study = self._opened(place.name)
                 if not place.warm:
@@ -135,6 +137,7 @@ class Desk:
             return view(study)
 
     def _make(self, place: Place, make: Callable[[str], Study], request: Request | None) -> None:
+        self.shelf.furnish()
         with once(request):
             made = make(self.storage)
         place.close()

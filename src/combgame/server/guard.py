@@ -8,13 +8,16 @@ import time
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from starlette.requests import Request
+from starlette.routing import Match
+
 from ..errors import CombGameError, InputError
 from ..wire import error_data
 from .limits import Limits
 from .logs import log
 from .metrics import Metrics
 from .people import cookie
-from .refusals import code_of, one_host, other_origin
+from .refusals import code_of, one_host, other_origin, served, too_much_at_once
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -30,6 +33,7 @@ HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 DRAINED = 8  # times the limit: so much is read, and dropped, that a refusal is heard
+LOGIN = "/login"  # what somebody who is not known may send
 LOCAL = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
@@ -40,12 +44,13 @@ class Guard:
 
     def __init__(self, app: Any, limits: Limits, metrics: Metrics, local: bool) -> None:
         self.app, self.limits, self.metrics, self.local = app, limits, metrics, local
+        self.held = 0  # bytes of bodies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 0
+        began, status, kept = time.perf_counter(), 0, Kept()
         scope = {**scope, "path": path_of(scope)}
         scope.setdefault("state", {})
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
@@ -63,11 +68,14 @@ class Guard:
                     session, seconds = scope["state"]["cookie"], self.limits.login
                     more.append((b"set-cookie", cookie(session, secure, seconds).encode()))
                 message = {**message, "headers": [*message["headers"], *more]}
+                if "person" in scope["state"] and "known" in scope["state"]:
+                    scope["state"]["known"]()
             await send(message)
 
         try:
             self.check_origin(scope, headers)
-            body = await self.body(scope, receive, headers)
+            most = await self.most(scope, headers)
+            body = await self.body(receive, headers, most, kept) if most else b""
             await self.app(scope, replayed(body, receive), sending)
         except CombGameError as error:
             await refuse(sending, error)
@@ -78,6 +86,7 @@ class Guard:
             else:
                 raise
         finally:
+            self.free(kept)
             person = scope["state"].get("person")
             route = getattr(scope.get("route"), "path", "")
             took = time.perf_counter() - began
@@ -107,10 +116,22 @@ class Guard:
         if headers.get(b"sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise other_origin()
 
-    async def body(self, scope: Any, receive: Any, headers: dict[bytes, str]) -> bytes:
-        """All of it, before anything is done."""
+    async def most(self, scope: Any, headers: dict[bytes, str]) -> int:
+        """Bytes of a body that are kept: none where nothing takes one, or where whoever sends it
+        has to be known and is not; then it is refused without.
+        """
+        if b"content-length" not in headers and b"transfer-encoding" not in headers:
+            return 0
+        if scope["method"] != "POST" or not any(takes(one, scope) for one in scope["app"].routes):
+            return 0
+        if await scope["app"].state.people.who(Request(scope)) is None:
+            return self.limits.form if scope["path"] == LOGIN else 0
+        api = scope["path"].startswith("/api/")
         upload = headers.get(b"content-type", "").startswith("multipart/form-data")
-        most = self.limits.upload if upload else self.limits.body
+        return self.limits.upload if upload and not api else self.limits.body
+
+    async def body(self, receive: Any, headers: dict[bytes, str], most: int, kept: "Kept") -> bytes:
+        """All of it, before anything is done."""
         said = headers.get(b"content-length", "0")
         if not said.isdecimal() or len(said) > 18 or int(said) > DRAINED * most:
             raise too_large(most)
@@ -123,7 +144,11 @@ class Guard:
                         break
                     size += len(message.get("body", b""))
                     if size <= most:
+                        self.hold(len(message.get("body", b"")), kept)
                         parts.append(message.get("body", b""))
+                    else:
+                        parts.clear()
+                        self.free(kept)
                     if not message.get("more_body"):
                         break
         except TimeoutError:
@@ -136,6 +161,28 @@ class Guard:
         if size > most:
             raise too_large(most)
         return b"".join(parts)
+
+    def hold(self, n: int, kept: "Kept") -> None:
+        """So many bytes more, for one request."""
+        if self.held + n > self.limits.held:
+            raise too_much_at_once(self.limits.held)
+        self.held += n
+        kept.size += n
+
+    def free(self, kept: "Kept") -> None:
+        self.held -= kept.size
+        kept.size = 0
+
+
+class Kept:
+    """Bytes that are kept of the body of a request, until it is answered."""
+
+    size = 0
+
+
+def takes(route: Any, scope: Any) -> bool:
+    """Whether a request is for this route."""
+    return bool(route.matches(scope)[0] is Match.FULL)
 
 
 def replayed(body: bytes, receive: Any) -> Any:
@@ -179,6 +226,7 @@ def _name(host: str) -> str:
 
 async def refuse(send: Any, error: CombGameError, code: int | None = None) -> None:
     """An answer that says why."""
+    error = served(error)
     body = json.dumps({"error": error_data(error)}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     code = code or code_of(error)

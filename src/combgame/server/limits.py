@@ -7,8 +7,11 @@ from dataclasses import dataclass
 class Limits:
     """arms, edges, entries, seconds: of a problem that somebody sends. body, upload: bytes of a
     request, and of one with a file; unpacked: of a workbook in it; head: of the request line with
-    the headers, and of trailers. pipelined: requests that wait on one connection for the one before
-    them. patience: seconds for a head, and for a body, to arrive. nesting: of JSON.
+    the headers, and of trailers; lines: of them. form: of the one that logs in, the only body of
+    somebody who is not known. held: of all bodies together, from when they begin to arrive until
+    they are answered. pipelined: requests that wait on one connection for the one before them.
+    connections: at a time; a quarter of them from one address, as long as nobody on them is known.
+    patience: seconds for TLS, for a head, and for a body, to arrive. nesting: of JSON.
     """
 
     arms: int = 10_000
@@ -19,7 +22,10 @@ class Limits:
     body: int = 2 * 2**20
     upload: int = 10 * 2**20
     unpacked: int = 20 * 2**20
+    form: int = 2**12  # of the log-in
+    held: int = 64 * 2**20
     head: int = 2**16
+    lines: int = 100
     pipelined: int = 16
     connections: int = 2000
     nesting: int = 32

@@ -1,12 +1,15 @@
-"""The log of a service: a line of JSON for everything that happens. No secret is ever in it: no
-query, no header, no body.
+"""The log of a service: a line of JSON for everything that happens, also for what others log and
+warn of. No secret is ever in it: no query, no header, no body.
 """
 
 import json
 import logging
 import traceback
+import warnings
 from datetime import UTC, datetime
 from typing import Any
+
+from ..errors import Notice
 
 LOGGER = logging.getLogger("combgame.server")
 LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -21,15 +24,43 @@ def log(level: str, event: str, trace: BaseException | None = None, **fields: An
                 f"{one.filename.rpartition('combgame/')[2]}:{one.lineno} {one.name}"
                 for one in traceback.extract_tb(trace.__traceback__)[-6:]
             ]
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = {"time": now, "level": level, "event": event, **known}
-        LOGGER.log(LEVELS[level], "%s", json.dumps(line, default=str))
+        LOGGER.log(LEVELS[level], "%s", _line(level, event, known))
+
+
+def _line(level: str, event: str, known: dict[str, Any]) -> str:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"time": now, "level": level, "event": event, **known}, default=str)
+
+
+class Others(logging.Formatter):
+    """What others log, such as the server of HTTP: without what they say of an exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        kind = record.exc_info[0] if record.exc_info else None
+        known = {"by": record.name, "text": record.getMessage()}
+        if kind is not None:
+            known["error"] = kind.__name__
+        return _line(record.levelname.lower(), "logged", known)
 
 
 def to_stderr() -> None:
     """Lines of JSON, one for each event."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    LOGGER.addHandler(handler)
+    for logger, formatter in (
+        (LOGGER, logging.Formatter("%(message)s")),
+        (logging.getLogger(), Others()),
+    ):
+        handler = logging.StreamHandler()
+        handler.setFormatter(formatter)
+        logger.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
+    warnings.showwarning = noticed
+
+
+def noticed(message: Warning | str, category: type[Warning], *about: Any, **more: Any) -> None:
+    """A warning of Python's, in the log; ours with its code."""
+    if isinstance(message, Notice):
+        sentence = message.sentence
+        log("warning", "noticed", code=sentence.code, text=sentence.said())
+    else:
+        log("warning", "warned", category=category.__name__, text=str(message))

@@ -11,9 +11,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import CombGameError
 from ..wire import error_data
+from .accepting import Accepted
 from .limits import Limits
 from .logs import log
-from .refusals import code_of, headers_too_large
+from .refusals import code_of, headers_too_large, too_many_headers
 
 STEP = 2**14  # bytes that the parser gets at a time
 DRAINED = 8  # times the limit: so much is read, and dropped, that a refusal is heard
@@ -23,14 +24,16 @@ class Over(Exception):  # noqa: N818  (the parser says it as an error of its own
     """There is more of a head than is kept."""
 
 
-def protocol(limits: Limits) -> type[asyncio.Protocol]:
+def protocol(limits: Limits) -> type[HttpToolsProtocol]:
     """HTTP with these limits, for uvicorn. The request line, the headers and whatever follows the
     last piece of a body (trailers) are limited; a connection whose request does not begin, or whose
     headers do not end, within some seconds is closed; so is one on which too many requests wait
-    behind one another, and one too many.
+    behind one another, or one with a large body.
     """
 
     class Bounded(HttpToolsProtocol):
+        accepted: Accepted | None = None  # by whom it is counted
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.late: asyncio.TimerHandle | None = None
@@ -39,9 +42,7 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
             self.within = False  # a message whose head has ended
             self.over = False  # it was refused
             self.dropped = 0  # bytes since then
-            if len(self.connections) > limits.connections:
-                log("warning", "refused", code="too-many-connections")
-                transport.abort()
+            self.lines = 0  # headers, or trailers
             self.look()
 
         def data_received(self, data: bytes) -> None:
@@ -61,36 +62,47 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
         def connection_lost(self, error: Exception | None) -> None:
             if self.late is not None:
                 self.late.cancel()
+            if self.accepted is not None:
+                self.accepted.leave()
             super().connection_lost(error)
 
         # ---- what the parser finds
 
         def on_message_begin(self) -> None:
-            self.head, self.within = 0, False
+            self.head, self.lines, self.within = 0, 0, False
             super().on_message_begin()
+            if self.accepted is not None:
+                self.scope["state"]["known"] = self.accepted.know
 
         def on_url(self, url: bytes) -> None:
             self.count(len(url))
             super().on_url(url)
 
         def on_header(self, name: bytes, value: bytes) -> None:
+            self.lines += 1
             self.count(len(name) + len(value) + 4)  # with the colon, a blank, and the line's end
             if not self.within:  # trailers are not for us
                 super().on_header(name, value)
 
         def on_headers_complete(self) -> None:
-            self.head = self.loose = 0
+            self.head = self.lines = self.loose = 0
             self.within = True
             super().on_headers_complete()
             if len(self.pipeline) > limits.pipelined:
-                self.over = True
-                log("warning", "refused", code="too-many-waiting")
-                self.transport.abort()
-                raise Over
+                self.end()
 
         def on_body(self, body: bytes) -> None:
             self.loose = 0
             super().on_body(body)
+            if self.pipeline and len(self.cycle.body) > limits.head:
+                self.end()
+
+        def end(self) -> None:
+            """Too much waits for the answer of another request."""
+            self.over = True
+            log("warning", "refused", code="too-many-waiting")
+            self.transport.abort()
+            raise Over
 
         def on_message_complete(self) -> None:
             self.loose = 0
@@ -98,14 +110,14 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         def count(self, n: int) -> None:
             self.head += n
-            if self.head > limits.head:
+            if self.head > limits.head or self.lines > limits.lines:
                 raise Over
 
         # ---- refusing
 
         def send_400_response(self, msg: str) -> None:
             """The parser gives up."""
-            if self.head > limits.head:
+            if self.head > limits.head or self.lines > limits.lines:
                 self.refuse()
             elif not self.over:
                 super().send_400_response(msg)
@@ -123,7 +135,8 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
                 if running:  # nobody may answer any more
                     cycle.disconnected = True
                     cycle.message_event.set()
-                error = headers_too_large(limits.head)
+                many = self.lines > limits.lines
+                error = too_many_headers(limits.lines) if many else headers_too_large(limits.head)
                 code = code_of(error)
                 log("warning", "refused", code=error.code, status=code)
                 self.config.app.state.metrics.answered("", "", code, 0.0)  # type: ignore[union-attr]

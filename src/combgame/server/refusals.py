@@ -1,6 +1,7 @@
 """What a service refuses for its own reasons, and the status code of every error."""
 
 from ..errors import AccessError, CombGameError, InputError, StoreError, StudyError
+from ..storage.unchanging import read_only
 
 MISSING = ("no-study", "no-study-file", "no-page", "no-token-named")
 DAMAGED = (  # and asking again does not help
@@ -21,6 +22,9 @@ CODES = {  # where the class of an error does not say enough
     "body-too-large": 413,
     "body-too-slow": 408,
     "headers-too-large": 431,
+    "too-many-headers": 431,
+    "too-much-at-once": 503,
+    "read-only": 403,
     "no-method": 405,
     "not-json": 400,
     "one-host": 400,
@@ -40,6 +44,13 @@ def code_of(error: CombGameError) -> int:
     if isinstance(error, StudyError):
         return 409
     return 503 if isinstance(error, StoreError) else 422
+
+
+def served(error: CombGameError) -> CombGameError:
+    """An error as whoever uses a service has it said, who has no files there."""
+    if error.code != "read-only":
+        return error
+    return read_only("what this service keeps", error.arguments["why"], "service")
 
 
 def too_many(what: str, most: int) -> StudyError:
@@ -88,6 +99,17 @@ def half_character() -> InputError:
 def form_expired() -> AccessError:
     text, remedy = "this form is not of your log-in, or has expired", "load the page again"
     return AccessError("form-expired", text, remedy=remedy)
+
+
+def too_much_at_once(most: int) -> StudyError:
+    text = "what is being sent to the service is above its limit of {most:,} bytes at a time"
+    remedy = "try again in some seconds"
+    return StudyError("too-much-at-once", text, remedy=remedy, most=most)
+
+
+def too_many_headers(most: int) -> InputError:
+    text = "the request has more than {most} headers"
+    return InputError("too-many-headers", text, remedy="send fewer of them", most=most)
 
 
 def headers_too_large(most: int) -> InputError:

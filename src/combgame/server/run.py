@@ -1,5 +1,6 @@
 """Running a service: where it listens, how it stops."""
 
+import asyncio
 import ipaddress
 import socket
 import ssl
@@ -9,11 +10,14 @@ from ..errors import AccessError, StoreError, needs_extra
 from ..sentences import Option
 from ..storage.connections import is_there
 from ..storage.urls import absolute, parse, shown
+from .accepting import Accepted, Listener
+from .files import fitting
 from .limits import Limits
 from .logs import log, to_stderr
 
 try:
     import uvicorn
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     from .protocol import protocol
 except ImportError:
@@ -47,7 +51,7 @@ def serve(
     start makes no file.
     """
     to_stderr()
-    limits, local = limits or Limits(), loopback(host)
+    limits, local = fitting(limits or Limits()), loopback(host)
     try:
         if certificate is not None:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
@@ -64,21 +68,8 @@ def serve(
     except BaseException:
         listening.close()
         raise
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        http=protocol(limits),
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=30,
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
-    )
-    Server(config, shown(parse(storage))).run([listening])
+    where = shown(parse(storage))
+    Server(app, where, limits, ssl_certfile=certificate, ssl_keyfile=key).run([listening])
 
 
 def tokens_needed(host: str) -> AccessError:
@@ -113,23 +104,52 @@ def cannot_listen(host: str, port: int, error: Exception) -> StoreError:
 
 
 class Server(uvicorn.Server):
-    """As uvicorn's; it says where it listens, and ends the streams of who watches before it waits
-    for the requests that run.
+    """As uvicorn's; it counts connections before it takes them, says where it listens, and ends the
+    streams of who watches before it waits for the requests that run. more: settings of uvicorn's.
     """
 
-    def __init__(self, config: Any, where: str) -> None:
+    def __init__(self, app: Any, where: str, limits: Limits, **more: Any) -> None:
+        config = uvicorn.Config(
+            app,
+            http=protocol(limits),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=75,
+            **{"timeout_graceful_shutdown": 30, **more},
+        )
         super().__init__(config)
-        self.where = where
+        self.where, self.limits = where, limits
 
     async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            host, port = self.servers[0].sockets[0].getsockname()[:2]
-            people = self.config.app.state.people  # type: ignore[union-attr]
-            scheme = "https" if self.config.ssl_certfile else "http"
-            host = f"[{host}]" if ":" in host else host
-            url = f"{scheme}://{host}:{port}"
-            log("info", "serving", url=url, storage=self.where, tokens=people.needed)
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            self.should_exit = True
+            return
+        self.servers: Any = [
+            Listener(one, self.limits, self.config.ssl, self._protocol) for one in sockets
+        ]
+        self.started = True
+        host, port = sockets[0].getsockname()[:2]
+        people = self.config.app.state.people  # type: ignore[union-attr]
+        scheme = "https" if self.config.ssl_certfile else "http"
+        host = f"[{host}]" if ":" in host else host
+        log(
+            "info",
+            "serving",
+            url=f"{scheme}://{host}:{port}",
+            storage=self.where,
+            tokens=people.needed,
+            connections=self.limits.connections,
+        )
+
+    def _protocol(self, accepted: Accepted) -> asyncio.Protocol:
+        make: Any = self.config.http_protocol_class
+        state, app_state = self.server_state, self.lifespan.state
+        made: HttpToolsProtocol = make(config=self.config, server_state=state, app_state=app_state)
+        made.accepted = accepted  # type: ignore[attr-defined]
+        return made
 
     async def shutdown(self, sockets: Any = None) -> None:
         log("info", "stopping")

@@ -1,9 +1,12 @@
 """The clock that leases and deadlines go by: one for all who share a study.
 
-That of the database where it is a server. A file has none: there it is this machine's, but never
-before the newest time that is stored, and it never goes back.
+That of the server, where the storage is one. A file has the clock of the machine that holds it, for
+that is whose time the file system writes beside a file whenever it is touched. So nobody's own
+clock takes a round from somebody else, or ends a study; who is off is told.
 """
 
+import os
+import platform
 import time
 
 from ..sentences import Sentence
@@ -16,36 +19,27 @@ def now() -> float:
     return time.time()
 
 
-class Clock:
-    """The clock of one study, as one process reads it. `off`: what is to be said of this machine's,
-    if anything.
+def of_file(path: str) -> float:
+    """The same, as the machine has it that holds a file; this machine's where the file is not
+    there, or must not be touched.
     """
-
-    def __init__(self) -> None:
-        self.off: Sentence | None = None
-        self._last = self._read = float("-inf")
-
-    def time(self, theirs: float | None, newest: float) -> float:
-        """theirs: the database's, where it has one; newest: the newest time that is stored."""
-        mine, read = now(), time.monotonic()
-        if theirs is not None:
-            if abs(mine - theirs) > OFF:
-                self.off = off(mine - theirs, "the database's clock")
-            return theirs
-        if newest - mine > OFF:
-            self.off = off(mine - newest, "the newest time that is stored")
-        # what was behind once goes on from there
-        passed = self._last + (read - self._read) if self._last > float("-inf") else mine
-        self._last, self._read = max(mine, newest, passed), read
-        return self._last
+    try:
+        os.utime(path)  # to the time of whoever keeps the file, not to one that we say
+        return os.stat(path).st_mtime  # noqa: PTH116  (a Path would cost more than the look)
+    except OSError:
+        return now()
 
 
-def off(seconds: float, other: str) -> Sentence:
-    """A clock that is off by so many seconds."""
+def off(theirs: float) -> Sentence | None:
+    """What is to be said of this machine's clock, if anything; theirs: the storage's."""
+    seconds = now() - theirs
+    if abs(seconds) <= OFF:
+        return None
     text = (
-        "this machine's clock is {seconds:,.0f} seconds {where} {other}, which leases and "
+        "the clock of {machine} is {seconds:,.0f} seconds {where} the storage's, which leases and "
         "deadlines go by"
     )
     where = "ahead of" if seconds > 0.0 else "behind"
-    about = {"seconds": abs(seconds), "where": where, "other": other}
-    return Sentence("clock-off", text, remedy="set the clocks of all machines by NTP", **about)
+    remedy = "set the clocks of all machines by NTP"
+    about = {"machine": platform.node(), "seconds": abs(seconds), "where": where}
+    return Sentence("clock-off", text, remedy=remedy, **about)

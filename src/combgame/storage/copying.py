@@ -35,7 +35,7 @@ def copy_file(source: sqlite3.Connection, destination: Path, mode: int = PRIVATE
     its name when it is whole.
     """
     for taken in (destination, *beside(destination)):
-        if taken.exists() or taken.is_symlink():
+        if os.path.lexists(taken):
             text = "{path} is there already, and nothing is overwritten"
             remedy = "name another destination"
             raise StoreError("already-there", text, remedy=remedy, path=str(taken))

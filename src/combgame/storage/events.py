@@ -27,7 +27,7 @@ class Event(NamedTuple):
     client: str | None = None
     reason: str | None = None
     data: dict[str, Any] = {}  # noqa: RUF012  (never written to)
-    version: str = ""  # of combgame, which wrote it
+    version: str = ""  # of combgame, which wrote it; "": it is from before events said so
 
 
 ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
@@ -44,7 +44,7 @@ def seal(before: str, event: Event) -> str:
     >>> seal("", Event(1, "closed", 0.0)) == seal("", Event(1, "closed", 1.0))
     False
     """
-    return seal_of(before, compact(event))
+    return seal_of(before, compact(event if event.version else event[:-1]))
 
 
 def seal_of(before: str, said: str) -> str:

@@ -2,6 +2,8 @@
 campaigns, but for what each of them advises.
 """
 
+import errno
+import os
 import sqlite3
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ KINDS = {  # by SQLite's codes, without their details
     sqlite3.SQLITE_CORRUPT: "damaged",
     sqlite3.SQLITE_NOTADB: "damaged",
 }
+UNOPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)  # and SQLite does not say why
 STATES = {  # by the first characters of PostgreSQL's codes
     "55P03": "busy",
     "40003": "unreachable",  # whether it was committed is not known
@@ -58,12 +61,14 @@ class Advice(NamedTuple):
 
 
 def kind_of(error: BaseException, lost: bool = False) -> str:
-    """busy, collided, unwritable, full, damaged, unreachable, refused, or "other": then SQLite
-    could not do what was asked with what stands in the file. lost: a connection was.
+    """busy, collided, spent (files), unwritable, full, damaged, unreachable, refused, or "other":
+    then SQLite could not do what was asked with what stands in the file. lost: a connection was.
     """
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", None)
         if code is not None:
+            if code & 0xFF in UNOPENED and files_spent():
+                return "spent"
             return KINDS.get(code & 0xFF, "other")
         misused = isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError)
         return "other" if misused else "damaged"  # Python cannot read what stands there
@@ -78,6 +83,15 @@ def kind_of(error: BaseException, lost: bool = False) -> str:
     return "unreachable" if lost else "other"
 
 
+def files_spent() -> bool:
+    """Whether this process, or the machine, has as many files open as it may."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False
+
+
 def failure(
     where: str, kind: str, said: str, advice: Advice, seconds: float = 0.0, secret: bool = False
 ) -> StoreError:
@@ -90,6 +104,12 @@ def failure(
         timeout = Option("timeout")
         about = {"where": where, "seconds": seconds, "why": why}
         return StoreError("busy", text, remedy=advice.busy, timeout=timeout, **about)
+    if kind == "spent":
+        text = "{where}: this process has as many files and connections open as it may ({why})"
+        remedy = (
+            "close some and try again; `ulimit -n`, or LimitNOFILE in a systemd unit, allows more"
+        )
+        return StoreError("too-many-files", text, remedy=remedy, where=where, why=why)
     if kind == "unwritable":
         text = "{where}: it or its folder cannot be written ({why})"
         return StoreError("unwritable", text, remedy=advice.unwritable, where=where, why=why)

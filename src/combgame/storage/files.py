@@ -1,5 +1,6 @@
 """Files of data: which one a path leads to, what stands beside it, when its name is on disk."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -33,18 +34,22 @@ OTHERS = {  # what is no file, in words
 }
 
 
+SYSTEM = ("/proc/", "/sys/")  # what is there looks like files, and is none
+
+
 def check_place(path: Path) -> None:
     """Whether a file can be at a path: nothing makes folders, and nothing else is ever opened, as
     opening a pipe would wait for ever.
     """
+    _check_length(path)
+    if os.path.realpath(path).startswith(SYSTEM):
+        raise _not_regular(path, "a part of the system", Path.cwd())
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except OSError:
         kind = 0
     if kind in OTHERS:
-        text, remedy = "{path} is {kind}, not a file", "name a file, such as {example}"
-        about = {"path": str(path), "kind": OTHERS[kind], "example": str(path.parent / "lab.db")}
-        raise StoreError("not-regular", text, remedy=remedy, **about)
+        raise _not_regular(path, OTHERS[kind], path.parent)
     if kind == stat.S_IFDIR:
         example = path / "lab.db"
         remedy = "name a file in it, such as {example}"
@@ -58,12 +63,30 @@ def check_place(path: Path) -> None:
         raise StoreError("no-folder", text, remedy=remedy, path=str(path), folder=str(folder))
 
 
-def check_one_name(path: Path) -> None:
+def _not_regular(path: Path, kind: str, folder: Path) -> StoreError:
+    text, remedy = "{path} is {kind}, not a file", "name a file, such as {example}"
+    about = {"path": str(path), "kind": kind, "example": str(folder / "lab.db")}
+    return StoreError("not-regular", text, remedy=remedy, **about)
+
+
+def _check_length(path: Path) -> None:
+    """Whether a file and what SQLite puts beside it may have such names."""
+    try:
+        os.stat(f"{path}{BESIDE[-1]}")  # noqa: PTH116  (the longest of them)
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) != errno.ENAMETOOLONG:
+            return
+        text = "{path} is a longer name than the file system has, with what SQLite puts beside it"
+        remedy = "choose a shorter name"
+        raise StoreError("name-too-long", text, remedy=remedy, path=str(path)) from None
+
+
+def check_one_name(path: str | Path) -> None:
     """Refuse a file with several names: SQLite keeps what was stored last beside the name by which
     it was opened, and whoever comes by another name would not see it.
     """
     try:
-        names = path.stat().st_nlink
+        names = os.stat(path).st_nlink  # noqa: PTH116  (a Path would cost more than the look)
     except OSError:
         return
     if names > 1:
@@ -71,7 +94,9 @@ def check_one_name(path: Path) -> None:
             "{path} is one of {names} names of the same file (hard links): what is stored under "
             "one of them is damaged or lost under the others"
         )
-        remedy = "make a file of its own with `cp`, and name that, or take the other names away"
+        remedy = (
+            "take the others away, and keep the one beside which there is a -wal, if there is one"
+        )
         raise StoreError("hard-link", text, remedy=remedy, path=str(path), names=names)
 
 

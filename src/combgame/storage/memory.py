@@ -38,8 +38,8 @@ class Log(Protocol):
     def keep(self, seq: int, sources: str, body: bytes) -> None:
         """Store a snapshot in place of the last one."""
 
-    def now(self) -> float | None:
-        """The database's own time; None where it has no clock."""
+    def now(self) -> float:
+        """The time by the storage's clock, which leases and deadlines go by."""
 
     def answered(self, key: str) -> tuple[str, Any] | None:
         """Of a request that was made before: its digest, and what it was answered."""
@@ -74,7 +74,7 @@ class Storage(Protocol):
         """The first event of the study."""
 
     def now(self) -> float:
-        """The time by the clock that a study's leases go by."""
+        """The time by the storage's clock, outside a transaction."""
 
     def copy(self, destination: Path) -> None:
         """All of it into a new file, while others go on."""

@@ -107,6 +107,8 @@ class Queue:
             return timeout
         with self._bell(ticket) as bell:
             seen, tries = 0, math.inf
+            calls = select.poll()  # `select` itself takes no file beyond number 1,023
+            calls.register(bell, select.POLLIN)
             while True:
                 first, now = self._first(ticket), time.monotonic()
                 if first == ticket or now >= end:
@@ -118,7 +120,7 @@ class Queue:
                         return None
                     tries = now + OFTEN
                 with forks_allowed():
-                    select.select([bell], [], [], min(LOOKS, end - now))
+                    calls.poll(1000.0 * min(LOOKS, end - now))
 
     def _call_next(self, ticket: int) -> None:
         """Ring the bell of the earliest of those who came later."""

@@ -27,7 +27,7 @@ class SameFile:
     def __init__(self, path: str) -> None:
         real = os.path.realpath(path)  # SQLite follows links before it adds its endings
         self.path = path
-        self._places = {"": path, "-wal": real + "-wal", "-shm": real + "-shm"}
+        self.places = {"": path, "-wal": real + "-wal", "-shm": real + "-shm"}
         self._known = {"": identity(path)}
         with OPENING:
             OPEN.add(self)
@@ -36,7 +36,7 @@ class SameFile:
         """The ending of what is no longer there, or is another file: "" (the file itself), "-wal"
         or "-shm"; None: all is well.
         """
-        for tail, place in self._places.items():
+        for tail, place in self.places.items():
             here = identity(place)
             if self._known.get(tail) is None:  # without a journal of that kind there is none
                 self._known[tail] = here

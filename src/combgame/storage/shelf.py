@@ -35,29 +35,45 @@ class Token(NamedTuple):
 
 
 class Shelf(Database):
-    """All studies of a database. Its threads take turns. make: a file that is not there."""
+    """All studies of a database. Its threads take turns. make: a file that is not there.
+
+    Where its own tables are missing and cannot be made, nobody has a token, and nobody has logged
+    in.
+    """
 
     def __init__(self, url: str, timeout: float = 30.0, make: bool = True) -> None:
         self._one = threading.Lock()
         self._left = False  # its file was replaced since
+        self._bare = True  # its own tables are not known to be there
         super().__init__(url, "", timeout)
         try:
             if self._engine is None and make:
                 self._prepare()
-            self._furnish()
+            self._try_to_furnish()
         except BaseException:
             self.close()
             raise
 
-    def _furnish(self) -> None:
+    def furnish(self) -> None:
+        """Make its own tables, if they are not there."""
+        if not self._bare:
+            return
         with self._taking(write=False) as connection:
             known = inspect(connection).get_table_names()
-        if set(beside.tables) <= set(known):  # of a storage that can only be looked at, too
-            return
-        with self._taking(write=True) as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(1129336166)"))
-            beside.create_all(connection)
+        if not set(beside.tables) <= set(known):
+            with self._taking(write=True) as connection:
+                if connection.dialect.name == "postgresql":
+                    connection.execute(text("SELECT pg_advisory_xact_lock(1129336166)"))
+                beside.create_all(connection)
+        self._bare = False
+
+    def _try_to_furnish(self) -> None:
+        """As far as the storage can be written."""
+        try:
+            self.furnish()
+        except StoreError as error:
+            if error.code != "read-only":
+                raise
 
     def renew(self) -> None:
         """Go on with the file that is there now: it may be a copy from before there was a
@@ -65,10 +81,10 @@ class Shelf(Database):
         """
         with self._one:
             self._drop()
-            self._left = False
+            self._left, self._bare = False, True
         if is_there(self._place):
             self._prepare()
-            self._furnish()
+            self._try_to_furnish()
 
     @contextmanager
     def _taking(self, write: bool) -> Iterator[Connection]:
@@ -94,12 +110,16 @@ class Shelf(Database):
     # ---- who may do what
 
     def tokens(self) -> list[Token]:
+        self._try_to_furnish()
+        if self._bare:
+            return []
         with self._taking(write=False) as connection:
             rows = connection.execute(select(tokens).order_by(tokens.c.id)).all()
         return [Token(*row) for row in rows]
 
     def add_token(self, name: str, role: str, hashed: str, made: float) -> None:
         row = {"name": name, "role": role, "hash": hashed, "made": made}
+        self.furnish()
         try:
             with self._taking(write=True) as connection:
                 connection.execute(insert(tokens).values(row))
@@ -111,6 +131,7 @@ class Shelf(Database):
             raise StudyError("token-there", what, remedy=remedy, name=name) from None
 
     def remove_token(self, name: str) -> None:
+        self.furnish()
         with self._taking(write=True) as connection:
             which = connection.execute(select(tokens.c.id).where(tokens.c.name == name)).scalar()
             connection.execute(delete(logins).where(logins.c.token == which))
@@ -125,6 +146,7 @@ class Shelf(Database):
     # ---- who has logged in
 
     def add_login(self, hashed: str, token: int, until: float, now: float) -> None:
+        self.furnish()
         with self._taking(write=True) as connection:
             connection.execute(delete(logins).where(logins.c.until < now))
             row = {"hash": hashed, "token": token, "until": until}
@@ -132,11 +154,15 @@ class Shelf(Database):
 
     def login(self, hashed: str, now: float) -> int | None:
         """The token of somebody who has logged in."""
+        if self._bare:
+            return None
         query = select(logins.c.token).where(logins.c.hash == hashed, logins.c.until > now)
         with self._taking(write=False) as connection:
             found: int | None = connection.execute(query).scalar()
         return found
 
     def remove_login(self, hashed: str) -> None:
+        if self._bare:
+            return
         with self._taking(write=True) as connection:
             connection.execute(delete(logins).where(logins.c.hash == hashed))

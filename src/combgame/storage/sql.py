@@ -20,13 +20,14 @@ from .connections import check_there, connect, is_there, prepare
 from .copying import copy_file
 from .events import Event, Sealed, check_seal
 from .failures import Advice, failure, gone, kind_of
+from .files import check_one_name
 from .forks import CHILDREN, whole
 from .interrupts import deferred
 from .queue import Queue
 from .requests import CURRENT, check_repeated
 from .sqlite import begin_at_once, transaction
 from .tables import events, requests, snapshots, studies
-from .transaction import COLUMNS, SERVER_TIME, Transaction, as_event
+from .transaction import COLUMNS, Transaction, as_event, time_of
 from .unchanging import Mark, mark_of, read_only, unchanging
 from .urls import absolute, file_of, parse, quotes_secret, shown
 
@@ -128,14 +129,15 @@ class Database:
                 kind = kind_of(driver, error.connection_invalidated)
                 where, cause = shown(self._parsed), None if secret else error
                 if kind == "unwritable" and write and not secret:
-                    raise read_only(where, str(driver), not self._sqlite) from cause
+                    kind = "file" if self._sqlite else "server"
+                    raise read_only(where, str(driver), kind) from cause
                 said = failure(where, kind, str(driver), ADVICE, self.timeout, secret)
                 raise said from cause
 
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[Connection]:
         with self._guard(write), self._connect().connect() as connection:
-            check = partial(self._check_file, connection)
+            check = partial(self._check_file, connection, write)
             with self._turn(connection, write) as left:
                 connection.execution_options(write=write, patience=left)
                 with transaction(connection.begin(), check, write):
@@ -157,9 +159,14 @@ class Database:
         driver: Any = connection.connection.driver_connection
         return self._queue.turn(self.timeout, partial(begin_at_once, driver))
 
-    def _check_file(self, connection: Connection, ended: bool) -> None:
+    def _check_file(self, connection: Connection, write: bool, ended: bool) -> None:
+        """Whether it is there, and by one name only: nothing is acknowledged that nobody would find
+        the next time.
+        """
         file = connection.info.get("file")
         tail = None if file is None else file.changed()
+        if file is not None and write and not ended:
+            check_one_name(file.path)
         if tail is not None:
             if tail:
                 connection.invalidate()
@@ -307,10 +314,10 @@ class Database:
             return log.events(before=2)[0][0]
 
     def now(self) -> float:
-        if self._sqlite:
+        if not is_there(self._place):
             return clock.now()
         with self._transaction(write=False) as connection:
-            return float(connection.execute(SERVER_TIME).scalar_one())
+            return time_of(connection)
 
     def names(self) -> list[str]:
         """The studies in the database."""

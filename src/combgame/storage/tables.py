@@ -15,7 +15,10 @@ from sqlalchemy import (
 )
 
 SCHEMA = 2  # a change of the tables is a new number, and a step in `UPGRADES`
-UPGRADES: dict[int, tuple[str, ...]] = {}  # from this version to the next: the statements
+UPGRADES: dict[int, tuple[str, ...]] = {  # from this version to the next: the statements
+    # what was stored before says no version, and is sealed without one
+    1: ("ALTER TABLE combgame_events ADD COLUMN version VARCHAR(50) DEFAULT '' NOT NULL",),
+}
 metadata = MetaData()
 schema = Table("combgame_schema", metadata, Column("version", Integer, primary_key=True))
 

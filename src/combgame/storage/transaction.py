@@ -49,6 +49,17 @@ SERVER_TIME = text("SELECT extract(epoch FROM clock_timestamp())")
 REMEMBERED = 7 * 86400.0  # seconds
 
 
+def time_of(connection: Connection) -> float:
+    """By the storage's clock, inside a transaction. Of SQLite's files it is the index of what was
+    written last that is touched: it is there as long as anybody may write, and nobody goes by its
+    time.
+    """
+    if connection.dialect.name == "sqlite":
+        file = connection.info.get("file")
+        return clock.now() if file is None else clock.of_file(file.places["-shm"])
+    return float(connection.execute(SERVER_TIME).scalar_one())
+
+
 def as_events(rows: Sequence[Any]) -> list[Sealed]:
     """The events of many rows, all at once: a study has hundreds of thousands. What is not as it
     should be is looked at row by row, to say what it is.
@@ -72,9 +83,10 @@ def as_events(rows: Sequence[Any]) -> list[Sealed]:
         return [as_event(row) for row in rows]
     words = {one: compact(one) for column in (*columns[4:6], versions) for one in set(column)}
     moments = {at: repr(at) for at in set(columns[2])}
+    by = {one: f",{words[one]}" if one else "" for one in set(versions)}  # as `seal` has it
     said = [
         f'[{seq},"{kind}",{moments[at]},{"null" if number is None else number},'
-        f"{words[client]},{words[reason]},{text},{words[version]}]"
+        f"{words[client]},{words[reason]},{text}{by[version]}]"
         for seq, kind, at, number, client, reason, text, version in zip(
             *columns, texts, versions, strict=True
         )
@@ -122,6 +134,7 @@ class Transaction:
 
     def __init__(self, connection: Connection, study: int, first: str) -> None:
         self._connection, self._study, self._first = connection, study, first
+        self._at: float | None = None
 
     def events(
         self, after: int = 0, before: int | None = None, round: int | None = None
@@ -173,11 +186,11 @@ class Transaction:
         }
         self._connection.execute(insert(snapshots).values(row))
 
-    def now(self) -> float | None:
-        """A server's own; SQLite has none."""
-        if self._connection.dialect.name == "sqlite":
-            return None
-        return float(self._connection.execute(SERVER_TIME).scalar_one())
+    def now(self) -> float:
+        """As it was when it was looked at first."""
+        if self._at is None:
+            self._at = time_of(self._connection)
+        return self._at
 
     def answered(self, key: str) -> tuple[str, Any] | None:
         row = self._connection.execute(ANSWER, {"study": self._study, "key": key}).first()
@@ -188,13 +201,13 @@ class Transaction:
             "study": self._study,
             "key": request.key,
             "digest": request.digest,
-            "at": clock.now(),
+            "at": self.now(),
             "answer": compact(answer),
         }
         self._connection.execute(REMEMBER, row)
 
     def forget(self) -> None:
-        old = requests.c.at < clock.now() - REMEMBERED
+        old = requests.c.at < self.now() - REMEMBERED
         self._connection.execute(delete(requests).where(requests.c.study == self._study, old))
 
     def _of(self, sources: str) -> str:

@@ -61,10 +61,14 @@ def check_legible(path: str) -> None:
         raise StoreError("journal-unread", text, remedy=remedy, path=path)
 
 
-def read_only(where: str, why: str, server: bool) -> StoreError:
-    """Somebody wants to write to what can only be looked at."""
+def read_only(where: str, why: str, kind: str) -> StoreError:
+    """Somebody wants to write to what can only be looked at. kind: "file", "server", or "service"
+    for whoever uses one, and has neither.
+    """
     text = "{where} can only be looked at, and nothing was stored ({why})"
-    if server:
+    if kind == "service":
+        remedy = "{export} works nevertheless; to write, ask whoever runs the service"
+    elif kind == "server":
         remedy = "{export} works nevertheless; to write, name the primary server, or a user who may"
     else:
         remedy = (

@@ -39,26 +39,16 @@ def parse(url: str) -> URL:
         or (backend == "sqlite" and not parsed.database)
     ):
         raise not_a_url(url)
-    if backend == "sqlite" and not _has_options(url):  # a part of the name would be left out
-        text = "storage has a ? that begins no options (name=value)"
-        remedy = "in the name of a file, ? is written %3F"
+    if backend == "sqlite" and "?" in url:  # what follows would be left out, be it name or option
+        text = "storage has something after a ?, but a file has no options"
+        remedy = "leave that out, or, where it belongs to the name of the file, write the ? as %3F"
         raise InputError("url-question", text, remedy=remedy)
     if backend == "sqlite" and not parsed.host:  # of SQLAlchemy, only 2.1 unquotes it
-        parsed = parsed.set(database=unquote(url.partition(":///")[2].partition("?")[0]))
+        parsed = parsed.set(database=unquote(url.partition(":///")[2]))
     # the rest of a password would be taken for a host
     if "@" in f"{parsed.host}{parsed.database}" and backend == "postgresql":
         raise InputError("url-ambiguous", "storage has more than one @", remedy=ESCAPED)
     return parsed
-
-
-def _has_options(url: str) -> bool:
-    """Whether what stands after the first ?, if there is one, is options.
-
-    >>> [_has_options(f"sqlite:///{one}") for one in ("a.db", "a.db?timeout=5", "a?b.db", "a.db?")]
-    [True, True, False, False]
-    """
-    _, question, rest = url.partition("?")
-    return not question or all("=" in one.strip("=") for one in rest.split("&"))
 
 
 def url_of(path: str) -> str:
@@ -97,9 +87,9 @@ def not_a_url(url: str) -> InputError:
 
 
 def file_of(url: URL) -> str | None:
-    """The SQLite file; None for servers, and for what SQLite itself has names for."""
+    """The SQLite file; None for servers, and for what SQLite keeps in memory."""
     path = str(url.database)
-    return None if url.get_backend_name() != "sqlite" or path.startswith((":", "file:")) else path
+    return None if url.get_backend_name() != "sqlite" or path.startswith(":") else path
 
 
 def absolute(url: URL) -> URL:

@@ -135,6 +135,8 @@ class Advisor:
             self.certify(event)
         elif effect is not Effect.NOTHING and not event.data.get("more"):
             self.weigh(event, effect)
+            if self.due and not event.version:  # from before certificates were events
+                self.certify(event._replace(data=self.certificate()))
         return effect
 
     # ---- where it stands

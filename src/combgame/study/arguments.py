@@ -3,6 +3,7 @@ asks a service.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,13 +16,21 @@ from .frames import frame_rounds, frame_values
 from .round import Round, Todo, mark_of
 from .settings import REPLICATES, read_time
 
+TODO = re.compile(r"(\d{1,9})#(.*)", re.ASCII)  # a round as a text
 MOST = 10_000  # rounds that are given out in one transaction
 
 
 def todo_of(round: Any) -> Todo:
-    """Which round is meant: one that was asked, or a number alone."""
+    """Which round is meant: one that was asked, its number and its mark as a text, or a number
+    alone.
+
+    >>> todo_of("3#kqzmtwfb"), todo_of(3)
+    (Todo(id=3, mark='kqzmtwfb'), Todo(id=3, mark=''))
+    """
     if isinstance(round, Round | Todo):
         return Todo(whole("round", round.id, 1), mark_of(round.mark or None))
+    if isinstance(round, str) and (said := TODO.fullmatch(round.strip())) is not None:
+        return Todo(whole("round", int(said[1]), 1), mark_of(said[2]))
     return Todo(whole("round", round, 1))
 
 

@@ -13,7 +13,7 @@ from .doubts import Doubt
 from .margin import Estimate, Margin
 from .noise import Noise
 from .retractions import conditions, level
-from .versions import by_another, not_vouched
+from .versions import by_another, named, not_vouched
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def closing(advisor: Advisor, facts: dict[str, Any]) -> Sentence:
             text += " with confidence {percent:g}% only if sigma were as stated, but {misfit}, "
         elif not_vouched(facts) is not None:
             text += " as combgame {version} certified at delta = {delta:g}, "
-            known["version"] = facts["version"] or "unknown"
+            known["version"] = named(facts["version"])
         elif proved:
             text += " with confidence {percent:g}%, "
         else:

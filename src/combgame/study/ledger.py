@@ -89,7 +89,6 @@ class Ledger:
         self.dropped = 0  # of them, given up without a value
         self.told = 0  # rounds of which something was told, even if it was retracted
         self.stopped: str | None = None  # by hand, and why
-        self.newest = float("-inf")  # the newest time that is stored
         # versions of combgame, and how many events each wrote; the last one; how often another one
         # wrote on
         self.versions: dict[str, int] = {}
@@ -251,7 +250,6 @@ class Ledger:
         return effect
 
     def _note_version(self, event: Event) -> None:
-        self.newest = max(self.newest, event.at)
         self.turns += bool(self.versions) and event.version != self.version
         self.version = event.version
         self.versions[event.version] = self.versions.get(event.version, 0) + 1

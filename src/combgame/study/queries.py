@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InputError, StudyError, needs_extra, unknown, whole
@@ -12,7 +13,7 @@ from ..report.files import PRIVATE, form_of, save
 from ..report.progress import waiting
 from ..report.tables import as_csv
 from ..rules import Stopping
-from ..sentences import PYTHON, Call, Surface
+from ..sentences import PYTHON, Call, Sentence, Surface
 from ..storage.copying import path_of
 from ..storage.events import Event, check_head, head_of, no_collecting
 from .advisor import Advisor
@@ -31,10 +32,17 @@ class Moment:
     """
 
     def __init__(
-        self, name: str, advisor: Advisor, at: float, head: str, events: list[Event] | None
+        self,
+        name: str,
+        advisor: Advisor,
+        at: float,
+        head: str,
+        events: list[Event] | None,
+        off: Sentence | None = None,
     ) -> None:
         self.name, self.problem = name, advisor.setting.problem
         self._now, self._at, self._head, self._events = advisor, at, head, events
+        self._off = off  # what is to be said of this machine's clock
         self._seq = advisor.ledger.seq
 
     @property
@@ -110,7 +118,8 @@ class Moment:
     @property
     def status(self) -> Status:
         """Where it stands, and what to do next; print it."""
-        return standing(self._advisor, self.name, self.state, self._at, self._head)
+        known = standing(self._advisor, self.name, self.state, self._at, self._head)
+        return known if self._off is None else replace(known, notes=(*known.notes, self._off))
 
     @property
     def decision(self) -> Decision | None:
@@ -215,8 +224,8 @@ class Queries:
         ('running', None)
         """
         with self._session.reading(history) as (advisor, events):
-            at, head = self._session.at, self._session.head(advisor)
-            yield Moment(self.name, advisor, at, head, events if history else None)
+            session, known = self._session, events if history else None
+            yield Moment(self.name, advisor, session.at, session.head(advisor), known, session.off)
 
     @property
     def state(self) -> str:

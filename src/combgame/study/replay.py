@@ -8,7 +8,7 @@ from ..storage.events import Event, head_of
 from .advisor import Advisor
 from .retractions import level
 from .settings import Setting
-from .versions import not_vouched
+from .versions import named, not_vouched
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def replay(setting: Setting, engine: str, events: list[Event]) -> Replay:
             "with version {version})"
         )
         known["first"] = [one["round"] for one in differences[:5]]
-        known |= {"n": len(differences), "version": events[0].version or "unknown"}
+        known |= {"n": len(differences), "version": named(events[0].version)}
     else:
         text += "every round is chosen again as it was asked"
     if stays := not_vouched(advisor.ended or {}):

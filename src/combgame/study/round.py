@@ -89,7 +89,10 @@ class Record:
         return self.weights[self.arms.index(arm)]
 
     def expired(self, now: float) -> bool:
-        return self.until is not None and self.until <= now
+        """Whether the lease has ended. One that begins further in the future than it is long is of
+        a clock that was set back since, and would hold for ever so long.
+        """
+        return self.until is not None and not 2.0 * self.asked - self.until <= now < self.until
 
     def stands(self, arm: int) -> str:
         """How an arm stands: "told", "observed", "missing", "retracted", or as the rest does."""

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import Notice, StoreError, must_be, said_by
 from ..game.sources import digest
 from ..sentences import Sentence
-from ..storage.clock import Clock
+from ..storage import clock
 from ..storage.events import Event, Sealed, check_seal, checked, no_collecting, seal
 from ..storage.forks import CHILDREN
 from ..storage.interrupts import deferred
 from ..storage.memory import Log, Storage
-from ..storage.requests import CURRENT, check_repeated
+from ..storage.requests import CURRENT, check_repeated, once
 from .advisor import Advisor
 from .keeper import Keeper
 from .ledger import Behind, Ledger
@@ -41,11 +41,11 @@ class Batch:
         self.events: list[Sealed] = []
         self.answer: Any = None  # what the verb returns, as plain data
         self.clean = True  # the advisor is still that of what is stored
-        self._was = advisor.ended
+        self._was = None if session.untold else advisor.ended
 
     @property
     def certified(self) -> bool:
-        """By this very transaction."""
+        """By this very transaction, or just before it."""
         ended = self.advisor.ended
         return ended is not None and ended is not self._was and ended["why"] == "certified"
 
@@ -112,26 +112,28 @@ class Session:
         self._used = False
         self._hurry = False  # others are waiting for what is done now
         self._keeper = Keeper(self._keep)
-        self._clock, self.at = Clock(), -math.inf  # when the last transaction began
+        self.at = -math.inf  # when the last transaction began
+        self.off: Sentence | None = None  # by how much this machine's clock was wrong then
         self._told: set[str] = set()  # what was said already
+        self.untold = False  # that a certificate was given
         self._due = False  # a snapshot
         self._stored = 0  # transactions since the last checkpoint
         # seconds in transactions since the last snapshot, and what that one took
         self._spent = self._price = 0.0
         CHILDREN.add(self)
 
-    def write(self, client: str | None, act: Callable[[Batch], T]) -> T:
+    def write(self, client: str | None, act: Callable[[Batch], T], certify: bool = True) -> T:
         """As `writing`, for what may look back at all rounds: they are read before others have to
         wait for it, and `act` begins again.
         """
         with self.lock:
             for _ in range(2):  # others may retract something meanwhile
                 try:
-                    with self.writing(client) as batch:
+                    with self.writing(client, certify=certify) as batch:
                         return act(batch)
                 except Behind as behind:
                     self._read(behind.event)
-            with self.writing(client, hurry=False) as batch:
+            with self.writing(client, hurry=False, certify=certify) as batch:
                 return act(batch)
 
     def forked(self, torn: bool) -> None:
@@ -140,25 +142,39 @@ class Session:
             self._forget()
 
     @contextmanager
-    def writing(self, client: str | None, hurry: bool = True) -> Iterator[Batch]:
+    def writing(
+        self, client: str | None, hurry: bool = True, certify: bool = True
+    ) -> Iterator[Batch]:
         """Catch up, do, store: nobody else writes in the meantime, and what fails has changed
-        nothing. hurry: what takes long to catch up with is read before.
+        nothing. hurry: what takes long to catch up with is read before; certify: a certificate that
+        another version did not find due is given before.
         """
         with self.lock, deferred(), ExitStack() as stack:
             if self._advisor is None:
                 self._read()
+            if certify:
+                self._certify(client)
             self._used = False
             # others may write as fast as it reads
             for self._hurry in (True, True, False) if hurry else (False,):
                 try:
-                    batch = stack.enter_context(self._locked(client))
+                    batch = stack.enter_context(self._locked(client, certify))
                     break
                 except Behind:
                     self._read()
             yield batch
 
+    def _certify(self, client: str | None) -> None:
+        """Give a certificate that is known to be due, in a transaction of its own: it stays given,
+        whatever becomes of what is done then. The next one that is stored tells of it.
+        """
+        if self._advisor is not None and self._advisor.due:
+            with once(None), self._locked(client, certify=True) as batch:
+                pass
+            self.untold = bool(batch.events)
+
     @contextmanager
-    def _locked(self, client: str | None) -> Iterator[Batch]:
+    def _locked(self, client: str | None, certify: bool) -> Iterator[Batch]:
         batch, began = None, perf_counter()
         try:
             with self.storage.writing() as log:
@@ -166,7 +182,8 @@ class Session:
                 batch, request = Batch(self, advisor, log, client), CURRENT.get()
                 if request is not None:
                     check_repeated(request, log.answered(request.key))
-                batch.certify()
+                if certify:
+                    batch.certify()
                 yield batch
                 if batch.events:
                     log.append(batch.events)
@@ -176,6 +193,7 @@ class Session:
                     if due:
                         log.forget()
             self._tell_keeper(due)
+            self.untold = False
         except BaseException as error:
             known = isinstance(error, Behind) if batch is None else batch.clean
             if not known:
@@ -264,8 +282,9 @@ class Session:
             check_seal(advisor.ledger.seal, one, self.name)
             self.go_on(advisor, one, log)
         ledger = advisor.ledger
-        self.at = self._clock.time(log.now(), ledger.newest)
-        self.say(self._clock.off)
+        self.at = log.now()
+        self.off = clock.off(self.at)
+        self.say(self.off)
         self.say(mixed(ledger.versions, ledger.turns))
         return advisor
 

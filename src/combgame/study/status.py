@@ -19,7 +19,7 @@ from .forecast import MANY, along, forecast
 from .margin import Estimate, Margin
 from .noise import Noise
 from .retractions import level
-from .versions import due, mixed, not_vouched
+from .versions import due, mixed, not_vouched, other_sources
 
 PROVED = "proved"  # the label of a threshold of which no more is to be said
 
@@ -82,7 +82,8 @@ class Status:
     needs: Sentence | None = None  # while it runs: why `threshold` grows as values come
     # what a certificate rests on: whether the threshold is proved, heuristic or the user's
     validity: Sentence | None = None
-    notes: tuple[Sentence, ...] = ()  # on the versions of combgame that wrote it
+    # on the versions of combgame that wrote it, and on this machine's clock
+    notes: tuple[Sentence, ...] = ()
     # where rounds have levels of their own: which arms cannot be compared with the leader yet
     compared: Sentence | None = None
 
@@ -156,7 +157,7 @@ class Status:
             lines.append(f"  good enough  {self.enough.spelt(surface)}")
         if self.noise is not None and self.noise.verdict != "not enough data":
             lines.append(f"  noise        {self.noise.sentence.said(surface)}")
-        lines += [f"  versions     {one.said(surface)}" for one in self.notes]
+        lines += [f"  look at      {one.said(surface)}" for one in self.notes]
         lines += [
             f"  {'doubtful' if k == 0 else '':<11}  {one.said(surface)}"
             for k, one in enumerate(self.doubts)
@@ -350,7 +351,8 @@ def standing(advisor: Advisor, name: str, state: str, now: float, head: str) -> 
 
 def notes(advisor: Advisor) -> tuple[Sentence, ...]:
     """On the versions of combgame that wrote it."""
-    said = mixed(advisor.ledger.versions, advisor.ledger.turns)
+    by, turns = advisor.ledger.versions, advisor.ledger.turns
+    said = mixed(by, turns) or other_sources(by, turns)
     return tuple(one for one in (said, due() if advisor.due else None) if one is not None)
 
 

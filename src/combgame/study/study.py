@@ -282,7 +282,11 @@ class Study(Queries):
         return [as_round(self.problem, ledger.open[number]) for number in given]
 
     def tell(
-        self, round: Round | Todo | int, values: Any, final: bool = True, client: str | None = None
+        self,
+        round: Round | Todo | int | str,
+        values: Any,
+        final: bool = True,
+        client: str | None = None,
     ) -> None:
         """What came out of a round, by arm: a number, a list of replicates, (mean, n), or None (or
         NaN) where it is missing.
@@ -321,7 +325,7 @@ class Study(Queries):
 
     def step(
         self,
-        round: Round | Todo | int,
+        round: Round | Todo | int | str,
         values: Any,
         client: str | None = None,
         lease: float | None = None,
@@ -428,15 +432,18 @@ class Study(Queries):
         }
 
     def fail(
-        self, round: Round | Todo | int, reason: str, retry: bool = True, client: str | None = None
+        self,
+        round: Round | Todo | int | str,
+        reason: str,
+        retry: bool = True,
+        client: str | None = None,
     ) -> None:
         """A round did not work. retry: it is asked again; otherwise it is given up."""
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
         with self._session.writing(client_of(client) or self.client) as batch:
             known, number = self._meant(batch, todo), todo.id
-            if known.state == "given up" or (known.waiting and retry):
-                return
-            if known.state != "open":
+            done = known.state == "given up" or (known.waiting and retry)
+            if known.state != "open" and not done:
                 raise StudyError(
                     "round-told",
                     "round {round} has been told",
@@ -444,11 +451,14 @@ class Study(Queries):
                     round=number,
                     retract=Call("retract", number, "reason"),
                 )
-            batch.add("failed", number, reason, retry=retry)
+            if not done:
+                batch.add("failed", number, reason, retry=retry)
+            decision = self._certified(batch)
+        self._call(certified=decision)
 
     def retract(
         self,
-        round: Round | Todo | int | None = None,
+        round: Round | Todo | int | str | None = None,
         reason: str = "",
         *,
         arm: int | str | None = None,
@@ -486,7 +496,9 @@ class Study(Queries):
                 batch.add("retracted", number, reason)
             return self._certified(batch)
 
-        self._call(certified=self._session.write(client_of(client) or self.client, act))
+        by = client_of(client) or self.client
+        # it is heard first: no certificate is given on what is being taken back
+        self._call(certified=self._session.write(by, act, certify=False))
 
     def observe(
         self,

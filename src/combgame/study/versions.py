@@ -5,10 +5,11 @@ certificate that it would not have given, a version says so and vouches for noth
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import version
+from ..game.sources import digest
 from ..report.words import weighed
 from ..sentences import Call, Sentence
 from ..storage.events import Event
@@ -25,9 +26,36 @@ GIVEN: dict[str, Any] = {  # what a certificate says, and how it is read
 ANOTHER = "of another version"  # the label of a threshold that this one does not vouch for
 
 
+FIRST = "0.2.0.dev0"  # which wrote events before they said which version did
+
+
 def here() -> str:
-    """The version that runs."""
-    return version.__version__
+    """The version that runs. While it is being developed, its sources tell it apart from others of
+    the same name: `0.2.0.dev0+1a2b3c4d`.
+    """
+    name = version.__version__
+    return f"{name}+{digest()[:8]}" if ".dev" in name else name
+
+
+def named(version: str) -> str:
+    """The version that an event says."""
+    return version or FIRST
+
+
+def released(version: str) -> str:
+    """A version, whatever its sources.
+
+    >>> released("0.2.0.dev0+1a2b3c4d"), released("")
+    ('0.2.0.dev0', '0.2.0.dev0')
+    """
+    return named(version).partition("+")[0]
+
+
+def same_release(versions: Iterable[str]) -> bool:
+    """Whether these are the version that runs, perhaps with other sources. Whoever develops it
+    changes them all the time, so that this is said where somebody looks for it, and nowhere else.
+    """
+    return {released(one) for one in versions} <= {released(here())}
 
 
 def certificate(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +80,9 @@ def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
     """That other versions wrote a part of a study, if they did. versions: how many events each;
     turns: how often another one wrote on.
     """
-    known, mine = [one or "unknown" for one in versions], here()
+    if same_release(versions):
+        return None
+    known, mine = [named(one) for one in versions], here()
     if turns >= len(known) > 1:
         text = (
             "versions {versions:and} of combgame write to this study by turns: they may choose "
@@ -62,8 +92,6 @@ def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
         return Sentence("versions-by-turns", text, remedy=remedy, versions=known)
     others = [one for one in known if one != mine]
     n = sum(number for one, number in versions.items() if one != mine)
-    if not others:
-        return None
     text = (
         "{n:count event} of this study {n:was|were} written by combgame {others:and}; this is "
         "version {here}"
@@ -75,12 +103,34 @@ def mixed(versions: Mapping[str, int], turns: int) -> Sentence | None:
     )
 
 
+def other_sources(versions: Mapping[str, int], turns: int) -> Sentence | None:
+    """The same of sources that are not those which run, of the same version."""
+    mine, known = here(), len(versions)
+    n = sum(number for one, number in versions.items() if one != mine)
+    if n == 0 or not same_release(versions):
+        return None
+    if turns >= known > 1:
+        text = (
+            "{n} sources of combgame {version} write to this study by turns: they may choose other "
+            "rounds, and stop elsewhere"
+        )
+        remedy = "let everybody use the same sources"
+        about: dict[str, Any] = {"n": known, "version": released(mine)}
+        return Sentence("sources-by-turns", text, remedy=remedy, **about)
+    text = (
+        "{n:count event} of this study {n:was|were} written by other sources of the same version "
+        "than those that run ({here})"
+    )
+    remedy = "{replay} says whether these would have asked for the same rounds"
+    return Sentence("sources-changed", text, remedy=remedy, n=n, here=mine, replay=Call("replay"))
+
+
 def made_by(event: Event) -> Sentence | None:
     """That a study was made by another version, if it was. event: its first."""
-    if event.version == here():
+    if same_release([event.version]):
         return None
     text = "it was made with combgame {version}; this is version {here}"
-    return Sentence("other-version-made", text, version=event.version or "unknown", here=here())
+    return Sentence("other-version-made", text, version=named(event.version), here=here())
 
 
 def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
@@ -97,7 +147,7 @@ def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
     return Sentence(
         "certificate-stays",
         text,
-        version=facts["version"] or "unknown",
+        version=named(facts["version"]),
         here=here(),
         label=ANOTHER,
         weighed=weighed(short["evidence"], short["threshold"]),
@@ -107,16 +157,16 @@ def not_vouched(facts: Mapping[str, Any]) -> Sentence | None:
 def by_another(facts: Mapping[str, Any]) -> list[Sentence]:
     """Of a certificate that another version gave, and this one would have given, too."""
     given_by = facts.get("version", here())
-    if given_by == here() or not_vouched(facts) is not None:
+    if same_release([given_by]) or not_vouched(facts) is not None:
         return []
     text = "The certificate was given by combgame {version}; version {here} would have given it too"
-    return [Sentence("certificate-alike", text, version=given_by or "unknown", here=here())]
+    return [Sentence("certificate-alike", text, version=given_by, here=here())]
 
 
 def due() -> Sentence:
     """What another version did not find enough."""
     text = (
         "By version {here} the evidence is enough, and by the version that wrote it, it was not: "
-        "whatever is stored next certifies it"
+        "whatever is stored next, but for a retraction, certifies it"
     )
     return Sentence("certificate-due", text, here=here())
