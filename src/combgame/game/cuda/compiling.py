@@ -1,10 +1,12 @@
 """From the source of a kernel to a kernel.
 
-What is compiled is kept on disk, beside what numba compiles, until a source changes: numba-cuda
-does that itself for a function that stands in a file, so the source of a kernel is put into one.
+What is compiled is kept on disk, beside what numba compiles, until a source does something else:
+numba-cuda does that itself for a function that stands in a file, so the source of a kernel is put
+into one.
 """
 
 import contextlib
+import functools
 import hashlib
 import importlib.util
 import os
@@ -16,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sources import digest
+from ..numba.identity import does
 from .columns import strides
 from .kernel import record
 
@@ -27,6 +29,7 @@ from numba import cuda
 
 __all__ = ["SIMULATED", "compiled", "cuda", "plain_addresses", "quiet", "view"]
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+COMPILED = ("game", "rewards", "structures", "learners", "stopping", "rules")  # folders
 REGISTERS: int | None = None  # of a thread, at most; fewer let more threads play at a time
 _KERNELS: dict[Any, Any] = {}
 
@@ -50,10 +53,10 @@ def compiled(text: str, scope: dict[str, Any], ours: bool) -> Any:
 
 def _kept(text: str, scope: dict[str, Any]) -> Any:
     """A kernel that numba-cuda finds on disk if it has been compiled before."""
-    from ..numba.disk import COMPILED, root
+    from ..numba.disk import root
 
     used = tuple(version(name) for name in ("numba", "numba-cuda", "numpy"))
-    key = hashlib.sha256(repr((digest(*COMPILED), used, REGISTERS, text)).encode()).hexdigest()[:24]
+    key = hashlib.sha256(repr((_sources(), used, REGISTERS, text)).encode()).hexdigest()[:24]
     try:
         file = Path(root()) / "cuda" / f"kernel_{key}.py"
         file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -69,6 +72,16 @@ def _kept(text: str, scope: dict[str, Any]) -> Any:
         return cuda.jit(cache=True, **_limits())(module.kernel)
     except OSError:  # a disk that is full, say
         return _made(text, scope)
+
+
+@functools.cache
+def _sources() -> str:
+    """What the modules do whose functions may be in a kernel."""
+    root, seal = Path(__file__).parents[2], hashlib.sha256()
+    for folder in COMPILED:
+        for path in sorted((root / folder).rglob("*.py")):
+            seal.update(does(path.read_text(encoding="utf-8")).encode())
+    return seal.hexdigest()
 
 
 def _made(text: str, scope: dict[str, Any]) -> Any:

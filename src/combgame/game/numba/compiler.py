@@ -4,20 +4,21 @@ import contextlib
 import os
 import warnings
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import numba
-from numba.core import ir, types
+from numba.core import ir
+from numba.core import types as kinds
 from numba.core.compiler import Compiler as NumbaCompiler
 
-from ..identity import home
 from ..numba_versions import tried, unaccelerated
 from ..telling import COUNT
 from . import disk
 from .failures import noted
+from .identity import home
 
-accelerator: ModuleType | None
+types: Any = kinds  # whose stubs lack most of it
+accelerator: Any
 try:
     accelerator = import_module(f"{__package__}.accelerator")
     MOVED = ""

@@ -3,7 +3,7 @@ does not compile the structure again.
 
 A function that Python calls is kept as machine code; with the accelerator, one that only compiled
 code calls is kept as LLVM code, with all that it calls. Its file is named by everything that it
-depends on: what the function does (`game/identity.py`), whoever wrote it, the types, the options,
+depends on: what the function does (`identity.py`), whoever wrote it, the types, the options,
 the versions and the processor. A file is written aside and then renamed, and begins with the hash
 of the rest, so that any number of processes may share a folder; what cannot be read is compiled
 anew.
@@ -35,7 +35,7 @@ from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
 from ...sentences import Sentence
-from ..identity import Identity, does, identity
+from .identity import Identity, does, identity
 
 types: Any = kinds  # whose stubs lack most of it
 KEPT_VERSIONS = 12  # how many versions of numba and the like have a folder: those used last
