@@ -121,7 +121,8 @@ def test_counts_coverings_and_differences_against_enumeration(kind, data):
     if minimal and len(sets) <= 30:
         assert len(covering) == naive.smallest_cover(sets, structure.d)
     check_structure(
-        structure, trials=1 if kind == "almost" else 5, compiled=False
+        structure,
+        trials=1 if kind == "almost" else 5,
     )  # its nearest alternative is slow where it is interpreted
 
 
@@ -292,7 +293,7 @@ def test_integer_programmes():
         and all(budget.contains(s) for s in sets)
         and not budget.contains((0, 1))
     )
-    check_structure(budget, trials=20, compiled=False)
+    check_structure(budget, trials=20)
     rewards, rng = (
         cg.Gaussian(1.0).part(np.full(4, -np.inf), np.full(4, np.inf)),
         np.random.default_rng(0),

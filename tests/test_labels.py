@@ -390,17 +390,17 @@ def test_the_condition_is_in_every_report(tmp_path):
 
 
 def test_a_structure_whose_distance_is_too_large_is_found_out():
-    check_structure(Own(), trials=20, compiled=False)
-    check_structure(Own(0.3), trials=20, compiled=False)  # a lower bound is allowed
+    check_structure(Own(), trials=20)
+    check_structure(Own(0.3), trials=20)  # a lower bound is allowed
     with pytest.raises(
         AssertionError,
         match=r"nearest returned .* but \(.*\) is at the distance .* what stops a run",
     ):
-        check_structure(Own(3.0), trials=20, compiled=False)
+        check_structure(Own(3.0), trials=20)
     with pytest.raises(AssertionError, match="nearest returned"):
-        check_structure(Own(1.00001), trials=20, compiled=False)
+        check_structure(Own(1.00001), trials=20)
     with pytest.raises(AssertionError, match="nearest returned nan"):
-        check_structure(Own(math.nan), trials=20, compiled=False)
+        check_structure(Own(math.nan), trials=20)
 
 
 class WrongRival(OwnPart):
@@ -425,7 +425,7 @@ def test_a_wrong_rival_or_alternative_is_found_out(part, words):
     wrong = Own()
     wrong.part = lambda: part(cg.Listed.part(wrong), 1.0)
     with pytest.raises(AssertionError, match=words):
-        check_structure(wrong, trials=20, compiled=False)
+        check_structure(wrong, trials=20)
 
 
 @pytest.mark.parametrize("name", ["size_bound", "largest", "difference_bound"])
@@ -436,7 +436,7 @@ def test_numbers_that_would_make_a_threshold_too_low_are_found_out(name):
         AssertionError,
         match=rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low",
     ):
-        check_structure(wrong, trials=5, compiled=False)
+        check_structure(wrong, trials=5)
 
 
 class Claims(cg.Listed):
@@ -462,7 +462,7 @@ PAIRS = [(a, b) for b in range(4) for a in range(b)]
     ],
 )
 def test_a_right_claim_about_differences_is_accepted(sets, claim):
-    check_structure(Claims(sets, claim), trials=10, compiled=False)
+    check_structure(Claims(sets, claim), trials=10)
 
 
 @pytest.mark.parametrize(
@@ -482,7 +482,7 @@ def test_a_right_claim_about_differences_is_accepted(sets, claim):
 )
 def test_a_wrong_claim_about_differences_is_found_out(sets, claim, words):
     with pytest.raises(AssertionError, match=f"(?s)exchange.*{words}.*threshold would be too low"):
-        check_structure(Claims(sets, claim), trials=10, compiled=False)
+        check_structure(Claims(sets, claim), trials=10)
 
 
 class Lying(cg.Oracle):
@@ -491,10 +491,10 @@ class Lying(cg.Oracle):
 
 
 def test_an_oracle_is_compared_with_the_sets_that_it_has_shown():
-    check_structure(ORACLE, trials=20, compiled=False)
+    check_structure(ORACLE, trials=20)
     lying = Lying(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
     with pytest.raises(AssertionError, match="nearest returned"):
-        check_structure(lying, trials=20, compiled=False)
+        check_structure(lying, trials=20)
 
 
 class Claimed(cg.Gaussian):

@@ -554,7 +554,7 @@ def test_nor_what_is_drawn_of_them():
 
 
 def test_checks_print_what_they_checked(capsys):
-    check_structure(cg.Subsets(4, 2), trials=7, compiled=False)
+    check_structure(cg.Subsets(4, 2), trials=7)
     printed = capsys.readouterr().out
     assert printed.startswith("Subsets(4, 2) passes:\n")
     assert "    7 x  argmax is a set, and the best of 6, all there are" in printed

@@ -67,7 +67,7 @@ def test_counts_differences_and_coverings_against_enumeration(data):
         == structure.observable()
         == set().union(*map(set, sets))
     )
-    check_structure(structure, trials=10, compiled=False)
+    check_structure(structure, trials=10)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
@@ -118,7 +118,7 @@ def test_oracle_is_checked_and_covers_its_arms():
     pairs = cg.Oracle(
         lambda s: np.argsort(-s, kind="stable")[:2], 5, contains=lambda s: len(s) == 2
     )
-    check_structure(pairs, compiled=False)
+    check_structure(pairs)
     assert pairs.observable() == set(range(5)) and len(pairs.covering()) == 3
     assert pairs.difference() == 4 and pairs.largest() == 2
     with refused("not-its-set", cg.OracleError, what="argmax", arms=[0]):

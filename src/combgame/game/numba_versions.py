@@ -2,7 +2,7 @@
 
 from ..sentences import Sentence
 
-TRIED = ("0.68",)
+TRIED = ("0.63", "0.65", "0.67", "0.68")
 
 
 def tried(version: str) -> bool:
@@ -19,7 +19,7 @@ def unaccelerated(version: str, why: str) -> Sentence:
     return Sentence(
         "no-accelerator",
         "under numba {version} combgame compiles without its accelerator ({why}): results and the "
-        "time of a round are the same, but a first call takes two to four times as long",
+        "time of a round are the same, but a first call takes up to three times as long",
         remedy="install numba {best}, if that matters",
         version=version,
         why=why,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import either
 from ..game.catalogue import make_catalogue, make_mixture
 from ..game.parts import grown
 from ..game.records import Floats, Random, vector
@@ -21,11 +22,14 @@ LESS = 0.05  # of the range of what actions bring: by so much equal weights may 
 BEST = ((0, 1), (2, 5), (3, 4))  # an action that is clearly the best, in three sequences
 
 
-def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> None:
-    """Whether a learner always plays a distribution, survives extreme rewards, agrees in both
-    engines, plays alike whatever the arms are called if it says so (`impartial`), and gets no less
-    than equal weights would where one action is clearly the best and where two take turns; prints
-    what was checked.
+def check_learner(
+    learner: LearnerBase, rounds: int = 400, seed: int = 0, compiled: bool = False
+) -> None:
+    """Whether a learner always plays a distribution, survives extreme rewards, plays alike whatever
+    the arms are called if it says so (`impartial`), and gets no less than equal weights would where
+    one action is clearly the best and where two take turns; prints what was checked.
+
+    compiled: also whether it agrees in both engines, with more runs; it is compiled first, once.
 
     >>> from combgame import Hedge
     >>> check_learner(Hedge(), rounds=30)
@@ -34,12 +38,13 @@ def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> Non
        30 x  mixture.arms are the marginals of the weights
        30 x  the action is one of all 15, and was observed
        30 x  nothing else was written, bit for bit
-        1 x  the same run of 30 rounds interpreted and compiled, bit for bit
-        2 x  60 runs of 200 rounds with other numbers for the arms: the same plays
+        1 x  runs interpreted only: compiled=True compares the engines, and compiles first
+        2 x  20 runs of 200 rounds with other numbers for the arms: the same plays
         5 x  no less than equal weights get of 300 given rewards, within 5% of their range
     """
     check_part("learner", learner, LearnerBase, of="check_learner")
     check_numbers("check_learner", seed, rounds=rounds)
+    either("compiled", compiled, of="check_learner")
     assert type(learner).part is not LearnerBase.part, (
         f"{type(learner).__name__} has no method part(seating), which makes what learns."
     )
@@ -54,8 +59,8 @@ def check_learner(learner: LearnerBase, rounds: int = 400, seed: int = 0) -> Non
             tally.add("mixture.arms are the marginals of the weights")
         pupil.feed(t % 2, rng.exponential(size=D) * 10.0 ** rng.integers(-8, 9))
     rule = CombGame(learner)
-    check_plays(rule, rounds, 0, tally)
-    check_impartial(rule, 0, tally)
+    check_plays(rule, rounds, 0, tally, compiled=compiled)
+    check_impartial(rule, 0, tally, compiled=compiled)
     for what, rewards in lessons(rng):
         _check_lesson(Pupil(learner, 1, rng), what, rewards)
         tally.add(

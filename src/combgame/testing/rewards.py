@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import must_be, real
+from ..errors import either, must_be, real
 from ..game.records import Floats
 from ..presets import make_rule
 from ..problem import Problem
@@ -21,14 +21,19 @@ EXACT = (License.GAUSSIAN, License.NORMAL, License.EXPONENTIAL)
 
 
 def check_rewards(
-    rewards: RewardsBase, low: float = 0.2, high: float = 0.8, trials: int = 50, seed: int = 0
+    rewards: RewardsBase,
+    low: float = 0.2,
+    high: float = 0.8,
+    trials: int = 50,
+    seed: int = 0,
+    compiled: bool = False,
 ) -> None:
     """Whether the verbs of rewards agree with searches that know only their divergence, whether the
-    values drawn of each of four arms fit the means and what the rewards are licensed for, whether
-    an arm is the same under another number, and whether both engines agree; prints what was
-    checked.
+    values drawn of each of four arms fit the means and what the rewards are licensed for, and
+    whether an arm is the same under another number; prints what was checked.
 
     low, high: means of arms lie between these in the trials, so that both must be possible.
+    compiled: also whether both engines agree; they are compiled first, once.
 
     >>> from combgame import Bernoulli
     >>> check_rewards(Bernoulli(), trials=5)  # doctest: +ELLIPSIS
@@ -36,10 +41,11 @@ def check_rewards(
         1 x  divergence: convex in its second argument, on a grid over range()
        10 x  divergence: 0 at home, rising to both sides
     ...
-        1 x  the same run of 100 rounds interpreted and compiled, bit for bit
+        1 x  runs interpreted only: compiled=True compares the engines, and compiles first
     """
     check_part("rewards", rewards, RewardsBase, of="check_rewards")
     check_numbers("check_rewards", seed, trials=trials)
+    either("compiled", compiled, of="check_rewards")
     if not (real(low) and real(high) and -math.inf < low < high < math.inf):
         raise must_be("low, high", (low, high), "two numbers, the lower one first")
     tally, rng = Tally(named(rewards)), np.random.default_rng(seed)
@@ -74,7 +80,7 @@ def check_rewards(
     problem = Problem(Subsets(D, 2), Arms(D), rewards)
     setup = make_rule("uniform").setup(problem)
     means = np.linspace(high, low, D)
-    check_engines(problem, setup, NEVER, means, 1, 100, seed, tally)
+    check_engines(problem, setup, NEVER, means, 1, 100, seed, tally, compiled)
     tally.tell()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, either
 from ..game.records import Floats, arms_of
 from ..presets import make_rule
 from ..problem import Problem
@@ -28,6 +28,7 @@ from .twins import check_engines
 PROBLEM = Problem(Subsets(6, 2), Arms(6), Gaussian(0.3))
 MEANS = tuple(np.linspace(1.0, 0.0, 6).tolist())
 STOPPED = 10  # runs that are played to their end
+LONGEST, SHORTER = 20_000, 2_000  # rounds of one of them, and interpreted
 DELTA = 0.1
 
 
@@ -38,21 +39,22 @@ def check_rule(
     problem: Problem | None = None,
     means: Floats | None = None,
     threshold: str | StoppingBase = "mixture",
+    compiled: bool = False,
 ) -> None:
     """Whether a rule plays sets of the structure every round, changes nothing of what was seen,
-    makes the same run, bit for bit, interpreted and compiled, plays alike whatever the arms are
-    called if it says so (`impartial`), and errs no more than a proved threshold lets it; prints
-    that, and how often it finds the best answer.
+    plays alike whatever the arms are called if it says so (`impartial`), and errs no more than a
+    proved threshold lets it; prints that, and how often it finds the best answer.
 
     problem and means: another place to try it than two of six arms. threshold: for rewards that
-    "mixture" is not for.
+    "mixture" is not for. compiled: also whether it makes the same run, bit for bit, interpreted and
+    compiled, with more and longer runs; it is compiled first, once.
 
     >>> check_rule("uniform", rounds=50)
     'uniform' passes:
        50 x  the action is one of all 15, and was observed
        50 x  nothing else was written, bit for bit
-        1 x  the same run of 50 rounds interpreted and compiled, bit for bit
-        2 x  60 runs of 200 rounds with other numbers for the arms: the same plays
+        1 x  runs interpreted only: compiled=True compares the engines, and compiles first
+        2 x  20 runs of 200 rounds with other numbers for the arms: the same plays
        10 x  a run to its end with 'mixture', delta = 0.1: 10 right, 0 wrong, 0 capped
     """
     if (problem is None) != (means is None):
@@ -60,15 +62,14 @@ def check_rule(
         raise InputError("half-an-instance", text, remedy="give both, or neither")
     make_rule(rule)  # or a sentence
     check_numbers("check_rule", seed, rounds=rounds)
+    either("compiled", compiled, of="check_rule")
     if problem is not None:
         check_part("problem", problem, Problem, of="check_rule")
     tally = Tally(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
-    check_plays(rule, rounds, seed, tally, where, truth, threshold)
-    if problem is None:
-        check_impartial(make_rule(rule), seed, tally, threshold=threshold)
-    else:
-        check_impartial(make_rule(rule), seed, tally, problem, means, threshold)
+    check_plays(rule, rounds, seed, tally, where, truth, threshold, compiled)
+    place = () if problem is None else (problem, means)
+    check_impartial(make_rule(rule), seed, tally, *place, threshold=threshold, compiled=compiled)
     sim = simulate(
         where,
         truth,
@@ -77,7 +78,8 @@ def check_rule(
         delta=DELTA,
         runs=STOPPED,
         seed=seed,
-        max_rounds=20_000,
+        max_rounds=LONGEST if compiled else SHORTER,
+        engine="auto" if compiled else "python",
     )
     _check_answers(sim, named(threshold), tally)
     tally.tell()
@@ -107,6 +109,7 @@ def check_plays(
     where: Problem = PROBLEM,
     means: Any = MEANS,
     threshold: str | StoppingBase = "mixture",
+    compiled: bool = True,
 ) -> None:
     """Every play against all sets, or what the structure says of it; both engines."""
     truth = where.inside(where.means(means))
@@ -130,4 +133,4 @@ def check_plays(
         )
         tally.add(f"the action is {known}, and was observed")
         tally.add("nothing else was written, bit for bit")
-    check_engines(where, watched.setup, stopping, truth, 1, rounds, seed, tally)
+    check_engines(where, watched.setup, stopping, truth, 1, rounds, seed, tally, compiled)

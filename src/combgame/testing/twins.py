@@ -22,10 +22,14 @@ def check_engines(
     rounds: int,
     seed: int,
     tally: Tally,
+    compiled: bool = True,
 ) -> None:
     """Whether both engines make the same run, bit for bit. A part that is no NamedTuple runs
-    interpreted only, which the tally says.
+    interpreted only, which the tally says; so does it if the other engine is not asked for.
     """
+    if not compiled:
+        tally.add("runs interpreted only: compiled=True compares the engines, and compiles first")
+        return
     runs: list[Run] = []
     for engine in ("python", "compiled"):
         try:

@@ -7,8 +7,8 @@ One that Python can call is linked with everything that it needs, optimised once
 code once. All else in it is internal, so that what is called in one place only is inlined.
 
 This leans on private parts of numba, so it is used for the versions that it was tried with, if a
-small function compiles to what it should; otherwise numba compiles in its own way, which takes two
-to four times as long the first time. Rounds are as fast, and results the same, to the last bit.
+small function compiles to what it should; otherwise numba compiles in its own way, which takes up
+to three times as long the first time. Rounds are as fast, and results the same, to the last bit.
 COMBGAME_COMPILER=plain leaves it out.
 """
 
