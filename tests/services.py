@@ -95,9 +95,11 @@ def serving(storage, tokens=None, more=None, **limits):
 
 
 @contextmanager
-def process(storage, port=0, before=()):
-    """A service in a process of its own, and that process; before: what starts it."""
-    code = "from combgame.cli.app import main; main()"
+def process(storage, port=0, before=(), first=""):
+    """A service in a process of its own, and that process; before: what starts it; first: what that
+    does before.
+    """
+    code = first + "from combgame.cli.app import main; main()"
     command = [sys.executable, "-c", code, "serve", "-s", storage, "--port", str(port)]
     running = subprocess.Popen([*before, *command], stderr=subprocess.PIPE, text=True)
     try:

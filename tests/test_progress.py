@@ -159,10 +159,10 @@ def slowly(work):
 @pytest.mark.parametrize("wanted", [None, False])
 def test_a_simulation_and_a_plan_say_so_unless_they_are_quiet(screen, monkeypatch, wanted):
     monkeypatch.setattr(progress, "PATIENCE", 1e-4)
-    cg.simulate(PROBLEM, MEANS, runs=3, engine="python", progress=wanted)
+    cg.simulate(PROBLEM, MEANS, runs=50, engine="python", progress=wanted)
     cg.plan(PROBLEM, MEANS, rules=None, progress=wanted)
     said = screen.getvalue()
-    assert ("simulated 3 runs of frank-wolfe in" in said) == (wanted is None)
+    assert ("simulated 50 runs of frank-wolfe in" in said) == (wanted is None)
     assert ("worked out" in said) == (wanted is None)
 
 

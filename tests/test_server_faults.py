@@ -7,13 +7,11 @@ import os
 import signal
 import socket
 import threading
-import time
 import warnings
 
 import pytest
 
 import combgame as cg
-from combgame.storage import clock
 from combgame.study.study import Study
 
 from .services import PROBLEM as SENT
@@ -86,13 +84,18 @@ def test_a_stop_finishes_what_runs_and_then_leaves(tmp_path):
         assert [one.kind for one in kept.events()] == ["created", "asked"]
 
 
-def test_every_line_of_the_log_is_json_also_what_others_say(tmp_path, monkeypatch):
+AHEAD = """
+import time
+from combgame.storage import clock
+clock.now = lambda: time.time() + 86_400.0
+"""
+
+
+def test_every_line_of_the_log_is_json_also_what_others_say(tmp_path):
     storage = f"sqlite:///{tmp_path}/lab.db"
-    with monkeypatch.context() as ahead:
-        ahead.setattr(clock, "now", lambda: time.time() + 86_400.0)
-        with Study(PROBLEM, storage=storage, name="x", engine="python") as study:
-            study.ask()
-    with process(storage) as (service, _, lines):
+    with Study(PROBLEM, storage=storage, name="x", engine="python") as study:
+        study.ask()
+    with process(storage, first=AHEAD) as (service, _, lines):
         for _ in range(2):
             assert service.post("studies/x/ask", {"client": "me"}).status == 200
         with socket.create_connection((service.host, int(service.port)), timeout=60) as raw:
