@@ -1,0 +1,175 @@
+"""The covering matrix: every structure, reward, rule, learner, tracking and stopping rule once, in
+both engines, bit for bit. These combinations stand for the rest: what compiles in them compiles
+elsewhere.
+"""
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.simulate.run import Run
+from combgame.stopping.names import make_stopping
+from combgame.testing import same
+
+STEPS = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t")]
+EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3)]
+SETS = [[0, 1], [1, 2, 3], [2], [0, 3, 4], [4, 5], [1, 5], [0, 2, 5], [3], [1, 4]]
+PAIRS = [(0, 1), (2, 3), (4, 5)]
+
+
+def second(score):
+    return np.argsort(-score, kind="stable")[:2]
+
+
+MATRIX = {  # actions, answers, rewards, rule, threshold
+    "best arm of sets": (
+        cg.Subsets(7, 3),
+        cg.Arms(7),
+        cg.Gaussian(0.3),
+        cg.FrankWolfe(),
+        "mixture",
+    ),
+    "sets of coins": (
+        cg.Subsets(6, 2),
+        cg.Subsets(6, 2),
+        cg.Bernoulli(),
+        cg.CombGame(cg.LLOO(), tracking="C"),
+        "mixture",
+    ),
+    "paths": (
+        cg.Paths(STEPS, "s", "t"),
+        None,
+        cg.Gaussian(0.3),
+        cg.CombGame(cg.OFW(), tracking="D"),
+        "mixture",
+    ),
+    "matchings, sigmas not known": (
+        cg.Matchings(3, 3),
+        None,
+        cg.Gaussian(supposed=0.3),
+        cg.FrankWolfe(),
+        "mixture",
+    ),
+    "trees, bounded values": (
+        cg.SpanningTrees(EDGES),
+        cg.Arms(6),
+        cg.Bounded(-1.0, 2.0),
+        cg.CombGame(cg.Hedge(), tracking="sample"),
+        "sub-gaussian",
+    ),
+    "parts, one sigma": (
+        cg.Partition([[0, 1, 2], [3, 4, 5]], 1),
+        None,
+        cg.Gaussian(supposed=0.3, shared=True),
+        cg.TopTwo(),
+        "mixture",
+    ),
+    "a list, each its own sigma": (
+        cg.Listed(SETS, 6),
+        None,
+        cg.Gaussian([0.2, 0.3, 0.2, 0.4, 0.3, 0.2]),
+        cg.CombGame(cg.AdaHedge(), per_answer=True),
+        "stylised",
+    ),
+    "almost all sets": (
+        cg.AlmostAllSets(6),
+        cg.Arms(6),
+        cg.Gaussian(0.3),
+        cg.CombGame(cg.OFW(), start="full"),
+        "gaussian",
+    ),
+    "product form": (
+        cg.Paths(STEPS, "s", "t"),
+        cg.Arms(6),
+        cg.Gaussian(0.3),
+        cg.ProductAdaHedge(),
+        "gaussian-counts",
+    ),
+    "plates": (
+        cg.Subsets(6, 3),
+        cg.Arms(6),
+        cg.Gaussian(0.3, level="per play"),
+        cg.FrankWolfe(),
+        "mixture",
+    ),
+    "arms": (cg.Arms(6), None, cg.Gaussian(0.3), cg.TrackAndStop(), "mixture"),
+    "an oracle": (
+        cg.Oracle(second, 6, covering=PAIRS),
+        cg.Arms(6),
+        cg.Bernoulli(),
+        cg.FWS(),
+        "sub-gaussian-counts",
+    ),
+}
+RULES = {  # the others, where the first combination is
+    "clucb": cg.CLUCB(),
+    "p-fws": cg.PFWS(),
+    "thompson": cg.Thompson(),
+    "csar": cg.CSAR(),
+    "gcb-pe": cg.GCBPE(),
+    "sftpl": cg.CombGame(cg.SFTPL()),
+    "uniform": cg.Uniform(),
+}
+MEANS = np.array([0.9, 0.8, 0.75, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2])
+ROUNDS = 150
+
+
+def instance(name):
+    actions, answers, rewards, rule, threshold = MATRIX[name]
+    problem = cg.Problem(actions, answers, rewards)
+    deltas = [0.2, 1e-300] if rewards.known else [1e-300]
+    stopping = make_stopping(threshold, problem, deltas)
+    return problem, MEANS[: problem.d], rule, stopping, len(deltas)
+
+
+def agree(problem, means, rule, stopping, deltas, rounds=ROUNDS):
+    """The whole state of both runs, bit for bit; in two pieces, so that going on is tested, too."""
+    one, other = (
+        Run(problem, rule.setup(problem), stopping, means, deltas, 42, 3, engine)
+        for engine in ("python", "compiled")
+    )
+    for run in (one, other):
+        run.advance(rounds // 3)
+        run.advance(rounds)
+    assert one.seen.clock[0] == rounds
+    assert same(tuple(one.seen), tuple(other.seen)), "counts and estimates"
+    assert same(tuple(one.view), tuple(other.view)), "answer, rival, evidence, action"
+    assert same(one.rule, other.rule), "learner, tracker and catalogue"
+    assert same(one.stops, other.stops) and same(one.winners, other.winners)
+    assert one.rng.bit_generator.state == other.rng.bit_generator.state, "random stream"
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_both_engines_make_the_same_run_bit_for_bit(name):
+    agree(*instance(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES)
+def test_so_does_every_other_rule(rule):
+    problem, means, _, stopping, deltas = instance("best arm of sets")
+    agree(problem, means, RULES[rule], stopping, deltas, rounds=60)
+
+
+def test_the_matrix_has_everything():
+    """Every structure, rewards, rule, learner, tracking and threshold that the package has."""
+    from combgame.learners.base import LearnerBase
+    from combgame.rewards.base import RewardsBase
+    from combgame.rules.base import RuleBase
+    from combgame.stopping.names import THRESHOLDS
+    from combgame.structures.base import StructureBase
+
+    def there(base):
+        mine = {one for one in vars(cg).values() if isinstance(one, type) and issubclass(one, base)}
+        return mine - {base, StructureBase, RewardsBase, RuleBase, LearnerBase}
+
+    used = [part for row in MATRIX.values() for part in row] + list(RULES.values())
+    learners = [part.learner for part in used if isinstance(part, cg.CombGame)]
+    kinds = {type(part) for part in (*used, *learners)}
+    left = (there(StructureBase) | there(RewardsBase) | there(RuleBase)) - kinds
+    # a solver in Python, and what knows the means
+    assert {one.__name__ for one in left} <= {"IntegerProgram", "Informed"}
+    assert there(LearnerBase) <= kinds
+    assert {row[-1] for row in MATRIX.values()} == set(THRESHOLDS)
+    trackings = {part.tracking for part in used if isinstance(part, cg.CombGame)}
+    assert trackings == {"C", "D", "sample"}
