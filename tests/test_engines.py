@@ -636,7 +636,11 @@ def outcome(process):
 
 
 def kept(cache):
-    return sorted(path for path in cache.rglob("*") if path.is_file() and path.name != "probed")
+    return sorted(
+        path
+        for path in cache.rglob("*")
+        if path.is_file() and not path.name.startswith(("probed", "ready"))
+    )
 
 
 def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_path):
@@ -836,3 +840,32 @@ def test_an_engine_is_chosen_once_for_the_same_classes(monkeypatch):
     for problem in (subsets(5)[0], subsets(6)[0], listed()[0], subsets(5)[0]):
         engines.choose_engine("auto", (problem.game(),))
     assert len(asked) == 2
+
+
+# ---- the engine "auto"
+
+SHORT = """
+import numpy as np
+import combgame as cg
+from combgame.game.telling import COUNT
+problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
+how = dict(rule="uniform", threshold="stylised", progress=False)
+few = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
+print(COUNT[0] == 0, few.stops.tolist() == cg.simulate(
+    problem, [0.6, 0.4, 0.2], runs=3, engine="python", **how
+).stops.tolist())
+long = dict(runs=2, max_rounds=150_000, ties="run", **how)
+tied = cg.simulate(problem, [0.3, 0.3, 0.3], **long)
+print(COUNT[0] > 0, tied.rounds.tolist())
+once = COUNT[0]
+again = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
+print(COUNT[0] == once, again.stops.tolist() == few.stops.tolist())
+"""
+
+
+def test_what_is_over_sooner_interpreted_is_not_compiled(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", SHORT]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    few, tied, again = done.stdout.splitlines()
+    assert few == again == "True True" and tied.startswith("True")

@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,8 @@ from ..errors import SEED, InputError, must_be, real, said_by, unboxed, unknown,
 from ..game.engines import ENGINES
 from ..game.philox import philox
 from ..game.records import Floats, Ints
+from ..game.round import CAPPED
+from ..game.telling import LOG
 from ..presets import make_rule
 from ..problem import Problem, check_deltas
 from ..rules import RuleBase, Setup, Stopping
@@ -27,6 +29,8 @@ from .run import Outcome, Run, Series
 
 CARD = "cuda"  # the engine that plays many runs at once (`simulate/card.py`)
 TEMPLATES = 1024  # beginnings of runs on a card
+MOMENT, COMPILING = 1.0, 10.0  # seconds: see `Bench.interpreted`
+PIECE = 100  # rounds, after which it looks at the clock
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,28 @@ class Bench:
         run = self.run(number, mine)
         began = time.perf_counter()
         run.advance(self.max_rounds)
-        seconds = time.perf_counter() - began
+        return self._outcome(run, mine, number, time.perf_counter() - began)
+
+    def interpreted(self, runs: int) -> Iterator[Outcome]:
+        """The first of some runs, interpreted, as long as all of them are likely to be over before
+        they could be compiled: for MOMENT seconds, and beyond if what is left will take less than
+        COMPILING. They are the same, bit for bit.
+        """
+        twin, began = replace(self, engine="python"), time.perf_counter()
+        for number in range(runs):
+            mine, start = twin.numbers(number), time.perf_counter()
+            run = twin.run(number, mine)
+            for last in range(PIECE, self.max_rounds + PIECE, PIECE):
+                ended = run.advance(min(last, self.max_rounds))
+                if ended != CAPPED or last >= self.max_rounds:
+                    break
+                spent = time.perf_counter() - began
+                if spent > MOMENT and (number == 0 or spent / number * (runs - number) > COMPILING):
+                    return
+            yield twin._outcome(run, mine, number, time.perf_counter() - start)
+        LOG.info("played %d runs of %s interpreted, which was done sooner", runs, self.rule)
+
+    def _outcome(self, run: Run, mine: Numbering, number: int, seconds: float) -> Outcome:
         tell = getattr(run.setup, "figures", None)
         return Outcome(
             run.stops,
@@ -247,16 +272,25 @@ def _check(problem: Problem, means: Any, ties: str | None, epsilon: Any) -> Floa
     return truth
 
 
-def in_order(one: Callable[[int], Outcome], runs: int, jobs: int) -> Iterator[Outcome]:
-    """Outcomes in the order of the runs. The first is made here, which compiles; threads do the
+def in_order(bench: Bench, runs: int, jobs: int) -> Iterator[Outcome]:
+    """Outcomes in the order of the runs. With the engine "auto" runs that would be over before they
+    are compiled are interpreted. Otherwise the first is made here, which compiles; threads do the
     others (numba frees the GIL).
     """
-    yield one(0)
-    if jobs == 1 or runs == 1:
-        yield from map(one, range(1, runs))
+    done = 0
+    if bench.engine == "auto" and not bench.run(0).ready():
+        for outcome in bench.interpreted(runs):
+            yield outcome
+            done += 1
+    if done == runs:
+        return
+    yield bench.one(done)
+    rest = range(done + 1, runs)
+    if jobs == 1 or not rest:
+        yield from map(bench.one, rest)
         return
     from joblib import Parallel, delayed
 
     yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(
-        delayed(one)(i) for i in range(1, runs)
+        delayed(bench.one)(i) for i in rest
     )

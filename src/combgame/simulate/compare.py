@@ -77,7 +77,7 @@ def simulate(
     label = rule if isinstance(rule, str) else describe(rule)
     if engine == CARD:
         return on_card(bench, label, runs, progress)
-    outcomes = list(counted(in_order(bench.one, runs, jobs), runs, label, progress))
+    outcomes = list(counted(in_order(bench, runs, jobs), runs, label, progress))
     return bench.gather(label, outcomes)
 
 

@@ -113,7 +113,7 @@ def plan(
     work = [(name, bench) for *_, benches in prepared for (name, _), bench in benches.items()]
     here = [] if engine == CARD else work
     made = counted(
-        (outcome for _, bench in here for outcome in in_order(bench.one, runs, jobs)),
+        (outcome for _, bench in here for outcome in in_order(bench, runs, jobs)),
         runs * len(here),
         "the plan",
         progress,

@@ -136,18 +136,7 @@ class Run:
         larger = (-1, 0)  # the round in which the rule's arrays were made larger, and how often
         while True:
             with own_errors(), own_bounds(self.game, self.rule, again=self._interpret):
-                ended = self._play(
-                    self.game,
-                    self.rule,
-                    self.start,
-                    self.means,
-                    self.rng,
-                    int(last),
-                    self.seen,
-                    self.view,
-                    self.stops,
-                    self.winners,
-                )
+                ended = self._play(*self._given(last))
             if isinstance(self.setup, GuardedSetup):
                 self.setup.check(self.rule)
             if ended != FULL:
@@ -157,6 +146,17 @@ class Run:
             self.rule = self.setup.enlarge(self.rule)
             if self.compiled:  # larger arrays may be of other types
                 self._play = choose_engine(self._engine, (self.game, self.rule))
+
+    def _given(self, last: int) -> tuple[Any, ...]:
+        """What a round is played with."""
+        before = self.game, self.rule, self.start, self.means, self.rng, int(last)
+        return *before, self.seen, self.view, self.stops, self.winners
+
+    def ready(self) -> bool:
+        """Whether it can be played without compiling first."""
+        chosen = choose_engine(self._engine, (self.game, self.rule))
+        known: Callable[[tuple[Any, ...]], bool] | None = getattr(chosen, "ready", None)
+        return known is None or known(self._given(0))
 
     def _interpret(self) -> None:
         """The same rounds once more, interpreted, where they were compiled and few."""

@@ -68,7 +68,7 @@ def check_rule(
     tally = Tally(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
     check_plays(rule, rounds, seed, tally, where, truth, threshold, compiled)
-    place = () if problem is None else (problem, means)
+    place: Any = () if problem is None else (problem, means)
     check_impartial(make_rule(rule), seed, tally, *place, threshold=threshold, compiled=compiled)
     sim = simulate(
         where,

@@ -10,7 +10,7 @@ from numba.extending import register_jitable
 from ..marks import ALLOCATING, FUNCTIONS
 from ..parts import layout
 from ..telling import telling
-from . import compiler
+from . import compiler, disk
 from .failures import in_a_sentence
 from .methods import callable_inside, options
 
@@ -38,6 +38,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
         if key is None or key not in known:
             with telling(function, args), nullcontext() if ours else in_a_sentence():
                 known[key] = _made(entry, typeof(args), ours)
+                disk.mark(function, typeof(args), ours, compiler.ACTIVE)
         return known[key]
 
     def call(*args: Any) -> Any:
@@ -56,7 +57,14 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
         return again
 
-    call.entry, call.alike = entry, alike  # type: ignore[attr-defined]
+    def ready(args: tuple[Any, ...]) -> bool:
+        """Whether it need not be compiled for these arguments."""
+        key = layout(args)
+        return (key is not None and key in known) or disk.marked(
+            function, typeof(args), ours, compiler.ACTIVE
+        )
+
+    call.entry, call.alike, call.ready = entry, alike, ready  # type: ignore[attr-defined]
     return call
 
 

@@ -153,6 +153,33 @@ class File(NamedTuple):
     classes: tuple[type, ...]
 
 
+def _mark(function: Any, kind: Any, ours: bool, active: bool) -> Path | None:
+    """The file whose being there says that an entry point was compiled."""
+    classes: dict[type, None] = {}
+    written = spelled(kind, classes)
+    known = identity(function, classes).digest if written is not None else None
+    if known is None:
+        return None
+    name = hashlib.sha256(repr((known, written, ours)).encode()).hexdigest()[:24]
+    return folder(root(), active) / f"ready-{name}"
+
+
+def mark(function: Any, kind: Any, ours: bool, active: bool) -> None:
+    """Note that an entry point was compiled for arguments of a type, and is kept."""
+    file = _mark(function, kind, ours, active)
+    if file is not None:
+        with contextlib.suppress(OSError):
+            file.touch()
+
+
+def marked(function: Any, kind: Any, ours: bool, active: bool) -> bool:
+    """Whether an entry point was compiled before, by this process or another. (It may have been
+    removed since.)
+    """
+    file = _mark(function, kind, ours, active)
+    return file is not None and file.exists()
+
+
 def file_of(function: Any, state: Any, active: bool) -> File | None:
     """Where a function is kept for the types and options of `state`; None: it is not. active:
     whether the accelerator is used, which keeps functions one by one.
