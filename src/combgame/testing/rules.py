@@ -68,8 +68,8 @@ def check_rule(
     tally = Tally(named(rule))
     where, truth = (PROBLEM, np.array(MEANS)) if problem is None else (problem, means)
     check_plays(rule, rounds, seed, tally, where, truth, threshold, compiled)
-    place: Any = () if problem is None else (problem, means)
-    check_impartial(make_rule(rule), seed, tally, *place, threshold=threshold, compiled=compiled)
+    place: dict[str, Any] = {} if problem is None else {"where": problem, "means": means}
+    check_impartial(make_rule(rule), seed, tally, **place, threshold=threshold, compiled=compiled)
     sim = simulate(
         where,
         truth,
