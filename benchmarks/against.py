@@ -17,11 +17,16 @@ import combgame as cg
 from combgame.paper.instances import matroid_means
 task = json.loads(sys.argv[1])
 d = task["d"]
-problem = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1))
+problem, means = cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1)), list(matroid_means(d))
+if task["grid"]:  # the paths through 3 x 3 squares
+    steps = [((i, j), (i + 1, j)) for i in range(3) for j in range(4)]
+    steps += [((i, j), (i, j + 1)) for i in range(4) for j in range(3)]
+    problem = cg.Problem(cg.Paths(steps, (0, 0), (3, 3)), rewards=cg.Gaussian(0.1))
+    means = [0.04 * k for k in range(24)]
 settings = {"threshold": "mixture", "engine": "compiled", "progress": False, "delta": 1e-200}
 def spent(**more):
     began = time.process_time()
-    cg.simulate(problem, list(matroid_means(d)), rule=task["rule"], **settings, **more)
+    cg.simulate(problem, means, rule=task["rule"], **settings, **more)
     return time.process_time() - began
 found = {"call": spent(runs=1, max_rounds=1)}
 if task["runs"]:
@@ -34,11 +39,21 @@ print(json.dumps(found))
 
 
 def measure(
-    checkout: Path, cache: Path, rule: str, d: int = 20, runs: int = 0, rounds: int = 0
+    checkout: Path,
+    cache: Path,
+    rule: str,
+    d: int = 20,
+    runs: int = 0,
+    rounds: int = 0,
+    grid: bool = False,
+    plain: bool = False,
 ) -> dict[str, float]:
-    """CPU seconds of a fresh process: its first call, and what a run and a round take after it."""
+    """CPU seconds of a fresh process: its first call, and what a run and a round take after it.
+    grid: best path in the place of best arm; plain: without the accelerator of compiling.
+    """
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "NUMBA_CACHE_DIR": str(cache)}
-    task = json.dumps({"rule": rule, "d": d, "runs": runs, "rounds": rounds})
+    environment |= {"COMBGAME_COMPILER": "plain"} if plain else {}
+    task = json.dumps({"rule": rule, "d": d, "runs": runs, "rounds": rounds, "grid": grid})
     out = subprocess.run(
         [sys.executable, "-c", WORKER, task],
         env=environment,

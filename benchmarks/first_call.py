@@ -1,34 +1,50 @@
 """What one waits for before the first round: python benchmarks/first_call.py [--against
 ANOTHER_CHECKOUT]
 
-CPU seconds of a first combination (LLOO on Subsets(20, 3), best arm, Gaussian, mixture) with
-nothing compiled; of the same in a fresh process, with it on disk; of a second one that shares its
-structure (OFW) in a fresh process; ms per run before its first round; us per round. With --against,
-both checkouts take turns, and the best of `--repeats` counts: on a busy machine look at the ratios.
+CPU seconds of a first call with nothing compiled, of each of three combinations by itself
+(frank-wolfe and LLOO on Subsets(20, 3), best arm; frank-wolfe on paths of a grid of 24 edges, best
+path; Gaussian, mixture); of the same in a fresh process, with it on disk; of LLOO after frank-wolfe,
+a second rule on a known structure; without the accelerator of compiling; ms per run before its
+first round; us per round. With --against, both checkouts take turns, and the best of `--repeats`
+counts: on a busy machine look at the ratios.
 """
 
 import argparse
-import tempfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from against import checkouts, interleaved, measure, table
 from made import PYTHON, save
 
 
 def once(name: str, checkout: Path, repeat: int) -> dict[str, float]:
-    with tempfile.TemporaryDirectory() as cache:
-        first = measure(checkout, Path(cache), "lloo")
-        again = measure(checkout, Path(cache), "lloo", runs=200, rounds=20_000)
-        second = measure(checkout, Path(cache), "ofw")
-        third = measure(checkout, Path(cache), "ofw", runs=200, rounds=20_000)
-    return {
-        "first combination": first["call"],
-        "the same in a fresh process": again["call"],
-        "a second one in a fresh process": second["call"],
-        "a run before its first round, lloo": again["run"],
-        "a run before its first round, ofw": third["run"],
-        "round, lloo": again["round"],
-        "round, ofw": third["round"],
+    found = {}
+
+    def call(what: str, cache: str, rule: str, **more: Any) -> dict[str, float]:
+        made = measure(checkout, Path(cache), rule, **more)
+        found[what] = made["call"]
+        return made
+
+    with TemporaryDirectory() as cache:
+        call("first call, frank-wolfe", cache, "frank-wolfe")
+        one = call("again in a fresh process", cache, "frank-wolfe", runs=200, rounds=20_000)
+        call("second rule on a known structure, lloo", cache, "lloo")
+        two = measure(checkout, Path(cache), "lloo", rounds=20_000)
+    with TemporaryDirectory() as cache:
+        call("first call, lloo", cache, "lloo")
+    with TemporaryDirectory() as cache:
+        call("first call, grid", cache, "frank-wolfe", grid=True)
+        three = measure(checkout, Path(cache), "frank-wolfe", rounds=5_000, grid=True)
+    with TemporaryDirectory() as cache:
+        call("first call, plain, frank-wolfe", cache, "frank-wolfe", plain=True)
+        four = measure(checkout, Path(cache), "frank-wolfe", rounds=20_000, plain=True)
+    return found | {
+        "run before its first round": one["run"],
+        "round, frank-wolfe": one["round"],
+        "round, lloo": two["round"],
+        "round, grid": three["round"],
+        "round, plain, frank-wolfe": four["round"],
     }
 
 
@@ -49,9 +65,9 @@ def main() -> None:
     best = interleaved(checkouts(options.against), options.repeats, once)
     units = {
         "first": ("CPU s", 1.0),
-        "the same": ("CPU s", 1.0),
-        "a second": ("CPU s", 1.0),
-        "a run": ("ms", 1e3),
+        "again": ("CPU s", 1.0),
+        "second": ("CPU s", 1.0),
+        "run": ("ms", 1e3),
         "round": ("us", 1e6),
     }
     text = table(best, units)
