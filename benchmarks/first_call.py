@@ -1,12 +1,12 @@
 """What one waits for before the first round: python benchmarks/first_call.py [--against
 ANOTHER_CHECKOUT]
 
-CPU seconds of a first call with nothing compiled, of each of three combinations by itself
-(frank-wolfe and LLOO on Subsets(20, 3), best arm; frank-wolfe on paths of a grid of 24 edges,
-best path; Gaussian, mixture); of the same in a fresh process, with it on disk; of LLOO after frank-wolfe,
-a second rule on a known structure; without the accelerator of compiling; ms per run before its
-first round; us per round. With --against, both checkouts take turns, and the best of `--repeats`
-counts: on a busy machine look at the ratios.
+CPU seconds of a first call with nothing compiled, of each of three combinations by itself (frank-
+wolfe and LLOO on Subsets(20, 3), best arm; frank-wolfe on paths of a grid of 24 edges, best path;
+Gaussian, mixture); of the same in a fresh process, with it on disk; of LLOO after frank-wolfe, a
+second rule on a known structure; without the accelerator of compiling; ms per run before its first
+round; us per round. With --against, both checkouts take turns, and the best of `--repeats` counts:
+on a busy machine look at the ratios.
 """
 
 import argparse
