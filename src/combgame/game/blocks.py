@@ -6,10 +6,10 @@ value of any of them. Least squares within its plays gives, for every two arms t
 their difference d_b and its variance v_b, in which the levels cancel. The stopping rule needs no
 more than S = sum of d_b/v_b and J = sum of 1/v_b over the blocks (docs/plates.md).
 
-Where plays have no level the arrays are empty and nothing is kept.
+Where plays have no level nothing is kept (`NoBlocks`).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,34 @@ def eliminate(rows: Floats, n: int, width: int) -> None:
                     rows[i, j] -= factor * rows[p, j]
 
 
+@jitable
+def even(now: Any, was: Any, back: bool) -> int:
+    """Copy an array; back: the other way round, if something was written: then 1 is returned."""
+    written = 0
+    for i in range(now.size):
+        if not back:
+            was[i] = now[i]
+        elif now[i] != was[i] and (now[i] == now[i] or was[i] == was[i]):
+            now[i] = was[i]
+            written = 1
+    return written
+
+
+@jitable
+def even_rows(now: Floats, was: Floats, back: bool) -> int:
+    written = 0
+    for i in range(now.shape[0]):
+        written = max(written, even(now[i], was[i], back))
+    return written
+
+
 OFTEN = 12.0  # deviations from the estimate of an arm tell of the spread if it has 1/OFTEN of what
 # tells of it so far
+# arrays that nobody but the game writes, in the order of `Blocks.mirror`
+MIRRORED = (
+    *("precision", "lead", "sure", "joined", "fresh", "offset", "piece", "arms", "value", "size"),
+    *("done", "noise", "about", "trusted", "largest", "lifted"),
+)
 PAD = 1e-11  # of the squares of a block: more than rounding can take from what they leave over
 
 
@@ -73,6 +99,28 @@ class Blocks(NamedTuple):
     work: Floats  # float64[d, 2 d + 1] scratch
     order: Ints  # int64[d] scratch
     mark: Ints  # int64[d] scratch
+
+    def mirror(self, was: "Blocks", back: bool) -> int:
+        """Copy what is here, or put it back; the number in MIRRORED, from 1, of the last array that
+        was written, 0 if none was.
+        """
+        which = 0
+        which = max(which, 1 * even(self.precision, was.precision, back))
+        which = max(which, 2 * even_rows(self.lead, was.lead, back))
+        which = max(which, 3 * even_rows(self.sure, was.sure, back))
+        which = max(which, 4 * even_rows(self.joined, was.joined, back))
+        which = max(which, 5 * even_rows(self.fresh, was.fresh, back))
+        which = max(which, 6 * even(self.offset, was.offset, back))
+        which = max(which, 7 * even(self.piece, was.piece, back))
+        which = max(which, 8 * even(self.arms, was.arms, back))
+        which = max(which, 9 * even_rows(self.value, was.value, back))
+        which = max(which, 10 * even(self.size, was.size, back))
+        which = max(which, 11 * even(self.done, was.done, back))
+        which = max(which, 12 * even_rows(self.noise, was.noise, back))
+        which = max(which, 13 * even_rows(self.about, was.about, back))
+        which = max(which, 14 * even(self.trusted, was.trusted, back))
+        which = max(which, 15 * even(self.largest, was.largest, back))
+        return max(which, 16 * even(self.lifted, was.lifted, back))
 
     def lift(self, rng: np.random.Generator) -> float:
         """The level of a simulated play."""
@@ -284,7 +332,36 @@ class Blocks(NamedTuple):
             mean[a] = self.offset[a] + self.work[first, 0] / self.order[first]
 
 
-def make_blocks(precision: Floats) -> Blocks:
+class NoBlocks(NamedTuple):
+    """In the place of `Blocks`, where plays have no levels: with the same verbs, which do nothing.
+    Every array is handed on at every call, so that these few take less time to compile.
+    """
+
+    precision: Floats  # float64[0]
+    left: Ints  # int64[1]
+    wanted: Ints  # int64[2]
+    lifted: Floats  # float64[2]
+
+    def mirror(self, was: "NoBlocks", back: bool) -> int:
+        return 0
+
+    def lift(self, rng: np.random.Generator) -> float:
+        return 0.0
+
+    def put(self, arm: int, value: float, n: float) -> None:
+        pass
+
+    def pass_play(self) -> None:
+        pass
+
+    def variance(self) -> float:
+        return 1.0
+
+    def adjust(self, mean: Floats) -> None:
+        pass
+
+
+def make_blocks(precision: Floats) -> "Blocks | NoBlocks":
     """Nothing seen yet of arms with these 1/sigma^2; of none, where plays have no level.
 
     >>> blocks = make_blocks(np.ones(3))
@@ -296,6 +373,8 @@ def make_blocks(precision: Floats) -> Blocks:
     ([0.0, 2.0, 0.0], [0.0, 0.5, 0.0])
     """
     d = precision.size
+    if d == 0:
+        return NoBlocks(np.zeros(0), np.zeros(1, np.int64), np.zeros(2, np.int64), np.zeros(2))
     lead, sure, awaited = np.zeros((3, d, d))
     joined, fresh = np.zeros((2, d, d + 1))
     arms, piece, items, mark = np.zeros((4, d), np.int64)

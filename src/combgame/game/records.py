@@ -49,7 +49,7 @@ def blank(d: int, group: Ints | None = None, precision: Floats | None = None) ->
     clock, weighed = np.zeros(1, np.int64), np.zeros((4, d))
     alike = np.zeros(d, np.int64) if group is None else group.copy()
     noise, start = np.zeros((3, int(alike.max(initial=0)) + 1)), np.ones(1, np.int64)
-    blocks = make_blocks(np.zeros(0) if precision is None else precision)
+    blocks: Any = make_blocks(np.zeros(0) if precision is None else precision)
     return Seen(
         counts,
         sums,

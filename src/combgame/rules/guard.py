@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..game.blocks import MIRRORED, even, even_rows
 from ..game.bounds import own_bounds
 from ..game.callback import SIGNATURE
 from ..game.engines import ours
@@ -24,34 +25,10 @@ from .base import FixedSetup, RuleBase, Setup, describe
 READ = (
     *("seen.counts", "seen.sums", "seen.rest", "seen.squares", "seen.mean", "seen.feasible"),
     *("seen.worth", "seen.clock", "seen.start", "seen.group", "seen.weighed", "seen.noise"),
-    *("seen.blocks.precision", "seen.blocks.lead", "seen.blocks.sure", "seen.blocks.joined"),
-    *("seen.blocks.fresh", "seen.blocks.offset", "seen.blocks.piece", "seen.blocks.arms"),
-    *("seen.blocks.value", "seen.blocks.size", "seen.blocks.done", "seen.blocks.noise"),
-    *("seen.blocks.about", "seen.blocks.trusted", "seen.blocks.largest"),
-    *("seen.blocks.lifted", "seen.blocks.left", "view.best", "view.evidence"),
+    *(f"seen.blocks.{name}" for name in MIRRORED),
+    *("seen.blocks.left", "view.best", "view.evidence"),
 )
 NOT_A_SET, NO_ACTION = 98, 99  # and what is wrong with what it played
-
-
-@jitable
-def even(now: Any, was: Any, back: bool) -> int:
-    """Copy an array; back: the other way round, if something was written: then 1 is returned."""
-    written = 0
-    for i in range(now.size):
-        if not back:
-            was[i] = now[i]
-        elif now[i] != was[i] and (now[i] == now[i] or was[i] == was[i]):
-            now[i] = was[i]
-            written = 1
-    return written
-
-
-@jitable
-def even_rows(now: Floats, was: Floats, back: bool) -> int:
-    written = 0
-    for i in range(now.shape[0]):
-        written = max(written, even(now[i], was[i], back))
-    return written
 
 
 @jitable
@@ -59,7 +36,7 @@ def mirror(seen: Seen, was: Seen, back: bool) -> int:
     """Copy what was seen, or put it back; the number in READ of the last array that was written, 0
     if none was.
     """
-    which, here, there = 0, seen.blocks, was.blocks
+    which = 0
     which = max(which, 1 * even(seen.counts, was.counts, back))
     which = max(which, 2 * even(seen.sums, was.sums, back))
     which = max(which, 3 * even(seen.rest, was.rest, back))
@@ -72,22 +49,8 @@ def mirror(seen: Seen, was: Seen, back: bool) -> int:
     which = max(which, 10 * even(seen.group, was.group, back))
     which = max(which, 11 * even_rows(seen.weighed, was.weighed, back))
     which = max(which, 12 * even_rows(seen.noise, was.noise, back))
-    which = max(which, 13 * even(here.precision, there.precision, back))
-    which = max(which, 14 * even_rows(here.lead, there.lead, back))
-    which = max(which, 15 * even_rows(here.sure, there.sure, back))
-    which = max(which, 16 * even_rows(here.joined, there.joined, back))
-    which = max(which, 17 * even_rows(here.fresh, there.fresh, back))
-    which = max(which, 18 * even(here.offset, there.offset, back))
-    which = max(which, 19 * even(here.piece, there.piece, back))
-    which = max(which, 20 * even(here.arms, there.arms, back))
-    which = max(which, 21 * even_rows(here.value, there.value, back))
-    which = max(which, 22 * even(here.size, there.size, back))
-    which = max(which, 23 * even(here.done, there.done, back))
-    which = max(which, 24 * even_rows(here.noise, there.noise, back))
-    which = max(which, 25 * even_rows(here.about, there.about, back))
-    which = max(which, 26 * even(here.trusted, there.trusted, back))
-    which = max(which, 27 * even(here.largest, there.largest, back))
-    return max(which, 28 * even(here.lifted, there.lifted, back))
+    inside = seen.blocks.mirror(was.blocks, back)
+    return max(which, 12 + inside) if inside > 0 else which
 
 
 class GuardedPart(NamedTuple):
