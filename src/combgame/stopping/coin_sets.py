@@ -19,6 +19,7 @@ THEN = math.log1p(-EXACT)
 class CoinWeigherPart(NamedTuple):
     inner: WeigherPart  # of standard deviation 1/2
     rewards: Rewards  # with the Bernoulli divergence
+    seen: Floats  # the means that were seen
     variance: Floats  # 1: the nearest rival is sought at the counts
     guessed: Floats  # float64[d]: the variances, for what is foreseen
     yardstick: Floats  # that of `inner`, like the next three
@@ -47,8 +48,8 @@ class CoinWeigherPart(NamedTuple):
         value = self.inner.confront(best, arms, sign, n)
         if value == -math.inf:
             return value
-        seen, fees = self.inner.seen, 0.0
-        exact = self.rewards.distance(seen.mean, seen.counts, arms, sign, n, self.spare)
+        fees, counts = 0.0, self.inner.counts
+        exact = self.rewards.distance(self.seen, counts, arms, sign, n, self.spare)
         if exact == math.inf:
             return exact  # no means that are possible make the rival as good
         for i in range(n):
@@ -57,11 +58,12 @@ class CoinWeigherPart(NamedTuple):
         return together(value + THEN, exact + math.log(EXACT))
 
 
-def coin_weigher(inner: WeigherPart, rewards: Rewards) -> CoinWeigherPart:
+def coin_weigher(inner: WeigherPart, rewards: Rewards, seen: Floats) -> CoinWeigherPart:
     d = inner.mean.shape[1]
     return CoinWeigherPart(
         inner,
         rewards,
+        seen,
         np.ones(d),
         np.full(d, 0.25),
         inner.yardstick,

@@ -94,7 +94,8 @@ class CoinsPart(NamedTuple):
     x, as each exponent is.
     """
 
-    seen: Seen
+    counts: Floats  # those of what was seen
+    sums: Floats
     low: Floats
     high: Floats
     nodes: Fixed  # float64[2, k, r]: eta, as an arm i and as an arm j
@@ -131,7 +132,7 @@ class CoinsPart(NamedTuple):
         swapped(every, mean, weight, best, self.at, value)
 
     def ready(self, a: int, side: int) -> None:
-        n, ones = self.seen.counts[a], self.seen.sums[a]
+        n, ones = self.counts[a], self.sums[a]
         if n != self.done[0, a] or ones != self.done[1, a]:
             self.done[0, a], self.done[1, a] = n, ones
             self.fee[a] = beta_regret(n, ones)
@@ -142,7 +143,7 @@ class CoinsPart(NamedTuple):
     def least(self, mean: Floats, i: int, j: int, enough: float) -> float:
         """min of F over the x that M allows, from below; or what is surely above `enough`."""
         low, high = float(max(self.low[i], self.low[j])), float(min(self.high[i], self.high[j]))
-        n, m = float(self.seen.counts[i]), float(self.seen.counts[j])
+        n, m = float(self.counts[i]), float(self.counts[j])
         x = min(max((n * mean[i] + m * mean[j] + 0.5) / (n + m + 1.0), low), high)
         self.at[0] = x
         if self.high[i] < self.low[j]:
@@ -151,7 +152,7 @@ class CoinsPart(NamedTuple):
             return math.inf  # j is never as good as i
         if n <= 0.0 or m <= 0.0:
             return 0.0
-        ones = self.seen.sums[i] + self.seen.sums[j]
+        ones = self.sums[i] + self.sums[j]
         few, whole = min(n, m), max(n, m) > ALIKE * min(n, m)
         stride = 4.0 * math.sqrt((x * (1.0 - x) + 1.0 / few) / few)
         for k in range(self.cost.size):
@@ -181,8 +182,8 @@ class CoinsPart(NamedTuple):
 
     def height(self, x: float, i: int, j: int) -> tuple[float, float, float]:
         """F, its slope and its curvature."""
-        n, ones = float(self.seen.counts[i]), float(self.seen.sums[i])
-        m, zeros = float(self.seen.counts[j]), float(self.seen.counts[j] - self.seen.sums[j])
+        n, ones = float(self.counts[i]), float(self.sums[i])
+        m, zeros = float(self.counts[j]), float(self.counts[j] - self.sums[j])
         zeros = max(zeros, 0.0)
         row, last, top, total, slope, bend = self.row, self.cost.size - 1, -math.inf, 0.0, 0.0, 0.0
         scales = last // 2
@@ -236,7 +237,8 @@ def coins(seen: Seen, low: Floats, high: Floats) -> CoinsPart:
     along = np.outer(scale, ALONG)
     cost = -np.log(np.r_[(1.0 - TOGETHER) * CHANCES[:-1], TOGETHER * CHANCES[:-1], CHANCES[-1]])
     return CoinsPart(
-        seen,
+        seen.counts,
+        seen.sums,
         low.copy(),
         high.copy(),
         nodes,

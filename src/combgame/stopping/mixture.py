@@ -156,7 +156,7 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
             variance, (prior, cost, sided, joint) = problem.rewards.spread(d) ** 2, pair_scales()
             scales = cost.size
             pairs: Pairs = PairsPart(
-                seen,
+                seen.counts,
                 variance,
                 low.copy(),
                 high.copy(),

@@ -270,7 +270,7 @@ class PairsPart(NamedTuple):
     arms that have been played alike.
     """
 
-    seen: Seen
+    counts: Floats  # those of what was seen
     variance: Floats
     low: Floats
     high: Floats
@@ -309,7 +309,7 @@ class PairsPart(NamedTuple):
         for j in range(mean.size):
             if taken[j] < 0.5:
                 some = j
-                if self.seen.counts[j] != self.done[1, j]:
+                if self.counts[j] != self.done[1, j]:
                     self.ready(j, 1)
                 if best == math.inf or not beyond(
                     self.variance,
@@ -335,7 +335,7 @@ class PairsPart(NamedTuple):
 
     def ready(self, a: int, side: int) -> None:
         """The fees and widths of an arm, if its count has changed."""
-        n = self.seen.counts[a]
+        n = self.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             price(self.prior, side, a, n, self.charge, self.wide)
@@ -354,8 +354,8 @@ class PairsPart(NamedTuple):
             self.sided,
             self.joint,
             self.prior,
-            self.seen.counts[i],
-            self.seen.counts[j],
+            self.counts[i],
+            self.counts[j],
             float(self.variance[i]),
             float(self.variance[j]),
             float(mean[i]) - x,
@@ -390,8 +390,8 @@ class PairsPart(NamedTuple):
             row[6, k] = 0.0
             if self.joint[k] > 0.0:
                 row[6, k], row[7, k], fee = direction(
-                    self.seen.counts[i],
-                    self.seen.counts[j],
+                    self.counts[i],
+                    self.counts[j],
                     self.prior[0, k],
                     self.joint[k],
                     float(self.variance[i]),

@@ -184,7 +184,8 @@ def judging(
         low, high, variance = (x.copy() for x in (*box, stated))  # nobody else's
         prior, cost = scales[:, :2].T.copy(), -np.log(scales[:, 4])
         inner = WeigherPart(
-            seen,
+            seen.counts,
+            seen.weighed,
             variance,
             low,
             high,
@@ -205,7 +206,7 @@ def judging(
             np.zeros(REFERENCES),
             np.ones(1),
         )
-        coins = coin_weigher(inner, game.rewards)
+        coins = coin_weigher(inner, game.rewards, seen.mean)
         weigher: Any = coins if exact else inner
         noise = coins.guessed if exact else variance
         mean, weight, sign, spare, leader, failed, other = np.zeros((7, d))

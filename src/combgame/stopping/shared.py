@@ -27,7 +27,8 @@ class SharedPart(NamedTuple):
     distance.
     """
 
-    seen: Seen
+    counts: Floats  # those of what was seen
+    group: Ints
     low: Floats
     high: Floats
     prior: Fixed  # float64[2, k]: c as an arm i and as an arm j, per scale
@@ -71,14 +72,14 @@ class SharedPart(NamedTuple):
         swapped(every, mean, weight, best, self.at, value)
 
     def ready(self, a: int, side: int) -> None:
-        n = self.seen.counts[a]
+        n = self.counts[a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             price(self.prior, side, a, n, self.charge, self.wide)
 
     def above(self, mean: Floats, i: int, j: int, x: float) -> float:
         """At the variances that were seen, with ln 2 for ln(2 Phi)."""
-        v, w = self.state[0, self.seen.group[i]], self.state[0, self.seen.group[j]]
+        v, w = self.state[0, self.group[i]], self.state[0, self.group[j]]
         if max(self.low[i], self.low[j]) > min(self.high[i], self.high[j]):
             return math.inf
         if not (v < math.inf and w < math.inf):
@@ -91,10 +92,10 @@ class SharedPart(NamedTuple):
             self.wide,
             self.cost,
             self.line.sided,
-            self.joint if self.seen.group[i] == self.seen.group[j] else self.alone,
+            self.joint if self.group[i] == self.group[j] else self.alone,
             self.prior,
-            self.seen.counts[i],
-            self.seen.counts[j],
+            self.counts[i],
+            self.counts[j],
             float(v),
             float(w),
             float(mean[i]) - x,
@@ -113,7 +114,7 @@ class SharedPart(NamedTuple):
             return math.inf  # j is never as good as i
         if one < other and low == -math.inf and high == math.inf:
             return -math.inf  # j is better; see `PairsPart.least`
-        g, h = self.seen.group[i], self.seen.group[j]
+        g, h = self.group[i], self.group[j]
         v, w = float(self.state[0, g]), float(self.state[0, h])
         if not (v < math.inf and w < math.inf):
             return 0.0  # nothing is known of the variance yet
@@ -127,8 +128,8 @@ class SharedPart(NamedTuple):
             row[7, k] = 0.0
             if self.joint[k] > 0.0 and g == h:
                 row[7, k], row[8, k], fee = direction(
-                    self.seen.counts[i],
-                    self.seen.counts[j],
+                    self.counts[i],
+                    self.counts[j],
                     self.prior[0, k],
                     self.joint[k],
                     1.0,
@@ -239,7 +240,8 @@ def shared(
     """
     d, k = low.size, cost.size
     return SharedPart(
-        seen,
+        seen.counts,
+        seen.group,
         low.copy(),
         high.copy(),
         prior,

@@ -71,7 +71,8 @@ def second(promise: Floats, scales: int, top: int) -> int:
 
 
 class WeigherPart(NamedTuple):
-    seen: Seen
+    counts: Floats  # those of what was seen, and its weights
+    weighed: Floats
     variance: Floats
     low: Floats  # bounds on the means
     high: Floats
@@ -105,21 +106,21 @@ class WeigherPart(NamedTuple):
     def confront(self, best: Floats, arms: Ints, sign: Floats, n: int) -> float:
         for i in range(n):
             a, side = arms[i], 0 if sign[i] < 0.0 else 1
-            if self.seen.counts[a] <= 0.0:
+            if self.counts[a] <= 0.0:
                 return -math.inf
             self.ready(a, side)
         return together(self.own(arms, sign, n), self.joint(arms, sign, n)) - LN2
 
     def ready(self, a: int, side: int) -> None:
         """What depends on an arm alone, if it has changed."""
-        n, square = self.seen.counts[a], self.seen.weighed[1, a]
+        n, square = self.counts[a], self.weighed[1, a]
         if n != self.done[side, a]:
             self.done[side, a] = n
             for k in range(self.cost.size):
                 c = self.prior[side, k]
                 self.width[side, a, k] = math.sqrt(self.variance[a] * (n + c)) / n
                 self.fee[side, a, k] = 0.5 * math.log1p(n / c)
-        total, part = self.seen.weighed[0, a], self.part[a]
+        total, part = self.weighed[0, a], self.part[a]
         if total > 0.0 and (square != self.done[2, a] or total != self.done[3, a]):
             self.done[2, a], self.done[3, a] = square, total
             for k in range(self.steady.size):
@@ -147,7 +148,7 @@ class WeigherPart(NamedTuple):
         for r in range(self.base.size):
             self.base[r] = NOTHING
         for a in range(best.size):
-            if self.seen.counts[a] > 0.0:
+            if self.counts[a] > 0.0:
                 self.ready(a, 0 if best[a] > 0.5 else 1)
         lead, top = self.apart(arms, sign, n)
         r = 0
@@ -173,7 +174,7 @@ class WeigherPart(NamedTuple):
         for a in range(best.size):
             side, low, high = 0 if best[a] > 0.5 else 1, -math.inf, math.inf
             sign = 1.0 if side == 1 else -1.0
-            if self.seen.counts[a] <= 0.0:
+            if self.counts[a] <= 0.0:
                 self.offer[r, a] = NOTHING
                 continue
             wide, fee = float(self.width[side, a, k]), float(self.fee[side, a, k])
@@ -209,7 +210,7 @@ class WeigherPart(NamedTuple):
             worse = min(worse, 0.5 * math.log(other / prior) - 0.5 * twice * (other - prior))
         self.base[r] = loss + worse - math.log(self.steady.size) - LN2
         for a in range(best.size):
-            sign, total = -1.0 if best[a] > 0.5 else 1.0, self.seen.weighed[0, a]
+            sign, total = -1.0 if best[a] > 0.5 else 1.0, self.weighed[0, a]
             if not total > 0.0:
                 self.offer[r, a] = NOTHING
                 continue
@@ -308,7 +309,7 @@ class WeigherPart(NamedTuple):
         """As `apart`."""
         noise = 0.0
         for i in range(n):
-            if not self.seen.weighed[0, arms[i]] > 0.0:
+            if not self.weighed[0, arms[i]] > 0.0:
                 return 0.0, -1
             noise += self.variance[arms[i]]
         lead, doubt = lead_of(self.mean[1], arms, sign, n)
@@ -321,7 +322,7 @@ class WeigherPart(NamedTuple):
                 a = arms[i]
                 part = self.part[a, k]
                 blur += part[0]
-                pull += self.variance[a] / self.seen.weighed[0, a]
+                pull += self.variance[a] / self.weighed[0, a]
                 square += part[1]
                 spare += part[2]
                 fee += part[3]
@@ -380,7 +381,7 @@ class WeigherPart(NamedTuple):
             for i in range(n):
                 a = arms[i]
                 blur = float(self.part[a, k, 0])
-                tilt = rise * self.steady[k] * self.variance[a] / self.seen.weighed[0, a] / blur
+                tilt = rise * self.steady[k] * self.variance[a] / self.weighed[0, a] / blur
                 low, high = self.span(1, a, sign[i])
                 free = (alpha - tilt) * blur
                 u = min(max(free, low), high)
