@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, settings
 import combgame as cg
 from combgame.cli.speech import SHELL
 from combgame.simulate import numbering
-
-from .studies import TOML, command
+from tests.studies import TOML, command
 
 # the same examples every time, and no judgement by the clock: no luck in CI
 settings.register_profile(
