@@ -17,22 +17,13 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
-NAMING_ARMS = (
-    "test_study",
-    "test_data",
-    "test_retract",
-)  # these tell values of arms that they know to have been asked
-
 
 @pytest.fixture(autouse=True)
-def given_numbers(request, monkeypatch):
-    """Studies of tests that name arms choose rounds under the given numbers, unless marked
-    own_numbers; given_numbers marks others.
+def given_numbers_where_marked(request, monkeypatch):
+    """Tests that name arms are marked given_numbers: their runs and studies keep the given numbers
+    of the arms. In a module that is marked, own_numbers leaves a test as users have it.
     """
-    module = request.module.__name__.rpartition(".")[2]
-    if "given_numbers" in request.keywords or (
-        module.startswith(NAMING_ARMS) and "own_numbers" not in request.keywords
-    ):
+    if "given_numbers" in request.keywords and "own_numbers" not in request.keywords:
         monkeypatch.setattr(numbering, "drawn", lambda d, seed, run, what: np.arange(d))
 
 

@@ -30,6 +30,8 @@ from tests.paths import ROOT
 from tests.said import refused
 from tests.studies import HARD, PROBLEM
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX only")
 
 

@@ -25,6 +25,8 @@ from combgame.storage.urls import url_of
 from tests.said import refused
 from tests.studies import PROBLEM, command
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 posix = pytest.mark.skipif(os.name != "posix", reason="such files are POSIX's")
 
 

@@ -23,6 +23,8 @@ from tests.said import refused
 from tests.studies import HARD, PROBLEM, RULES, advisor_of, measure
 from tests.study_machine import BUDGET, Machine
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 
 def asked(study):
     return [(e.round, e.data["arms"]) for e in study.events() if e.kind == "asked"]

@@ -21,6 +21,8 @@ from tests.paths import ASSETS
 from tests.said import refused, says
 from tests.studies import PROBLEM
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 APART = {0: 1.0, 1: 0.0}  # certified after two rounds of each
 
 

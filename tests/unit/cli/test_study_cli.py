@@ -17,6 +17,8 @@ from combgame.sentences import Call, Option, Phrase
 from tests.said import refused
 from tests.studies import command, fill
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 
 def test_more_rounds_and_more_time_on_the_command_line(lab):
     rng = np.random.default_rng(0)

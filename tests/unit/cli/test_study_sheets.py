@@ -12,6 +12,8 @@ from combgame.cli.speech import SHELL
 from tests.said import refused
 from tests.studies import TOML, command, fill
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 
 def test_asking_again_gives_the_same_table(lab):
     lab("create", "screen.toml")

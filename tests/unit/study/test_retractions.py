@@ -19,6 +19,8 @@ from combgame.study.snapshot import dump, load
 from tests.said import says
 from tests.studies import HARD, UNKNOWN, Past, advisor_of
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 PAIR = cg.Problem(
     cg.Listed([[0, 1]], 2), cg.Arms(2), cg.Gaussian(1.0)
 )  # every round shows both arms

@@ -14,6 +14,8 @@ from combgame.simulate.bench import make_bench
 from tests.said import refused, says
 from tests.studies import HARD, PROBLEM, RULES, SAME, advisor_of, measure
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 
 def test_a_study_ends_with_the_best_answer_and_says_why():
     study, rng = cg.Study(PROBLEM, delta=0.05, seed=1), np.random.default_rng(1)

@@ -27,6 +27,8 @@ from combgame.study.snapshot import dump, load
 from tests.said import says
 from tests.studies import COINS, NAMES, PROBLEM, advisor_of, measure
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 FORTY = cg.Problem(cg.Subsets(40, 8), cg.Subsets(40, 3), cg.Gaussian(shared=False))
 
 

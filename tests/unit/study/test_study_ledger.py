@@ -18,6 +18,8 @@ from tests.said import refused
 from tests.studies import HARD, PROBLEM, advisor_of, measure
 from tests.study_machine import Machine
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 
 def moment_of(at):
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

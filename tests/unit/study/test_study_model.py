@@ -11,6 +11,8 @@ from combgame.study.snapshot import dump, load
 from tests.studies import HARD, RULES, advisor_of, measure
 from tests.study_machine import Machine
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 # ---- snapshots
 
 

@@ -15,6 +15,8 @@ import combgame as cg
 from combgame.study.noise import ALARM, LESS, MORE, follow, log_misfit, nothing_late
 from tests.studies import advisor_of
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 
 def told(stated, sigma, rounds=16, means=(1.0, 0.5, 0.0, -0.5), seed=0, **options):
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(stated))

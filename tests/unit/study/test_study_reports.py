@@ -7,6 +7,8 @@ import combgame as cg
 from tests.said import refused
 from tests.studies import PROBLEM, measure
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 
 def test_names_with_commas_are_kept_apart():
     problem = cg.Problem(

@@ -11,6 +11,8 @@ import combgame as cg
 from tests.said import refused
 from tests.studies import COINS, NAMES, PROBLEM, advisor_of
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 # ---- asking
 
 

@@ -13,6 +13,8 @@ from combgame.study.snapshot import dump
 from tests.said import refused, says
 from tests.studies import HARD, PROBLEM, Past, advisor_of, measure
 
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
 # ---- taking back, and data from outside
 
 
