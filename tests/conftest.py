@@ -17,6 +17,51 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+# ---- lanes: what `make test` leaves to `make test-all` is late
+
+HERE = Path(__file__).parent
+FOLDERS = {"statistical": "slow", "storage/faults": "slow", "engine": "compiled"}
+MATRIX = HERE / "engine" / "test_matrix.py"  # compiled, and in `make test` nevertheless
+LATE = ("slow", "compiled", "postgresql", "browser")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Marks what needs no mark of its own: by its folder, by its database; and what is late."""
+    for item in items:
+        if not item.path.is_relative_to(HERE):
+            continue
+        for folder, mark in FOLDERS.items():
+            if item.path.is_relative_to(HERE / folder):
+                item.add_marker(mark)
+        given = getattr(item, "callspec", None)
+        if "server" in getattr(item, "fixturenames", ()) or (
+            given is not None and given.params.get("url") == "postgresql"
+        ):
+            item.add_marker("postgresql")
+        if item.path != MATRIX and any(item.get_closest_marker(mark) for mark in LATE):
+            item.add_marker("late")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--interpreted", action="store_true", help="a test that compiles anything fails"
+    )
+
+
+def pytest_configure(config):
+    if not config.getoption("--interpreted"):
+        return
+    from combgame.game.numba.compiler import Compiler
+
+    def refuse(*_):
+        pytest.fail("this compiles: say engine='python', or mark the test compiled")
+
+    Compiler.compile_extra = refuse
+
+
+# ---- numbers of arms
+
 
 @pytest.fixture(autouse=True)
 def given_numbers_where_marked(request, monkeypatch):

@@ -2,5 +2,5 @@
 
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "tests" / "assets"

@@ -15,10 +15,12 @@ import combgame as cg
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip(
-        "there is no Chromium: apt-get install chromium runs these", allow_module_level=True
-    )
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="there is no Chromium: apt-get install chromium runs these"
+    ),
+]
 
 NAMES = ["wt", "A12G", "K7R"]
 PROBLEM = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.1), names=NAMES)
