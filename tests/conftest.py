@@ -27,7 +27,7 @@ LATE = ("slow", "compiled", "postgresql", "browser")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Marks what needs no mark of its own: by its folder, by its database; and what is late."""
+    """Marks by the folder, the database, the engine; and what is late."""
     for item in items:
         if not item.path.is_relative_to(HERE):
             continue
@@ -39,6 +39,8 @@ def pytest_collection_modifyitems(items):
             given is not None and given.params.get("url") == "postgresql"
         ):
             item.add_marker("postgresql")
+        if given is not None and given.params.get("engine") == "compiled":
+            item.add_marker("compiled")
         if item.path != MATRIX and any(item.get_closest_marker(mark) for mark in LATE):
             item.add_marker("late")
 

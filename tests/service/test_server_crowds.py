@@ -234,6 +234,7 @@ def test_connections_leave_files_for_studies(monkeypatch):
     assert fitting(replace(limits, connections=3)).connections == 3
 
 
+@pytest.mark.slow
 def test_with_few_files_whoever_has_a_connection_can_make_studies(place):
     import combgame as cg
 

@@ -18,6 +18,8 @@ from combgame.study.study import Study
 from tests.services import PROBLEM as SENT
 from tests.services import process, serving
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 PROBLEM = cg.Problem(cg.Arms(3), rewards=cg.Gaussian(10.0), names=["ann", "bob", "cid"])
 
 
@@ -120,6 +122,7 @@ def away(place):
     server.cleanup()
 
 
+@pytest.mark.postgresql
 def test_a_database_that_goes_away_gives_503_and_loses_nothing(away):
     url, stop, start = away
     with serving(url, tokens=False, waiting=2.0) as service:

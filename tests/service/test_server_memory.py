@@ -16,6 +16,8 @@ from combgame.server.tokens import make_token
 from combgame.storage.shelf import Shelf
 from tests.services import process
 
+pytestmark = pytest.mark.slow  # a server in a process of its own
+
 LINE = b"GET /health HTTP/1.1\r\n"
 HOST = b"Host: localhost\r\n"
 CHUNKED = b"POST /api/v1/studies HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
     status_code_conformance,
 )
 
+pytestmark = pytest.mark.slow
 ROUNDS = settings(
     max_examples=6,
     derandomize=True,

@@ -236,7 +236,7 @@ class Greedy(LearnerBase):
         return GreedyPart(self.many, np.zeros(1))
 
 
-@pytest.mark.parametrize("engine", ["python", "auto"])
+@pytest.mark.parametrize("engine", ["python", pytest.param("auto", marks=pytest.mark.compiled)])
 def test_a_learner_that_writes_outside_its_arrays_is_stopped(engine):
     with refused("outside-arrays", cg.EngineError, part="GreedyPart", method="act") as caught:
         cg.simulate(
@@ -297,6 +297,7 @@ def single(helper):
     return Single()
 
 
+@pytest.mark.compiled
 def test_functions_that_are_marked_later_are_compiled_too():
     @jitable
     def half(x):

@@ -371,6 +371,7 @@ def test_every_rule_for_a_confidence_takes_part():
     assert "frank-wolfe" in RULES and "uniform" in RULES and "csar" not in RULES
 
 
+@pytest.mark.compiled
 def test_the_command_line(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["combgame.bench.contest"], "suite", lambda name: WHERE)
     given = ["bench", "--suite", "arms", "--rules", "uniform", "--runs", "2", "--out"]
@@ -419,6 +420,7 @@ def test_where_runs_were_given_up_no_test_is_claimed():
     assert "without a test" not in as_markdown(made, rows, "c", "s", "p.svg")
 
 
+@pytest.mark.slow
 def test_nothing_else_comes_from_the_current_folder(module, tmp_path):
     (tmp_path / "rich.py").write_text("raise SystemExit('nobody asked for this')\n")
     shell = [sys.executable, "-c", "import sys; sys.path.remove(''); "]

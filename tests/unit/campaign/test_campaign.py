@@ -19,6 +19,7 @@ from tests.campaigns import MEANS, PROBLEM, count, table, tiny, unmeasured, whol
 # ---- the same rows everywhere
 
 
+@pytest.mark.compiled
 def test_rows_do_not_depend_on_the_engine_and_are_those_of_simulate(tmp_path):
     campaign = tiny()
     for engine in ("python", "compiled"):

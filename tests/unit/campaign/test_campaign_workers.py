@@ -18,6 +18,8 @@ from combgame.storage.lock import Lock
 from tests.campaigns import count, table, tiny, until, whole_table
 from tests.said import refused
 
+pytestmark = pytest.mark.slow  # processes, and clusters of dask
+
 
 def alive(pid):
     try:

@@ -38,6 +38,7 @@ def finished(tmp_path_factory):
     return folder
 
 
+@pytest.mark.compiled
 def test_a_campaign_runs_from_the_command_line(tmp_path, finished, capsys):
     for name in ("a.toml", "five.toml"):
         shutil.copy(finished / name, tmp_path)

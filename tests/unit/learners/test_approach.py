@@ -183,6 +183,7 @@ def test_where_it_saves_no_action_the_run_is_that_without_sparsification():
     assert tried.support.weight[0, :used].tolist() == plain.support.weight[0, :used].tolist()
 
 
+@pytest.mark.compiled
 def test_it_is_the_same_in_both_engines(capsys):
     for how in ("approximate", "coarse"):
         check_learner(cg.LLOO(projection=how), rounds=150)

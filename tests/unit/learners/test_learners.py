@@ -206,6 +206,7 @@ def rounds_with(part, catalogue, mixture, structure, rewards, worst):
     return rewards.shape[0]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("learner", LEARNERS, ids=NAME)
 def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(learner):
     d, k, rounds = 12, 3, 100_000

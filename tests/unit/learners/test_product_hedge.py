@@ -173,6 +173,7 @@ def ask(part, score, out):
     return part.marginals(score, out)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_both_engines_sum_alike_bit_for_bit(name):
     structure, fast, rng = STRUCTURES[name], compiled(ask, False), np.random.default_rng(5)
@@ -283,6 +284,7 @@ def test_every_action_is_the_one_that_enumeration_would_play(bonus):
         assert len(set(played)) > 5
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "bonus"), [("paths", "stylised"), ("trees", "theory")])
 def test_both_engines_make_the_same_run_bit_for_bit(name, bonus):
     """On answers of the same kind and on arms, with either bonus; the sums of all structures are
@@ -294,6 +296,7 @@ def test_both_engines_make_the_same_run_bit_for_bit(name, bonus):
     both(problem, np.linspace(0.6, 0.2, structure.d), cg.ProductAdaHedge(bonus), 600)
 
 
+@pytest.mark.compiled
 def test_the_conformance_check():
     check_rule("product-adahedge")
 
@@ -357,6 +360,7 @@ def test_a_refused_structure_can_be_listed():
     assert found.correct.all()
 
 
+@pytest.mark.compiled
 def test_exponentially_many_actions_are_no_obstacle():
     problem = cg.Problem(cg.Subsets(60, 30), cg.Arms(60), cg.Gaussian(0.1))  # 1.2e17 actions
     found = cg.simulate(

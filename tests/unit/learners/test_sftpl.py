@@ -108,6 +108,7 @@ def test_a_run_that_meets_many_actions_at_once_grows():
     assert run.rule.catalogue.size[0] > 300
 
 
+@pytest.mark.compiled
 def test_it_conforms_and_says_what_it_needs():
     check_learner(cg.SFTPL())
     with refused("must-be", of="SFTPL", name="samples", value=0):

@@ -246,6 +246,7 @@ def gcb_pe(answers, engine):
     )
 
 
+@pytest.mark.compiled
 def test_the_engines_agree_on_gcb_pe_and_a_tie_of_sizes_is_no_trouble():
     """What is compiled for arms is used below; it asks answers of any kind for their best only."""
     both = [gcb_pe("arms", engine) for engine in ("python", "compiled")]
@@ -296,6 +297,7 @@ def test_the_published_means_imply_one_scale():
     )  # a noisy lead crosses earlier
 
 
+@pytest.mark.compiled
 def test_with_that_scale_the_published_means_are_met():
     """d = 5, 300 runs: within 4 standard errors and 1 %."""
     instance = the.matroid(5)
@@ -361,6 +363,7 @@ class Spied(LearnerBase):
 LEARNERS = [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()]
 
 
+@pytest.mark.compiled
 @pytest.mark.given_numbers  # its twin draws nothing
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_the_recorded_regret_is_the_one_that_enumeration_gives(learner):
@@ -431,6 +434,7 @@ def test_recording_changes_nothing_in_a_run():
         assert plain == kept
 
 
+@pytest.mark.compiled
 def test_adahedge_keeps_the_bound_on_its_regret():
     """A theorem without a horizon: it must hold in every run, at every round."""
     for k, means in ((2, [0.5, 0.45, 0.3, 0.2, 0.1]), (3, the.matroid_means(5))):
@@ -498,6 +502,7 @@ def test_a_table_is_read_back_as_it_was_written(tmp_path):
     )
 
 
+@pytest.mark.compiled
 def test_a_small_experiment_is_made_from_the_command_line(tmp_path, monkeypatch):
     """Runs, table, timings, both pictures; a second call computes nothing again and gives the same
     table. On the instances of another experiment, for which these rules are compiled anyway.
@@ -857,6 +862,7 @@ def test_means_of_a_few_long_runs_are_named(tmp_path):
     assert reason.kind == "Conjecture" and "(ofw, every round, some: 100 ± 60)" in reason.text
 
 
+@pytest.mark.compiled
 def test_answers_are_discarded_in_the_table(monkeypatch):
     """Two runs of each line; a run in phases ends at the end of one, so not before the other."""
     monkeypatch.setattr(tables, "ELIMINATION", ("uniform",))

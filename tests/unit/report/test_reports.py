@@ -479,6 +479,7 @@ def test_every_text_is_escaped():
 # ---- commands
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("sigma", ["sigma = 0.1", "supposed = 0.1"])
 def test_a_report_compares_with_a_plan_where_plays_have_levels(tmp_path, monkeypatch, sigma):
     monkeypatch.chdir(tmp_path)

@@ -187,6 +187,7 @@ def test_distances_are_taken_at_what_the_counts_are_worth():
         assert rule.value[k] == pytest.approx(max(lead, 0.0) ** 2 / (2 * spread))
 
 
+@pytest.mark.compiled
 def test_the_engines_agree_on_lists_and_paths():
     """With the threshold with which test_best_sets compiles them too."""
     edges = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")]
@@ -226,6 +227,7 @@ def test_other_rewards_and_bounds_are_no_trouble():
         assert not found.capped.any() and found.error_rate <= 0.2
 
 
+@pytest.mark.compiled
 def test_no_arm_is_forgotten():
     """Every arm has at least what `explore` and `ease` ask for, but for the one play that it may
     take to catch up.
@@ -241,6 +243,7 @@ def test_no_arm_is_forgotten():
         )
 
 
+@pytest.mark.compiled
 def test_the_counts_follow_the_optimal_allocation():
     """The evidence grows at D_nu per round: 100,000 rounds, within 3 %. (With the true means; there
     it must.)
@@ -253,6 +256,7 @@ def test_the_counts_follow_the_optimal_allocation():
     assert found == pytest.approx(1.0 / complexity(problem, means).time, rel=0.03)
 
 
+@pytest.mark.compiled
 def test_it_passes_the_conformance_check():
     check_rule(cg.FrankWolfe())
 

@@ -816,11 +816,13 @@ COMPILED = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", COMPILED)
 def test_both_engines_make_the_same_run(name):
     check_rule(COMPILED[name], rounds=300)
 
 
+@pytest.mark.compiled
 def test_both_engines_draw_the_same_rivals():
     problem, rule = problem_of("two of six, best pair"), cg.PFWS(draws=6)
     both(problem, rule, 90, stopping_of(rule, cg.DrawnRivals(6), problem, [1e-9]))

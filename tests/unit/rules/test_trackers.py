@@ -74,6 +74,7 @@ def test_d_tracking_and_sampling_follow_their_definitions():
     assert share[:3] == pytest.approx([0.7, 0.1, 0.2], abs=0.02) and share[3] == 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rule", ["hedge", "adahedge", "ofw", "lloo"])
 def test_runs_keep_the_tracking_bounds(rule):
     problem = cg.Problem(cg.Subsets(7, 3), cg.Arms(7), cg.Gaussian(0.1))
@@ -102,6 +103,7 @@ def test_runs_keep_the_tracking_bounds(rule):
         assert np.array_equal(per_arm, run.seen.counts)
 
 
+@pytest.mark.compiled
 def test_the_sharper_bound_that_the_paper_quotes_is_not_for_this_form_of_tracking():
     """-ln|A| <= N - sum w (Theorem 6 of Degenne et al. 2020) fails by a little when the ratio N /
     sum w is minimised.

@@ -68,6 +68,7 @@ def test_rows_have_the_bound_the_limit_the_figures_and_the_label(found):
     assert len(found.to_frame()) == len(rows)
 
 
+@pytest.mark.compiled
 def test_the_runs_are_those_of_simulate(found):
     sim = cg.simulate(
         PROBLEM, MEANS, rule="uniform", delta=[0.1, 0.01], threshold="stylised", runs=6
@@ -184,6 +185,7 @@ def test_the_sentence_names_the_deltas_that_were_asked_and_no_other():
     assert several.endswith("fewer than 6 on average at delta = 0.1.")  # none is known at 0.5
 
 
+@pytest.mark.compiled
 def test_caps_and_heuristics_are_in_the_sentence():
     plan = cg.plan(
         PROBLEM,
@@ -386,6 +388,7 @@ def test_bad_input_gets_a_sentence(case):
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
 
 
+@pytest.mark.compiled
 def test_the_command_line_prints_the_same(tmp_path):
     path = tmp_path / "four.toml"
     path.write_text(FILE + TRUTH)

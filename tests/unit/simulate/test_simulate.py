@@ -18,6 +18,7 @@ PROBLEM = cg.Problem(
 MEANS = [0.5, 0.35, 0.3, 0.2, 0.1]
 
 
+@pytest.mark.compiled
 def test_run_i_of_a_seed_is_the_same_whatever_the_runs_the_jobs_and_the_engine():
     many = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=8, seed=4, delta=0.1, threshold="proved")
     few = cg.simulate(PROBLEM, MEANS, rule="ofw", runs=3, seed=4, delta=0.1, threshold="proved")
@@ -40,6 +41,7 @@ def test_run_i_of_a_seed_is_the_same_whatever_the_runs_the_jobs_and_the_engine()
     )
 
 
+@pytest.mark.compiled
 def test_several_deltas_come_from_the_same_runs():
     together = cg.simulate(
         PROBLEM, MEANS, rule="lloo", delta=[0.2, 0.001, 0.05], runs=20, threshold="proved"
@@ -66,6 +68,7 @@ def test_several_deltas_come_from_the_same_runs():
     )
 
 
+@pytest.mark.compiled
 def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
     from combgame.presets import make_rule
     from combgame.simulate.numbering import OWN, drawn
@@ -102,6 +105,7 @@ def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
     )
 
 
+@pytest.mark.compiled
 def test_caps_are_visible():
     sim = cg.simulate(
         PROBLEM, MEANS, rule="lloo", runs=5, max_rounds=12, delta=0.1, threshold="proved"
@@ -111,6 +115,7 @@ def test_caps_are_visible():
     assert ">= 12" in str(sim) and sim.report()[0]["capped"] == 5
 
 
+@pytest.mark.compiled
 def test_a_tie_is_said_before_a_run_or_runs_to_the_cap():
     with refused("tie", cg.TieError, best="a", rival="b") as caught:
         cg.simulate(
@@ -130,6 +135,7 @@ def test_a_tie_is_said_before_a_run_or_runs_to_the_cap():
     assert sim.capped.all()
 
 
+@pytest.mark.compiled
 def test_frames_and_reports():
     both = cg.compare(
         PROBLEM, MEANS, threshold="proved", rules=["lloo", "uniform"], delta=[0.1, 0.01], runs=4
@@ -224,6 +230,7 @@ def test_one_action_and_one_arm_are_handled():
         cg.Problem(cg.Arms(1), None, cg.Gaussian(0.1))
 
 
+@pytest.mark.compiled
 def test_bounds_of_the_report():
     row = cg.simulate(PROBLEM, MEANS, runs=3, rule="lloo", delta=0.1, threshold="proved").report()[
         0
@@ -243,6 +250,7 @@ def command(*words):
     return CliRunner().invoke(app, list(map(str, words)))
 
 
+@pytest.mark.compiled
 def test_simulate_and_compare_on_the_command_line(tmp_path):
     file = tmp_path / "p.toml"
     file.write_text(test_planning.FILE + test_planning.TRUTH)

@@ -239,6 +239,7 @@ def scene(kind, seed, sigma, bounds=None, epsilon=0.0, deltas=(0.1,)):
     return problem, game, seen, View(best, rival, alternative, np.zeros(1), np.zeros(d))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     kind=st.sampled_from(sorted(STRUCTURES)),
@@ -437,6 +438,7 @@ def test_a_run_stops_only_when_every_rival_is_ruled_out():
     ).rounds.max() < 1000
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("kind", "rule"), [("tangled", "frank-wolfe"), ("barred", "uniform"), ("list", "frank-wolfe")]
 )
@@ -474,6 +476,7 @@ def test_a_precise_start_does_not_hide_a_noisy_end():
         assert enough.certified and cg.evidence(alone, [1.0, 0.0], [100] * 2, delta=0.1).certified
 
 
+@pytest.mark.compiled
 def test_fewer_rounds_than_with_the_largest_fees():
     """The benchmark's chain needed 843 with Theorem 1's."""
     chain = cg.Paths([(i // 2, i // 2 + 1) for i in range(14)], 0, 7)

@@ -248,6 +248,7 @@ def test_a_scan_that_leaves_pairs_early_finds_the_least():
         assert out[0] == min(each.values()) and each[j] == out[0]
 
 
+@pytest.mark.compiled
 def test_both_engines_give_the_same_evidence():
     """And a run in steps is the run in one go. What is compiled here, the test of errors uses."""
     problem, ends = cg.Problem(cg.Arms(6), None, cg.Bernoulli()), []
@@ -275,6 +276,7 @@ def test_a_study_of_shares_late_and_retracted_values():
     assert study.done and study.decision.answer == (0,) and again.certified
 
 
+@pytest.mark.slow
 def test_never_more_than_for_bounded_values_and_far_fewer_near_the_ends():
     """The limits of two coins and of four, as shares of those of the same values in [0, 1]."""
     for means, most in (
@@ -293,6 +295,7 @@ def test_never_more_than_for_bounded_values_and_far_fewer_near_the_ends():
         assert limits[0] <= most * limits[1]
 
 
+@pytest.mark.compiled
 def test_errors_stay_below_delta_where_coins_are_tied():
     """About half of the runs that stop are wrong: of 600 at delta = 0.2, 150 wrong or more have a
     chance of 2e-3 if the rate is 0.2 itself.

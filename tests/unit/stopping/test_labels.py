@@ -690,7 +690,9 @@ def test_a_claim_about_differences_that_is_not_tried_is_said_to_be_so():
         assert words not in str(label(problem, "gaussian"))  # which does without
 
 
-@pytest.mark.parametrize("code", ["no-numba", "foreign-part"])
+@pytest.mark.parametrize(
+    "code", ["no-numba", pytest.param("foreign-part", marks=pytest.mark.compiled)]
+)
 def test_a_rule_is_not_blamed_for_a_missing_engine(monkeypatch, code):
     def run(*given):
         raise cg.EngineError(code, "engine = 'compiled' cannot be used")

@@ -190,6 +190,7 @@ def problem_of(name, sigma=0.4):
     return cg.Problem(actions, answers, cg.Gaussian(sigma, level=LEVEL)), means
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["arms", "top two"])  # and groups with an unknown sigma
 def test_both_engines_agree(name):
     problem, means = problem_of(name)
@@ -231,6 +232,7 @@ def test_rounds_do_not_depend_on_the_size_of_levels():
     assert rounds[0] == rounds[1] == rounds[2]
 
 
+@pytest.mark.slow
 def test_a_tie_is_rarely_decided():
     """At most delta; with 300 runs a rate of 0.1 would show more than 55 with chance 1e-6."""
     problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, level=LEVEL))
@@ -708,6 +710,7 @@ def product(rng, sigma, drifts):
     return math.exp(min(mixture + log_spread(*blocks.noise[0], sigma**2), math.log(50.0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drifts", [False, True])
 def test_the_product_is_a_supermartingale_whatever_levels_and_rule_do(drifts):
     """Its mean is at most 1; that of 4,000 has a standard error of some 0.04."""
@@ -721,6 +724,7 @@ def unknown_of(name, sigma=0.4):
     return cg.Problem(actions, answers, cg.Gaussian(supposed=sigma, level=LEVEL)), means
 
 
+@pytest.mark.compiled
 def test_both_engines_agree_on_an_unknown_sigma():
     problem, means = unknown_of("partition")
     options = {"runs": 4, "delta": [0.2, 0.05], "level_sd": 2.0, "max_rounds": 400}
@@ -754,6 +758,7 @@ def test_the_unit_of_an_unknown_sigma_does_not_matter():
     assert rounds[0] == rounds[1]
 
 
+@pytest.mark.slow
 def test_a_tie_with_an_unknown_sigma_is_rarely_decided():
     """At most delta; with 100 runs a rate of 0.1 would show more than 26 with chance 1e-6."""
     problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(supposed=1.0, level=LEVEL))
@@ -858,6 +863,7 @@ def test_the_lead_within_rounds_has_an_interval(known):
     assert widths[0] == pytest.approx(widths[1], rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_differences_of_all_arms_hold_together(known):
     """delta = 0.2: of 60 starts, 12 misses are expected at most; more than 24 with chance 1e-4."""
@@ -1068,6 +1074,7 @@ def test_more_plays_than_can_be_listed_are_refused_and_simulations_say_which_tim
     assert "without levels" not in str(cg.simulate(few, means[:6], runs=2, engine="python"))
 
 
+@pytest.mark.compiled
 def test_epsilon_keeps_the_level():
     problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3, level=LEVEL))
     alike = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.3))

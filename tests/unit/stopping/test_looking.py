@@ -248,6 +248,7 @@ def controls(seed, d=300, min_pulls=1, rounds=None):
     return study
 
 
+@pytest.mark.slow
 def test_replicates_by_looking_are_no_squares_of_the_start():
     """A second reading of what is near 0 by chance is near it: the squares were 0.37 to 0.61
     sigma^2 on average in three studies.

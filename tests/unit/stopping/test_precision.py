@@ -150,6 +150,7 @@ def test_tied_arms_are_not_certified_more_often_than_delta_when_the_spread_is_ti
     assert plain.capped.all() == (ratio < 1e-12)  # lost in rounding; else soon certain
 
 
+@pytest.mark.compiled
 def test_both_engines_add_alike():
     """With a rule that other tests of unknown sigmas compile too."""
     problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=1e-7, shared=False))

@@ -293,6 +293,7 @@ def test_without_a_spread_nothing_is_certified():
     assert least(of(seen), seen.mean) == 0.0
 
 
+@pytest.mark.compiled
 def test_both_engines_give_the_same_evidence():
     """With several deltas at once."""
     problem, ends = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=0.3)), []
@@ -305,6 +306,7 @@ def test_both_engines_give_the_same_evidence():
     assert ends[0] == ends[1] and 0 < ends[0][0][0] <= ends[0][0][1]
 
 
+@pytest.mark.compiled
 def test_errors_stay_below_delta_where_two_arms_are_tied():
     """About half of the runs that stop are wrong: of 400 at delta = 0.2, 104 wrong or more have a
     chance of 2e-3 if the rate is 0.2 itself.

@@ -606,6 +606,7 @@ def test_the_rules_of_an_unknown_variance():
         )
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("case", ["mixture", "unknown", "bernoulli", "epsilon", "trees", "paths"])
 def test_the_engines_agree(case):
     means, options = [0.5, 0.35, 0.3, 0.2, 0.1], {"threshold": "mixture"}
@@ -809,6 +810,7 @@ def test_the_chances_of_the_scales_add_up():
     assert (APART > 0).all() and (JOINT > 0).all() and OWN > 0
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_direction_that_two_arms_share_by_integration(seed):
@@ -948,6 +950,7 @@ def test_equal_values_have_no_spread():
 # ---- what it is for
 
 
+@pytest.mark.compiled
 def test_errors_stay_below_delta_where_answers_are_almost_tied():
     for rewards in (cg.Gaussian(1.0), cg.Gaussian(supposed=1.0, shared=False)):
         problem = cg.Problem(cg.Arms(3), None, rewards)
@@ -964,6 +967,7 @@ def test_errors_stay_below_delta_where_answers_are_almost_tied():
         assert found.error_rate <= 0.2 and not found.capped.any()
 
 
+@pytest.mark.compiled
 def test_errors_stay_below_delta_where_two_arms_are_tied():
     """The hardest case: who stops is wrong half of the time. It does happen, about a quarter as
     often as it may.

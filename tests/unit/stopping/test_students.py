@@ -402,6 +402,7 @@ def test_arms_without_a_spread_tell_nothing():
         assert least(of(seen), seen.mean) == 0.0
 
 
+@pytest.mark.compiled
 def test_both_engines_give_the_same_evidence():
     """With several deltas at once; and a run in steps is the run in one go. What is compiled here,
     the test of errors uses.
@@ -431,6 +432,7 @@ def test_a_study_whose_values_come_late_and_are_retracted():
     assert study.done and study.decision.answer == (0,)
 
 
+@pytest.mark.compiled
 def test_errors_stay_below_delta_where_two_arms_are_tied():
     """About half of the runs that stop are wrong: of 600 at delta = 0.2, 150 wrong or more have a
     chance of 2e-3 if the rate is 0.2 itself. Only gross blunders show here; benchmarks/guarantee.py

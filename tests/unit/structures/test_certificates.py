@@ -435,6 +435,7 @@ def nearest_of_many(net, pairs, most, rewards, means, counts, bests, rival, alte
             out[3, k] += alternative[a] + rival[a] * a
 
 
+@pytest.mark.compiled
 def test_both_engines_search_alike_over_wild_inputs():
     net, pairs = STRUCTURES["paths"], cg.Matchings(2, 4, forbidden=[(0, 0)])
     most = cg.AlmostAllSets(7, [1, 4])

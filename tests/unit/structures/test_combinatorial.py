@@ -653,6 +653,7 @@ INSTANCES = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", INSTANCES)
 def test_both_engines_agree_on_every_compilable_structure(name):
     """Every structure as actions and as answers; Bernoulli rewards have nearest sets of their own.
@@ -674,6 +675,7 @@ def test_both_engines_agree_on_every_compilable_structure(name):
     assert runs[0].rng.bit_generator.state == runs[1].rng.bit_generator.state
 
 
+@pytest.mark.compiled
 def test_python_oracles_run_in_both_engines_and_their_errors_come_through():
     calls = []
 
@@ -695,6 +697,7 @@ def test_python_oracles_run_in_both_engines_and_their_errors_come_through():
             run.advance(5000)
 
 
+@pytest.mark.compiled
 @pytest.mark.given_numbers  # it looks into a run
 def test_elimination_agrees_in_both_engines_discards_rivals_and_saves_rounds():
     problem = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))

@@ -113,6 +113,7 @@ def test_a_lead_leaves_its_interval_only_with_the_martingale_of_its_arms(seed, s
                 assert total > level - 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rewards", "draw"),
     [

@@ -68,6 +68,7 @@ def stage_of_the_certificate(seed, hopes, stages=21, looks=8):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hopes", [False, True])
 def test_certificates_of_tied_arms_err_no_more_than_is_said_however_often_all_is_retracted(hopes):
     """At most delta/2 = 0.1 of the runs may be wrong after a retraction, and delta = 0.2 before.

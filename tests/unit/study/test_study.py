@@ -191,6 +191,7 @@ def test_the_largest_studies_are_asked_in_time_and_linear_memory():
     tracemalloc.stop()
 
 
+@pytest.mark.compiled
 def test_both_engines_ask_the_same():
     problem = cg.Problem(cg.Subsets(20, 3), cg.Arms(20), cg.Gaussian(0.1))
     asked = []

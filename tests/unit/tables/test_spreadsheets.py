@@ -317,6 +317,7 @@ def test_excel_is_an_extra(monkeypatch):
         read_sheet(HERE / "excel.xlsx", PROBLEM, "study")
 
 
+@pytest.mark.slow
 def test_many_lines_are_read_once(tmp_path):
     """Every line is looked at a fixed number of times: replicates are not copied."""
     n = 60_000

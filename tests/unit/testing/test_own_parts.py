@@ -55,6 +55,7 @@ class Table(cg.StoppingBase):
         return TablePart(self.scale * 2.0 * np.log(np.arange(1.0, 41.0)), np.log(1.7 / deltas))
 
 
+@pytest.mark.compiled
 def test_a_threshold_is_an_object_with_arrays_in_both_engines():
     how = {"threshold": Table(), "runs": 4, "delta": [0.1, 0.01], "relabel": True}
     one, other = (cg.simulate(PROBLEM, MEANS, engine=e, **how) for e in ("python", "compiled"))
@@ -241,7 +242,7 @@ class LatePart(TablePart):
     ("part", "said"),
     [
         (RisingPart, "a smaller delta must not ask for less"),
-        (NothingPart, "stopped with the wrong one"),
+        pytest.param(NothingPart, "stopped with the wrong one", marks=pytest.mark.compiled),
         (NanPart, r"NanPart\.level\(t=0, which=0\) returned nan, .*one number"),
         (ArrayPart, r"ArrayPart\.level\(t=0, which=0\) returned array\(.*\[which\]"),
         (LogPart, r"LogPart\.level\(t=0, which=0\) raised ValueError.* max\(t, 1\)"),
@@ -589,6 +590,7 @@ def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
     assert "index 7 is out of bounds" in str(error) and "learner" not in str(error)
 
 
+@pytest.mark.compiled
 def test_what_cannot_be_played_again_names_the_part_alone(monkeypatch):
     monkeypatch.setattr(sys.modules[Run.__module__], "REPLAYED", 0)
     with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="") as caught:
@@ -649,6 +651,7 @@ class Own(cg.RuleBase):
         return FixedSetup(self.kind(rows.astype(float)), rows)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("kind", "where", "line", "reason"),
     [
