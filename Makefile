@@ -1,9 +1,11 @@
-# make demo: an environment, the package, a demonstration.   make test: an environment, lint, types, every test.
+# make demo: an environment, the package, a demonstration. The lanes of the tests, shortest first
+# (CONTRIBUTING.md has a table): make quick, make check, make test, make test-all.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: demo test lint types browser bench clean
+.PHONY: demo quick check test test-all lint types bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit('combgame needs Python 3.11 or newer; try make PYTHON=python3.12') if sys.version_info < (3, 11) else None"
@@ -20,8 +22,22 @@ $(VENV)/.tested: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed
 	$(BIN)/combgame demo
 
-test: lint types browser
-	$(BIN)/python -m pytest -n auto --dist worksteal
+# lint, and the tests of what is not committed yet
+quick: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/python -m tests.changed
+
+# before a commit: nothing here compiles
+check: lint types
+	$(PYTEST) tests/unit --interpreted -m "not late"
+
+# before a push
+test: check
+	$(PYTEST) src tests/docs tests/storage tests/service tests/engine -m "not late"
+
+# what `make test` leaves out
+test-all: $(VENV)/.tested
+	$(PYTEST) -m late
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -30,13 +46,6 @@ lint: $(VENV)/.tested
 
 types: $(VENV)/.tested
 	$(BIN)/mypy
-
-# Debian's Chromium for the tests of the page, where it may be installed; elsewhere they are skipped
-browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
-	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-	&& { apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }; } \
-	>/dev/null 2>&1; } || echo "there is no Chromium: the tests of the page in a browser are skipped"
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/rounds.py

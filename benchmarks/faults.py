@@ -2,8 +2,8 @@
 long a writer waits for its turn: python benchmarks/faults.py [--out FILE]
 
 Linux; needs the extras `test` and `bench` (a PostgreSQL from PyPI). The faults, the workers and the
-naive model are those of tests/faults. Every episode is a study of its own; it ends at the first
-thing that is wrong, which is printed.
+naive model are those of tests/storage/faults. Every episode is a study of its own; it ends at the
+first thing that is wrong, which is printed.
 """
 
 import argparse
@@ -28,8 +28,8 @@ from combgame.storage.events import Event, Sealed, seal
 from combgame.storage.sql import Database
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.faults.model import Tally
-from tests.faults.schedule import SLACK, Server, run
+from tests.storage.faults.model import Tally
+from tests.storage.faults.schedule import SLACK, Server, run
 
 EPISODE = 100  # faults
 TIMEOUT = 1.0  # seconds

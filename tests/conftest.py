@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, settings
 import combgame as cg
 from combgame.cli.speech import SHELL
 from combgame.simulate import numbering
-
-from .studies import TOML, command
+from tests.studies import TOML, command
 
 # the same examples every time, and no judgement by the clock: no luck in CI
 settings.register_profile(
@@ -18,22 +17,60 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
-NAMING_ARMS = (
-    "test_study",
-    "test_data",
-    "test_retract",
-)  # these tell values of arms that they know to have been asked
+# ---- lanes: what `make test` leaves to `make test-all` is late
+
+HERE = Path(__file__).parent
+FOLDERS = {"statistical": "slow", "storage/faults": "slow", "engine": "compiled"}
+MATRIX = HERE / "engine" / "test_matrix.py"  # compiled, and in `make test` nevertheless
+LATE = ("slow", "compiled", "postgresql", "browser")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Marks by the folder, the database, the engine; and what is late."""
+    for item in items:
+        if not item.path.is_relative_to(HERE):
+            continue
+        for folder, mark in FOLDERS.items():
+            if item.path.is_relative_to(HERE / folder):
+                item.add_marker(mark)
+        given = getattr(item, "callspec", None)
+        if "server" in getattr(item, "fixturenames", ()) or (
+            given is not None and given.params.get("url") == "postgresql"
+        ):
+            item.add_marker("postgresql")
+        if given is not None and given.params.get("engine") == "compiled":
+            item.add_marker("compiled")
+        if item.path != MATRIX and any(item.get_closest_marker(mark) for mark in LATE):
+            item.add_marker("late")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--interpreted", action="store_true", help="a test that compiles anything fails"
+    )
+
+
+def pytest_configure(config):
+    if not config.getoption("--interpreted"):
+        return
+    from combgame.game.numba.compiler import Compiler
+
+    def refuse(*_):
+        pytest.fail("this compiles: say engine='python', or mark the test compiled")
+
+    Compiler.compile_extra = refuse
+
+
+# ---- numbers of arms
 
 
 @pytest.fixture(autouse=True)
-def given_numbers(request, monkeypatch):
-    """Studies of tests that name arms choose rounds under the given numbers, unless marked
-    own_numbers; given_numbers marks others.
+def given_numbers_where_marked(request, monkeypatch):
+    """Tests that name arms are marked given_numbers: their runs and studies keep the given numbers
+    of the arms. In a module that is marked, own_numbers leaves a test as users have it.
     """
-    module = request.module.__name__.rpartition(".")[2]
-    if "given_numbers" in request.keywords or (
-        module.startswith(NAMING_ARMS) and "own_numbers" not in request.keywords
-    ):
+    if "given_numbers" in request.keywords and "own_numbers" not in request.keywords:
         monkeypatch.setattr(numbering, "drawn", lambda d, seed, run, what: np.arange(d))
 
 

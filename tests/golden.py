@@ -1,7 +1,7 @@
 """Runs of every rule on every structure with every kind of rewards, to the last bit: python
 tests/golden.py --check | --write
 
-`tests/golden.json` holds what they gave when it was written; `--check` compares, and
+`tests/assets/golden.json` holds what they gave when it was written; `--check` compares, and
 `test_golden.py` a tenth of it. Whoever moves code about, or makes it faster, must change nothing
 here; whoever changes an algorithm writes the file anew and says why in the changelog.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 import combgame as cg
 
-FILE = Path(__file__).with_suffix(".json")
+FILE = Path(__file__).parent / "assets" / "golden.json"
 DELTAS = (0.2, 0.01)
 MEANS = [0.52, 0.31, 0.77, 0.12, 0.64, 0.41, 0.05]
 EDGES = [("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t"), ("a", "t")]

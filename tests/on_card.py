@@ -1,4 +1,4 @@
-"""What `tests/test_cuda.py` asks of a simulated card: NUMBA_ENABLE_CUDASIM=1 python -m
+"""What `tests/engine/test_cuda.py` asks of a simulated card: NUMBA_ENABLE_CUDASIM=1 python -m
 tests.on_card same|asked.
 """
 
@@ -19,8 +19,7 @@ from combgame.rules import FixedSetup, padded
 from combgame.simulate import card
 from combgame.simulate.bench import make_bench
 from combgame.structures.nearest import detours
-
-from . import golden
+from tests import golden
 
 PROBLEM, MEANS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1)), [0.5, 0.3, 0.2, 0.1]
 LAST = 25

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import combgame as cg
-
-from . import naive
-from .said import refused
-from .studies import HARD, advisor_of
+from tests import naive
+from tests.said import refused
+from tests.studies import HARD, advisor_of
 
 
 class NaiveRound:

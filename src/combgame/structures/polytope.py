@@ -84,7 +84,7 @@ def needle_psi(d: int) -> float:
     largest eigenvalue belongs to the plane of (1, ..., 1, 0) and the last axis: d + 2 sqrt(n) = (1
     + sqrt(n))^2. They are independent from n = 2 on. That no other choice does better is not
     proved: all choices were tried for d up to 8, and for d = 12, 20 and 30 those with at most two
-    doubled arms, up to a permutation of the arms (tests/test_structures).
+    doubled arms, up to a permutation of the arms (tests/unit/structures).
     """
     return 1.0 + math.sqrt(d - 1.0) if d > 2 else 1.0
 

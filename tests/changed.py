@@ -1,0 +1,67 @@
+"""The tests of what is not committed yet, interpreted: python -m tests.changed (`make quick`).
+
+What changes in src/combgame/<folder>/ is tested by tests/unit/<folder>/, by the folders below where
+it has none of that name, and by all of tests/unit where it stands in neither; a test of a unit is
+its own. Helpers of tests and pyproject.toml ask for all of tests/unit; pages and benchmarks for
+nothing.
+"""
+
+import subprocess
+import sys
+from pathlib import PurePosixPath
+
+from tests.paths import ROOT
+
+UNIT = "tests/unit"
+MIRRORS = {
+    "game": ["rules", "learners", "stopping"],
+    "server": ["../service"],
+    "client": ["../service"],
+    "wire.py": ["../service"],
+    "storage": ["../storage"],
+}
+
+
+def changed():
+    """Every file that is not as it was committed, those that are new included."""
+    said = []
+    for words in (["diff", "--name-only", "HEAD"], ["ls-files", "--others", "--exclude-standard"]):
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+        said += done.stdout.splitlines()
+    return said
+
+
+def tests_of(file):
+    """Where its tests are: paths from the root."""
+    path = PurePosixPath(file)
+    if path.is_relative_to("src/combgame"):
+        name = path.parts[2]
+        if (ROOT / UNIT / name).is_dir():
+            return [f"{UNIT}/{name}"]
+        return [f"{UNIT}/{folder}" for folder in MIRRORS.get(name, [""])]
+    if path.is_relative_to(UNIT) and path.name.startswith("test_"):
+        return [file] if (ROOT / file).exists() else []
+    if path.suffix == ".py" and len(path.parts) == 2 and path.parts[0] == "tests":
+        return [UNIT]
+    return [UNIT] if path.is_relative_to("tests/naive") or file == "pyproject.toml" else []
+
+
+def chosen(files):
+    """The paths for all files, none below another one."""
+    found = {(ROOT / path).resolve().relative_to(ROOT) for file in files for path in tests_of(file)}
+    return sorted(str(path) for path in found if not found & set(path.parents))
+
+
+def main():
+    paths = chosen(changed())
+    if not paths:
+        print("nothing has changed that has tests of units")
+        return 0
+    print("tests of", *paths)
+    words = ["-m", "pytest", "-n", "auto", "--dist", "worksteal", "--interpreted", "-m", "not late"]
+    done = subprocess.run([sys.executable, *words, *paths], cwd=ROOT, check=False)
+    return 0 if done.returncode == 5 else done.returncode  # 5: all of them are late
+
+
+if __name__ == "__main__":
+    sys.exit(main())

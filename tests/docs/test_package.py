@@ -1,0 +1,200 @@
+"""The package as a whole: what importing it costs, which way imports point, whether the
+documentation runs.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import combgame
+from tests.paths import ROOT
+
+SOURCE = ROOT / "src" / "combgame"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]  # test_readme runs the first
+
+
+def python(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_importing_loads_neither_numba_nor_plots_nor_servers_nor_the_heavy_rest():
+    heavy = (
+        "numba",
+        "matplotlib",
+        "scipy",
+        "pandas",
+        "joblib",
+        "fastapi",
+        "uvicorn",
+        "sqlalchemy",
+        "dask",
+        "typer",
+        "rich",
+    )
+    loaded = json.loads(
+        python("import sys, json, combgame; print(json.dumps(sorted(sys.modules)))")
+    )
+    assert not [name for name in heavy if name in loaded]
+
+
+def test_importing_loads_no_package_but_numpy():
+    """What importing costs, without a clock: SciPy, numba or SQLAlchemy would double it, and so
+    would most of what is not listed above.
+    """
+    code = (
+        "import sys, json, combgame; print(json.dumps([[n, getattr(m, '__file__', None) or "
+        "''] for n, m in sys.modules.items()]))"
+    )
+    plain = {
+        name for name, _ in json.loads(python(code.replace("combgame", "math")))
+    }  # what the interpreter and its .pth files load anyway
+    loaded = {name.split(".")[0] for name, _ in json.loads(python(code)) if name not in plain}
+    assert {
+        name
+        for name in loaded
+        if name not in sys.stdlib_module_names and not name.startswith(("_", "cython"))
+    } == {
+        "combgame",
+        "numpy",
+    }
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def test_the_code_in_the_documentation_runs(page, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # for what it writes
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.S | re.M)
+    if page.name in ("new-part.md", "planning.md", "problems.md", "study.md"):
+        assert blocks
+    module = ModuleType("page")  # whose classes can be found again
+    monkeypatch.setitem(sys.modules, "page", module)
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), vars(module))
+    if page.name == "new-part.md":  # what it says the checks print
+        printed = capsys.readouterr().out
+        told = re.findall(r"^```text\n(.*?)^```", page.read_text(), re.S | re.M)
+        assert told and all(block in printed for block in told)
+
+
+@pytest.mark.parametrize(
+    ("page", "begin", "end"),
+    [("docs/study.md", "", None)],
+    ids=["study"],
+)
+def test_a_page_prints_what_it_says(page, begin, end, capsys):
+    """The first text block of a page is what its first code block prints, or a part of that."""
+    text = (ROOT / page).read_text()
+    exec(compile(re.search(r"^```python\n(.*?)^```", text, re.S | re.M).group(1), page, "exec"), {})
+    told = re.search(r"^```text\n(.*?)^```", text, re.S | re.M).group(1)
+    number = re.compile(r"\d[\d,.]*(?:e-?\d+)?")
+    printed = capsys.readouterr().out
+    printed = printed[printed.index(begin) : printed.index(end) if end else None]
+    assert number.sub("#", told).split() == number.sub("#", printed).split()
+    for a, b in zip(
+        number.findall(told), number.findall(printed), strict=True
+    ):  # another libm may move a last digit
+        assert float(a.replace(",", "").rstrip(".")) == pytest.approx(
+            float(b.replace(",", "").rstrip(".")), rel=0.05, abs=0.01
+        )
+
+
+def test_the_readme_has_exactly_two_set_up_commands():
+    block = re.search(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M).group(1)
+    assert [line.split("#")[0].strip() for line in block.strip().splitlines()] == [
+        "make demo",
+        "make test",
+    ]
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_links_in_the_documentation_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def test_the_code_quoted_in_the_walk_through_is_the_code():
+    """docs/round.md quotes lines of the source: each quoted call must still be there."""
+    text, sources = (
+        (ROOT / "docs" / "round.md").read_text(),
+        "".join(p.read_text() for p in SOURCE.rglob("*.py")),
+    )
+
+    def squeeze(text):
+        return re.sub(r"#.*|\s+", "", text)
+
+    for block in re.findall(r"^```python notest\n(.*?)^```", text, re.S | re.M):
+        for line in block.strip().splitlines():
+            if "..." not in line:
+                assert squeeze(line) in squeeze(sources), line
+
+
+def test_the_demo_ends_with_one_plain_sentence(capsys):
+    from typer.testing import CliRunner
+
+    from combgame.cli.app import app
+
+    result = CliRunner().invoke(app, ["demo"])
+    assert result.exit_code == 0, result.output
+    last = " ".join(result.output.split("\n\n")[-1].split())
+    for words in (
+        "A12G",
+        "confidence 95%",
+        "rival hardest to rule out was",
+        "This one study took",
+        "plates of 3",
+        "the average of 100 studies",
+        "Equal replication needs",
+    ):
+        assert words in last
+    found = json.loads(CliRunner().invoke(app, ["demo", "--json", "--seed", "3"]).output)
+    assert (
+        found["answer"] == "A12G"
+        and found["evidence"] > found["threshold"]
+        and found["rounds"] < found["uniform_rounds"]
+    )
+
+
+def test_errors_on_the_command_line_are_one_sentence(monkeypatch, capsys):
+    from combgame.cli import app as cli
+
+    def fail():
+        raise combgame.InputError("seed = -1 must be a whole number.")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert (
+        left.value.code == 2
+        and capsys.readouterr().err == "combgame: seed = -1 must be a whole number.\n"
+    )
+
+
+def test_no_machine_path_is_in_the_repository():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.splitlines() if listed.returncode == 0 else []
+    words = [os.sep + "work" + os.sep, os.sep + "root" + os.sep, "pypi" + "." + "org"]
+    for name in names:
+        text = (ROOT / name).read_text(errors="ignore") if (ROOT / name).exists() else ""
+        assert not [word for word in words if word in text], name
+
+
+def test_the_version_is_one():
+    assert re.match(r"\d+\.\d+\.\d+", combgame.__version__)
+
+
+def test_the_walks_through_the_house_are_those_of_the_page():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.walk", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,870 @@
+"""One source, two engines: the same run, bit for bit. And what is compiled is kept on disk, and
+only as long as it is right.
+"""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.marks import jitable
+from combgame.game.numba_versions import tried
+from combgame.simulate.run import Run
+from combgame.stopping.base import NEVER
+from combgame.stopping.names import make_stopping
+from combgame.testing import check_learner, check_rule, same
+from tests.said import refused
+
+ROUNDS = 5000
+
+
+def subsets(d):
+    return cg.Problem(cg.Subsets(d, 3), cg.Arms(d), cg.Gaussian(0.1)), np.linspace(0.3, 0.2, d)
+
+
+def listed():
+    sets = [[0, 1], [1, 2, 3], [2], [0, 3, 4], [4, 5], [1, 5], [0, 2, 5], [3], [1, 4]]
+    return cg.Problem(
+        cg.Listed(sets, 6), None, cg.Gaussian([0.2, 0.3, 0.2, 0.4, 0.3, 0.2])
+    ), np.array([0.21, 0.13, 0.28, 0.17, 0.24, 0.19])
+
+
+def both(problem, means, rule, rounds, stopping=NEVER):
+    runs = []
+    for engine in ("python", "compiled"):
+        run = Run(problem, rule.setup(problem), stopping, np.asarray(means), 1, 42, 3, engine)
+        run.advance(rounds // 3)  # in two pieces, so that going on is tested too
+        run.advance(rounds)
+        runs.append(run)
+    a, b = runs
+    assert a.seen.clock[0] == rounds
+    assert same(tuple(a.seen), tuple(b.seen)), "counts and estimates"
+    assert same(tuple(a.view), tuple(b.view)), "answer, rival, evidence, action"
+    assert same(a.rule, b.rule), "learner, tracker and catalogue"
+    assert a.rng.bit_generator.state == b.rng.bit_generator.state, "random stream"
+
+
+PAIRS = [  # every learner, every tracking, either problem: a combination takes seconds to compile
+    ("subsets", cg.Hedge(), "C"),
+    ("listed", cg.AdaHedge(), "D"),
+    ("subsets", cg.OFW(), "sample"),
+    ("listed", cg.LLOO(), "C"),
+]
+
+
+@pytest.mark.parametrize(("problem", "learner", "tracking"), PAIRS)
+def test_both_engines_make_the_same_run_bit_for_bit(problem, learner, tracking):
+    """On subsets with the threshold of the conformance checks, which compile the same."""
+    rule = cg.CombGame(learner, tracking=tracking)
+    if problem == "listed":
+        both(*listed(), rule, ROUNDS)
+    else:
+        where, means = subsets(7 if learner.on_simplex else 20)
+        both(where, means, rule, ROUNDS, make_stopping("mixture", where, [1e-300]))
+
+
+OTHERS = {  # every option and every kind of rewards once, several at a time
+    "uniform": (cg.Uniform(), "bernoulli"),
+    "adahedge-per-answer-theory": (
+        cg.CombGame(cg.AdaHedge(), per_answer=True, bonus="theory"),
+        "bounded",
+    ),
+    "lloo-plain-random-covering-per-answer": (
+        cg.CombGame(cg.LLOO(sparsify=False), start="random-covering", per_answer=True),
+        "boxed gaussian",
+    ),
+    "ofw-full-nobody-first": (cg.CombGame(cg.OFW(), start="full", order="nobody"), "bernoulli"),
+    "nature-first": (cg.CombGame(order="nature"), "bernoulli"),
+}
+
+
+@pytest.mark.parametrize(
+    ("rewards", "name"), [(rewards, name) for name, (_, rewards) in OTHERS.items()]
+)
+def test_the_other_options_and_rewards_too(rewards, name):
+    kinds = {
+        "bernoulli": cg.Bernoulli(),
+        "bounded": cg.Bounded(-1, 2),
+        "boxed gaussian": cg.Gaussian(0.4),
+    }
+    bounds = (0.2, 0.6) if rewards == "boxed gaussian" else None
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Subsets(6, 2), kinds[rewards], bounds=bounds)
+    both(problem, [0.5, 0.48, 0.45, 0.4, 0.33, 0.25], OTHERS[name][0], 400)
+
+
+def test_a_python_oracle_makes_the_run_of_the_structure_it_imitates():
+    problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
+    pairs = cg.Oracle(
+        lambda s: np.argsort(-s, kind="stable")[:2], 6, covering=[(0, 1), (2, 3), (4, 5)]
+    )
+    asked = cg.Problem(pairs, cg.Arms(6), cg.Gaussian(0.3))
+    geometry = cg.Subsets(6, 2).geometry()
+    means = np.linspace(1, 0, 6)
+    runs = [
+        Run(p, cg.CombGame(cg.LLOO(geometry=geometry)).setup(p), NEVER, means, 1, 0, 0, e)
+        for p, e in ((problem, "compiled"), (asked, "auto"))
+    ]
+    for run in runs:
+        run.advance(1000)
+    assert same(tuple(runs[0].seen), tuple(runs[1].seen))
+    asking = cg.Problem(cg.Subsets(6, 2), pairs, cg.Gaussian(0.3))
+    with refused("foreign-part", cg.EngineError, part="BracketPart"):
+        cg.simulate(
+            asking, means, engine="compiled", runs=1, rule="lloo", delta=0.1, threshold="proved"
+        )
+    with refused("unknown", cg.UnknownNameError, kind="engine", name="fast"):
+        cg.simulate(
+            problem, means, engine="fast", runs=1, rule="lloo", delta=0.1, threshold="proved"
+        )
+
+
+class Curious(NamedTuple):
+    """A field and three helpers, whose names mean other things elsewhere."""
+
+    learn: np.ndarray
+    find: int
+
+    def smallest(self, a: int, b: float) -> float:
+        return self._twice(min(self.learn[a], b))
+
+    def _twice(self, x: float) -> float:
+        return 2.0 * x + self.count(x)
+
+    def count(self, x: float) -> float:  # tuples have another
+        return self.find if x > 0.5 else 0.25
+
+
+class Lazy(NamedTuple):
+    smallest: np.ndarray
+    inner: Curious
+    count: float
+
+    def learn(self, more: float) -> None:
+        for a in range(self.smallest.size):
+            self.smallest[a] += self._twice() * more + self.inner.smallest(a, more)
+
+    def _twice(self) -> float:
+        return self.count / 2.0
+
+    def find(self, a: int, b: int, c: int) -> float:
+        return self.smallest[a] + self.inner.learn[b] * c
+
+
+class Heir(Curious):
+    """Another meaning of an inherited helper."""
+
+    def count(self, x: float) -> float:
+        return 100.0
+
+
+def ask(one: Curious, two: Lazy, heir: Heir, out: np.ndarray) -> None:
+    two.learn(0.5)
+    two.learn(more=0.25)
+    out[0], out[1] = one.smallest(1, 0.75), two.find(0, 1, c=3)
+    out[2], out[3] = heir.smallest(1, 0.75), two.count
+
+
+def test_helpers_of_parts_may_have_any_name():
+    from combgame.game.engines import choose_engine
+
+    made = []
+    for engine in ("python", "compiled"):
+        one = Curious(np.array([0.1, 0.7, 0.3]), 4)
+        two, out = Lazy(np.array([0.2, 0.9]), one, 0.6), np.zeros(4)
+        parts = one, two, Heir(*one), out
+        choose_engine(engine, parts, ask)(*parts)
+        made.append([out.tolist(), two.smallest.tolist()])
+    assert made[0] == made[1] and made[0][0][0] == 2 * 0.7 + 4 and made[0][0][2] == 2 * 0.7 + 100
+
+
+class Clash(NamedTuple):
+    choose: int  # has the name of a verb
+    d: int
+
+    def full(self) -> bool:
+        return False
+
+
+class Stranger(NamedTuple):
+    d: int
+
+    def choose(self, game, seen):
+        pass
+
+
+def test_a_part_that_does_not_fit_the_verbs_is_said():
+    from combgame.game.engines import choose_engine
+
+    with refused("field-hides-verb", cg.EngineError, part="Clash", field="choose"):
+        choose_engine("auto", (Clash(1, 2),))
+    wanted = "self, game, seen, view, rng"
+    with refused("verb-parameters", cg.EngineError, part="Stranger", parameters=wanted):
+        choose_engine("auto", (Stranger(1),))
+
+
+def test_conformance_checks_pass_for_our_own_parts():
+    for learner in (cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()):
+        check_learner(learner, rounds=250)
+    check_rule(cg.CombGame(cg.OFW(), tracking="sample"))
+
+
+SCRIPT = """
+import combgame as cg
+from combgame.game.telling import MADE
+problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
+how = {"rule": "uniform", "runs": 2, "threshold": "stylised", "engine": "compiled"}
+sim = cg.simulate(problem, [0.3, 0.25, 0.2], **how)
+print(sum(one.compiled for one in MADE), sim.rounds.tolist())
+"""
+
+
+def test_what_is_compiled_is_known_by_what_it_does(tmp_path):
+    """A changed comment or docstring compiled everything anew; a changed constant must."""
+    package = tmp_path / "combgame"
+    shutil.copytree(Path(cg.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+
+    def run():
+        out = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        compiled, rounds = out.stdout.split(maxsplit=1)
+        return int(compiled), rounds.strip(), len(kept(tmp_path / "cache"))
+
+    def change(where, before, after):
+        path = package / where
+        text = path.read_text()
+        assert before in text
+        path.write_text(text.replace(before, after, 1))
+
+    every, rounds, files = run()
+    assert every > 20
+    assert run() == (0, rounds, files)  # a second process compiles nothing, and it does not grow
+    for path in package.rglob("*.py"):  # all lines are elsewhere
+        path.write_text("# one comment more\n\n" + path.read_text())
+    change(
+        "game/round.py",
+        'def gather(seen: Seen) -> None:\n    """',
+        'def gather(seen: Seen) -> None:\n    """Else. ',
+    )
+    change("learners/hedge.py", '"""', '"""Another docstring. ')
+    assert run() == (0, rounds, files)
+    # not the file of the entry point, which is all that numba looks at
+    change(
+        "stopping/theorem2.py",
+        "math.log((1.0 + math.log(max(t, 1)))",
+        "math.log((9.0 + math.log(max(t, 1)))",
+    )
+    anew, changed, _ = run()
+    assert 0 < anew < every / 2 and changed != rounds  # and what calls it
+
+
+MINE = """
+import sys
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+import combgame as cg
+from combgame.game.protocols import jitable
+from combgame.game.telling import COUNT
+from combgame.rules.base import FixedSetup, RuleBase
+from combgame.rules.starts import padded, start_sets
+
+RATE = 10.0
+
+@jitable
+def charge(n):
+    return RATE * n
+
+def made():
+    class TurnsPart(NamedTuple):
+        score: np.ndarray
+
+        def choose(self, game, seen, view, rng):
+            more = np.zeros(2)
+            for a in range(self.score.size):
+                self.score[a] = more[0] - charge(seen.counts[a])
+            game.actions.argmax(self.score, view.action)
+
+        def full(self):
+            return False
+    return TurnsPart
+
+PART = made()
+
+@dataclass(frozen=True)
+class Turns(RuleBase):
+    def setup(self, problem):
+        start = padded(start_sets("covering", problem.actions, None))
+        return FixedSetup(PART(np.zeros(problem.d)), start)
+
+problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
+sim = cg.simulate(
+    problem, [0.3, 0.25, 0.2], rule=Turns(), runs=2, threshold="stylised", engine="compiled"
+)
+print(COUNT[0], sim.rounds.tolist())
+"""
+
+
+@pytest.mark.parametrize("way", ["", "plain"])
+def test_a_users_part_is_compiled_once(tmp_path, way):
+    """It was compiled in every process, 10 to 20 s each. This one makes arrays, and its class has
+    no name by which another process could find it.
+    """
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "COMBGAME_COMPILER": way,
+    }
+
+    def run(text):
+        (tmp_path / "mine.py").write_text(text)
+        command = [sys.executable, str(tmp_path / "mine.py")]
+        out = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        compiled, rounds = out.split(maxsplit=1)
+        return int(compiled), rounds
+
+    first, rounds = run(MINE)
+    assert first > 20
+    assert run(MINE) == (0, rounds)
+    assert run(MINE.replace("RATE * n", "RATE * n  # plays")) == (0, rounds)
+    anew, other = run(MINE.replace("RATE = 10.0", "RATE = -10.0"))  # plays one arm only
+    assert anew > 0 and other != rounds
+    assert run(MINE) == (0, rounds)
+
+
+def test_one_entry_serves_arguments_of_other_types():
+    """The key by which machine code is found tells classes, dtypes and layouts apart."""
+    from combgame.game.engines import choose_engine
+    from combgame.game.records import View, blank
+    from combgame.game.round import recommend
+
+    def game_of(problem, seed):
+        seen, view = (
+            blank(problem.d),
+            View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d)),
+        )
+        seen.counts[:] = 2.0
+        seen.sums[:] = np.random.default_rng(seed).normal(size=problem.d)
+        return problem.game(), seen, view
+
+    arms, sets = (
+        cg.Problem(answers, rewards=cg.Gaussian(1.0)) for answers in (cg.Arms(4), cg.Subsets(5, 2))
+    )
+    call = choose_engine("compiled", (arms.game(),), recommend)
+    for problem, seed in ((arms, 0), (sets, 1), (arms, 2)):
+        game, seen, view = game_of(problem, seed)
+        for again in range(3):
+            seen.sums[again] += 0.5
+            call(game, seen, view)
+            twin = View(*np.zeros((3, problem.d)), np.zeros(1), np.zeros(problem.d))
+            recommend(problem.game(), seen, twin)
+            assert all(a.tolist() == b.tolist() for a, b in zip(view, twin, strict=True))
+
+
+def test_the_key_of_an_entry_is_as_fine_as_the_types_of_numba():
+    from typing import NamedTuple
+
+    from numba import typeof
+
+    from combgame.game.parts import layout
+
+    class One(NamedTuple):
+        x: np.ndarray
+
+    class Two(NamedTuple):
+        x: np.ndarray
+
+    square, locked = np.zeros((3, 3)), np.zeros(3)
+    locked.flags.writeable = False
+    given = [
+        np.zeros(3),
+        np.zeros(3, np.float32),
+        np.zeros(3, np.int64),
+        square,
+        np.asfortranarray(square + 1.0),
+        square[:, 0],
+        square[::2],
+        locked,
+        1,
+        1.0,
+        True,
+        np.float64(1.0),
+        np.int64(1),
+        np.random.default_rng(0),
+        One(np.zeros(3)),
+        Two(np.zeros(3)),
+        One(square[0]),
+        (1, 2.0),
+        (1.0, 2),
+        (One(locked), 1),
+    ]
+    for a in given:
+        for b in given:
+            assert (layout((a,)) == layout((b,))) <= (typeof(a) == typeof(b)), (a, b)
+    assert layout((object(),)) is None
+
+
+def test_a_cast_of_a_part_shares_what_the_part_shares_and_nothing_with_other_casts():
+    from typing import NamedTuple
+
+    from combgame.game.parts import mould
+
+    class Inner(NamedTuple):
+        x: np.ndarray
+        n: int
+
+    class Outer(NamedTuple):
+        inner: Inner
+        only: Inner
+        same: np.ndarray
+        turned: np.ndarray
+
+    class Nothing(NamedTuple):
+        pass
+
+    x, turned = np.arange(3.0), np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    form = mould(Outer(Inner(x, 4), Inner(np.zeros(2), 5), x, turned))
+    one, two = form.cast(), form.cast()
+    assert type(one) is Outer and type(one.inner) is Inner and (one.inner.n, one.only.n) == (4, 5)
+    assert one.inner.x is one.same and one.turned.flags.f_contiguous
+    one.same[0], one.only.x[1], one.turned[0, 0] = 7.0, 8.0, 9.0
+    assert two.inner.x.tolist() == [0.0, 1.0, 2.0] and two.only.x.tolist() == [0.0, 0.0]
+    assert two.turned.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and x[0] == 0.0
+    assert mould(Nothing()).cast() == Nothing()
+    assert mould(Inner(np.arange(6)[::2], 1)) is None  # with gaps
+    whole = np.arange(6.0)
+    assert mould(Outer(Inner(whole[:4], 1), Inner(whole[3:], 1), x, turned)) is None  # overlapping
+    assert mould(Inner(object(), 1)) is None
+
+
+@pytest.mark.parametrize("rule", ["lloo", "frank-wolfe", "uniform", "gcb-pe"])
+@pytest.mark.parametrize("threshold", ["stylised", "mixture"])
+def test_runs_of_a_series_are_those_made_one_by_one(rule, threshold):
+    from combgame.simulate.bench import make_bench
+    from combgame.simulate.run import Run
+
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+    chosen = cg.GCBPE(0.0325) if rule == "gcb-pe" else rule
+    threshold = "proved" if rule == "gcb-pe" else threshold
+    means = [0.9, 0.6, 0.5, 0.3, 0.1]
+    bench = make_bench(problem, means, chosen, [0.1, 0.01], threshold, 3, 200, "python")
+    for number in range(3):
+        together, mine = bench.one(number), bench.numbers(number)
+        own = np.array(means)[mine.order]
+        setup, told = bench.rule.setup(problem), bench.stopping
+        alone = Run(problem, setup, told, own, 2, 3, number, "python")
+        alone.advance(200)
+        assert together.stops.tolist() == alone.stops.tolist()
+        assert together.winners.tolist() == mine.theirs(alone.winners).tolist()
+
+
+BOTH = """
+import sys, warnings
+import numpy as np
+import combgame as cg
+warnings.simplefilter("error")
+paths = cg.Paths(list(map(tuple, ["sa", "sb", "ab", "at", "bt"])), "s", "t")
+problem = cg.Problem(paths, None, cg.Gaussian(0.3))
+sim = cg.simulate(
+    problem, [0.9, 0.2, 0.4, 0.3, 0.8], rule="ofw", delta=[0.2, 0.01], threshold="stylised",
+    runs=20, max_rounds=2000, engine="compiled"
+)
+from combgame.game.numba.compiler import ACTIVE
+print(ACTIVE, file=sys.stderr)
+print(sim.stops.tolist(), sim.winners.tolist())
+"""
+
+
+def test_with_and_without_the_accelerator_the_runs_are_the_same():
+    def run(way):
+        environment = {**os.environ, "COMBGAME_COMPILER": way}  # what is on disk is used
+        command = [sys.executable, "-c", BOTH]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stderr.strip(), done.stdout
+
+    (active, mine), (plain, numbas) = run(""), run("plain")
+    assert (active, plain) == (str(tried(version("numba"))), "False")
+    assert mine == numbas
+
+
+OTHERWISE = """
+import sys, warnings
+import numba
+CHANGE
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import combgame as cg
+    assert not said
+    from combgame.game.engines import compiled_entry
+    def double(x):
+        return 2.0 * x
+    def half(x):
+        return x / 2.0
+    for function in (double, half):
+        assert compiled_entry(function, True)(1.0) in (2.0, 0.5)
+from combgame.game.numba.compiler import ACTIVE
+from combgame.cli.doctor import _compiler
+print(ACTIVE, _compiler(numba.__version__), *(str(one.message) for one in said), sep="|")
+"""
+MOVED = "from numba.core import environment; del environment.lookup_environment"
+CHANGED = "from numba.core import codegen; codegen.ll.parse_bitcode = None"
+
+
+@pytest.mark.parametrize(
+    ("change", "active"),
+    [
+        ("numba.__version__ = '0.68.7'", True),
+        ("numba.__version__ = '0.69.0'", False),
+        ("numba.__version__ = '0.6'", False),
+        (MOVED, False),
+        (CHANGED, False),
+    ],
+    ids=["tried", "newer", "older", "a part has moved", "a part has changed"],
+)
+def test_a_numba_without_the_accelerator_is_told_once(change, active, tmp_path):
+    """It was slow without a word: 21 instead of 1 us a round."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", OTHERWISE.replace("CHANGE", change)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found, doctor, *said = done.stdout.strip().split("|")
+    assert found == str(active) and len(said) == (not active)
+    assert ("without its accelerator" in doctor) == (not active)
+    assert all("without its accelerator" in one for one in said)
+    if change is MOVED:
+        assert "lookup_environment" in said[0]
+
+
+def test_arrays_of_a_users_part_do_not_pile_up():
+    """References are counted in what makes arrays, also through a function that returns them."""
+    from numba.core.runtime import _nrt_python, rtsys
+
+    from combgame.game.engines import choose_engine
+
+    @jitable
+    def fresh(n):
+        return np.ones(n)
+
+    class HeapPart(NamedTuple):
+        x: np.ndarray
+
+        def total(self, n):
+            return fresh(n).sum() + (self.x + 1.0)[1:].sum()
+
+    def call(part, times):
+        found = 0.0
+        for _ in range(times):
+            found += part.total(3)
+        return found
+
+    jitable(call)
+    part = HeapPart(np.zeros(3))
+    quick = choose_engine("compiled", (part,), call)
+    assert quick(part, 10) == 50.0
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    assert quick(part, 1000) == 5000.0
+    after = rtsys.get_allocation_stats()
+    _nrt_python.memsys_disable_stats()
+    made, freed = after.alloc - before.alloc, after.free - before.free
+    assert made == freed >= 2000
+
+
+# ---- kept on disk, one by one
+
+SMALL = """
+import sys
+import numpy as np
+import combgame as cg
+from combgame.game.engines import choose_engine
+from combgame.game.records import View, blank
+from combgame.game.round import advise, recommend
+from combgame.game.telling import MADE
+problem = cg.Problem(cg.Arms(4), None, cg.Gaussian(0.5))
+seen, rng = blank(4), np.random.default_rng(0)
+view = View(*np.zeros((3, 4)), np.zeros(1), np.zeros(4))
+seen.counts[:] = 3.0
+seen.sums[:] = 1.0, 4.0, 2.0, 3.5
+rule, _ = cg.Uniform().setup(problem).fresh(rng)
+if "recommend" in sys.argv:
+    choose_engine("compiled", (problem.game(),), recommend)(problem.game(), seen, view)
+if "advise" in sys.argv:
+    choose_engine("compiled", (problem.game(), rule), advise)(problem.game(), rule, seen, view, rng)
+print([one.compiled for one in MADE], [part.tolist() for part in view])
+"""
+
+
+def small(cache, *what):
+    return subprocess.Popen(
+        [sys.executable, "-c", SMALL, *what],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def outcome(process):
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    compiled, view = out.split("] ", 1)
+    return eval(compiled + "]"), view
+
+
+def kept(cache):
+    return sorted(
+        path
+        for path in cache.rglob("*")
+        if path.is_file() and not path.name.startswith(("probed", "ready"))
+    )
+
+
+def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_path):
+    if not tried(version("numba")):
+        pytest.skip("there is no accelerator: only entry points are kept")
+    first, view = outcome(small(tmp_path, "recommend"))
+    assert first[0] > 3
+    files = kept(tmp_path)
+    assert len(files) == first[0]
+    assert outcome(small(tmp_path, "recommend")) == ([0], view)
+    alone, advised = outcome(small(tmp_path / "another", "advise"))
+    shared = outcome(small(tmp_path, "advise"))
+    assert shared == (
+        [alone[0] - first[0] + 1],
+        advised,
+    )  # what is new to it, which is called by it: the entry of the other does not count
+    for i, path in enumerate(files):
+        data = path.read_bytes()
+        path.write_bytes(
+            [b"", data[: len(data) // 2], data[:-1] + bytes([data[-1] ^ 1]), b"\0" * len(data)][
+                i % 4
+            ]
+        )
+    assert outcome(small(tmp_path, "recommend")) == (first, view)
+    assert outcome(small(tmp_path, "recommend")) == ([0], view)
+
+
+def test_processes_that_compile_the_same_at_the_same_time_leave_whole_files(tmp_path):
+    found = [
+        outcome(process)
+        for process in [small(tmp_path, "recommend"), small(tmp_path, "recommend", "advise")]
+    ]
+    again = outcome(small(tmp_path, "recommend"))
+    assert again == ([0], found[0][1])
+    assert not [path for path in kept(tmp_path) if path.name.startswith("new-")]
+
+
+def test_types_are_spelled_apart():
+    from numba import typeof
+
+    from combgame.game.numba import disk
+
+    class Bonus(NamedTuple):
+        x: np.ndarray
+
+    def like(module, qualname="Bonus"):
+        return type("Bonus", (Bonus,), {"__module__": module, "__qualname__": qualname})(
+            np.zeros(2)
+        )
+
+    given = [
+        np.zeros(2),
+        np.zeros(2, np.float32),
+        np.zeros((2, 2)),
+        np.zeros((2, 2))[:, 0],
+        1,
+        1.0,
+        True,
+        (1, 1),
+        (1.0, 1),
+        like("combgame.rules.bonuses"),
+        like("__main__"),
+        (1, like("__main__")),
+    ]
+    assert len({disk.spelled(typeof(one), {}) for one in given}) == len(given)
+    assert disk.spelled(typeof("text"), {}) is None
+    classes = {}
+    disk.spelled(typeof(given[-1]), classes)
+    assert list(classes) == [type(given[-1][1])]
+
+
+def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
+    from combgame.game.numba import disk
+
+    monkeypatch.setattr(disk, "KEPT_VERSIONS", 3)
+    for i in range(6):
+        (tmp_path / f"old{i}").mkdir()
+        os.utime(tmp_path / f"old{i}", (i, i))
+    mine = disk.folder.__wrapped__(tmp_path, False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([mine.name, "old5", "old4"])
+    assert disk.folder.__wrapped__(tmp_path, True) != mine
+    for i in range(6):
+        (mine / f"f{i}").write_bytes(b"1234")
+        os.utime(mine / f"f{i}", (i, i))
+    disk._bound(mine, 12)
+    assert sorted(path.name for path in mine.iterdir()) == ["f3", "f4", "f5"]
+
+
+def test_compiled_functions_have_names_that_no_other_process_uses():
+    from numba.core.bytecode import FunctionIdentity
+
+    from combgame.game.numba.accelerator import lazily
+
+    before, numbers = FunctionIdentity._unique_ids, []
+    for _ in range(2):
+        with lazily():
+            numbers.append(next(FunctionIdentity._unique_ids))
+    assert FunctionIdentity._unique_ids is before and abs(numbers[0] - numbers[1]) > 10**6
+
+
+# ---- what is said
+
+
+class Screen(io.StringIO):
+    def __init__(self, terminal):
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self):
+        return self.terminal
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_line_says_what_is_being_compiled_on_a_terminal_only(terminal, monkeypatch, caplog):
+    from combgame.game import telling
+    from combgame.game.round import recommend
+
+    screen, game = Screen(terminal), subsets(5)[0].game()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(telling, "MADE", [])
+    with telling.telling(recommend, (game,)):
+        pass
+    assert screen.getvalue() == "" and not caplog.records  # a moment
+    monkeypatch.setattr(telling, "MOMENT", 0.0)
+    with caplog.at_level("INFO", "combgame.compile"), telling.telling(recommend, (game,)):
+        time.sleep(0.3)
+    said = "compiling recommend on Subsets with Gaussian rewards, once: about 10 s"
+    assert [record.getMessage().partition(" in ")[0] for record in caplog.records] == [
+        said,
+        said.partition(",")[0].replace("ing", "ed", 1),
+    ]
+    done = said.partition(",")[0].replace("ing", "ed", 1)
+    if terminal:
+        assert screen.getvalue().startswith(f"\r\x1b[2K{said}: 0 s")
+        assert f"\r\x1b[2K{done} in 0." in screen.getvalue()
+    else:
+        assert screen.getvalue() == ""
+    assert [one.compiled for one in telling.MADE] == [0, 0]
+
+
+PROBLEM = """
+[actions]
+kind = "arms"
+arms = 4
+[rewards]
+kind = "gaussian"
+sigma = 0.5
+"""
+
+
+def test_warm_prepares_what_a_problem_file_needs_and_says_when_it_was_ready(tmp_path):
+    (tmp_path / "p.toml").write_text(PROBLEM)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [
+        sys.executable,
+        "-c",
+        "from combgame.cli.app import main; main()",
+        "warm",
+        "p.toml",
+        "--rule",
+        "uniform",
+        "--threshold",
+        "stylised",
+    ]
+
+    def warm(*more):
+        return subprocess.run(
+            [*command, *more],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    first = warm()
+    assert (
+        first.stdout.startswith(
+            "uniform, stylised: compiled Uniform on Arms with Gaussian rewards in "
+        )
+        and first.stderr == ""
+    )
+    assert warm().stdout == "uniform, stylised: was ready.\n"
+    again = json.loads(warm("--json").stdout)
+    assert [(row["rule"], row["threshold"], row["compiled"]) for row in again] == [
+        ("uniform", "stylised", 0)
+    ]
+
+
+def test_an_engine_is_chosen_once_for_the_same_classes(monkeypatch):
+    from combgame.game import engines
+
+    asked = []
+    plain = engines._choose
+    monkeypatch.setattr(engines, "_CHOSEN", {})
+    monkeypatch.setattr(engines, "_choose", lambda *given: asked.append(given) or plain(*given))
+    for problem in (subsets(5)[0], subsets(6)[0], listed()[0], subsets(5)[0]):
+        engines.choose_engine("auto", (problem.game(),))
+    assert len(asked) == 2
+
+
+# ---- the engine "auto"
+
+SHORT = """
+import numpy as np
+import combgame as cg
+from combgame.game.telling import COUNT
+problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(0.1))
+how = dict(rule="uniform", threshold="stylised", progress=False)
+few = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
+print(COUNT[0] == 0, few.stops.tolist() == cg.simulate(
+    problem, [0.6, 0.4, 0.2], runs=3, engine="python", **how
+).stops.tolist())
+long = dict(runs=2, max_rounds=150_000, ties="run", **how)
+tied = cg.simulate(problem, [0.3, 0.3, 0.3], **long)
+print(COUNT[0] > 0, tied.rounds.tolist())
+once = COUNT[0]
+again = cg.simulate(problem, [0.6, 0.4, 0.2], runs=3, **how)
+print(COUNT[0] == once, again.stops.tolist() == few.stops.tolist())
+"""
+
+
+def test_what_is_over_sooner_interpreted_is_not_compiled(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", SHORT]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    few, tied, again = done.stdout.splitlines()
+    assert few == again == "True True" and tied.startswith("True")

@@ -1,0 +1,204 @@
+"""Writing to a campaign file: a full disk loses nothing that was stored, one process writes at a
+time, and what goes into a file that is gone does not count.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+import combgame as cg
+from combgame.campaign import execute, opening
+from combgame.campaign.opening import open_store
+from combgame.campaign.store import Store
+from combgame.storage.lock import Lock, lock_path
+from tests.campaigns import PROBLEM, TOML, command, count, made_up, table, tiny, whole_table
+from tests.said import refused
+
+# ---- a full disk
+
+
+LIMITED = """
+import resource, sys
+size = int(sys.argv.pop(1))
+if size:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+from combgame.cli.app import main
+main()
+"""
+
+
+def limited(size, *words):
+    """The command line, with files that cannot grow beyond a size."""
+    return subprocess.run(
+        [sys.executable, "-c", LIMITED, str(size), *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_a_full_disk_loses_nothing_that_was_stored(tmp_path):
+    file, path = tmp_path / "a.toml", tmp_path / "a.db"
+    file.write_text(TOML)
+    first = limited(0, "campaign", "run", file)
+    assert first.returncode == 0, first.stderr
+    before, size = table(path), path.stat().st_size
+    full = limited(size + 2 * 4096, "campaign", "run", file, "--runs", 400)
+    assert full.returncode == 2 and full.stderr.count("\n") == 1, full.stderr
+    assert (
+        f"{path}: the disk or the quota is full" in full.stderr
+        and "what was stored is kept" in full.stderr
+    )
+    assert table(path)[:5] == before and 5 <= len(table(path)) < 400
+    again = limited(0, "campaign", "run", file, "--runs", 400, "--json")
+    assert again.returncode == 0 and json.loads(again.stdout)[0]["runs"] == 400
+    campaign = cg.read_campaign(file)
+    campaign = replace(
+        campaign, configurations=tuple(replace(c, runs=400) for c in campaign.configurations)
+    )
+    assert table(path) == whole_table(campaign, tmp_path)
+
+
+@pytest.mark.parametrize("size", [1, 3000])
+def test_a_disk_without_any_room_is_said(tmp_path, size):
+    (tmp_path / "a.toml").write_text(TOML)
+    full = limited(size, "campaign", "run", tmp_path / "a.toml")
+    assert (
+        full.returncode == 2
+        and "the disk or the quota is full" in full.stderr
+        and "Traceback" not in full.stderr
+    )
+    campaign = cg.read_campaign(tmp_path / "a.toml")
+    campaign.run(tmp_path / "a.db", engine="python")
+    assert table(tmp_path / "a.db") == whole_table(campaign, tmp_path)
+
+
+def test_a_file_that_may_not_grow_keeps_what_it_has(tmp_path, monkeypatch):
+    campaign, path = tiny(runs=500), tmp_path / "a.db"
+
+    class Limited(Store):
+        def __init__(self, path):
+            super().__init__(path)
+            self.db.execute("PRAGMA max_page_count = 40")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "work", made_up)
+        patch.setattr(opening, "Store", Limited)
+        with refused("disk-full", where=str(path)) as caught:
+            campaign.run(path)
+        assert "run the same command again" in caught.value.remedy
+    kept = table(path)
+    monkeypatch.setattr(execute, "work", made_up)
+    campaign.run(path)
+    after = table(path)
+    whole = {(line["identity"], line["delta"]): line for line in after}
+    assert 100 < len(kept) < len(after) == len(whole) == 2000
+    assert all(whole[line["identity"], line["delta"]] == line for line in kept)
+
+
+# ---- two writers
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from combgame.storage.lock import Lock
+with Lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_one_process_writes_at_a_time(tmp_path, capsys):
+    campaign, path = tiny(runs=3), tmp_path / "a.db"
+    campaign.run(path, engine="python")
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        with refused("being-written", path=str(path)) as caught:
+            tiny(runs=5).run(path, engine="python")
+        assert caught.value.arguments["holder"].startswith(f"process {holder.pid} on ")
+        code, out, _ = command(capsys, "campaign", "status", path)
+        assert code == 0 and f"It is being worked on by process {holder.pid} on " in out
+        code, out, _ = command(capsys, "campaign", "status", path, "--json")
+        told = json.loads(out)
+        assert f"process {holder.pid} " in told["running"] and (
+            told["stored"],
+            told["planned"],
+        ) == (6, 6)
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdin.close()
+        holder.stdout.close()
+    assert Lock.holder(lock_path(path)) is None
+    tiny(runs=5).run(path, engine="python")
+    assert json.loads(command(capsys, "campaign", "status", path, "--json")[1])["running"] is None
+
+
+# ---- a file that is gone
+
+
+GONE = {
+    "deleted": lambda path: path.unlink(),
+    "moved": lambda path: path.rename(path.with_name("moved.db")),
+    "replaced": lambda path: shutil.copy(path, path.with_name("b.db")).replace(path),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX only")
+@pytest.mark.parametrize("how", GONE)
+def test_a_file_that_is_gone_ends_the_campaign(tmp_path, monkeypatch, how):
+    """It is not filled with chunks that nobody will find."""
+    campaign, path, chunks = tiny(runs=8), tmp_path / "a.db", []
+
+    def work(*given):
+        chunks.append(given)
+        if len(chunks) == 3:
+            GONE[how](path)
+        return made_up(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "work", work)
+        with refused("file-gone", cg.StoreError, where=str(path), stored=False) as caught:
+            campaign.run(path)
+    assert len(chunks) == 3 and "run the same command again" in caught.value.remedy
+    monkeypatch.setattr(execute, "work", made_up)
+    campaign.run(path)  # what is there now, or a new one
+    assert count(path) == campaign.runs
+
+
+def test_an_interrupt_waits_until_a_chunk_is_stored(tmp_path):
+    campaign, path = tiny(runs=4, rules=["uniform"]), tmp_path / "a.db"
+    with open_store(path, "tiny")[0] as file:
+        file.register(campaign, execute.references(campaign.configurations, file))
+        chunk = made_up(campaign.configurations[0], 0, 4, "python", "here")
+
+        def interrupted(statement):
+            if "INTO chunks" in statement:
+                signal.raise_signal(signal.SIGINT)
+
+        file.db.set_trace_callback(interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            file.add(chunk)
+        assert not file.db.in_transaction
+    assert count(path) == 4
+
+
+def test_a_study_that_is_open_is_no_campaign_and_keeps_its_locks(tmp_path):
+    path = tmp_path / "lab.db"
+    with cg.Study(PROBLEM, storage=f"sqlite:///{path}") as study:
+        study.ask()
+        with refused("foreign-file", where=str(path)):
+            tiny(runs=1).run(path)
+        assert study.ask(client="you").id == 2
+    with refused("foreign-file", where=str(path)):
+        tiny(runs=1).run(path)

@@ -1,0 +1,593 @@
+"""Studies that several versions of combgame write, and machines whose clocks differ."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import closing, contextmanager
+
+import pytest
+
+import combgame as cg
+from combgame.errors import Notice
+from combgame.storage import clock
+from combgame.study import session, versions
+from combgame.study.settings import Setting
+from combgame.study.versions import here
+from combgame.wire import decision_data, decision_from, status_data, status_from
+from tests.paths import ASSETS
+from tests.said import refused, says
+from tests.studies import PROBLEM
+
+pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
+
+APART = {0: 1.0, 1: 0.0}  # certified after two rounds of each
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """runs("0.3"): from now on that version runs; stricter: it asks for much more evidence."""
+    real = Setting.stopping_at
+
+    def becomes(name, stricter=False):
+        monkeypatch.setattr("combgame.version.__version__", name)
+        monkeypatch.setattr(session, "digest", lambda: name)  # whose snapshots are of use
+
+        def judged(self, delta, problem=None, epsilon=None):
+            return real(self, delta * (1e-290 if stricter else 1.0), problem, epsilon)
+
+        monkeypatch.setattr(Setting, "stopping_at", judged)
+
+    return becomes
+
+
+@contextmanager
+def told(*codes):
+    """What is warned of in a block has these beginnings, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+    said = [str(one.message) for one in caught if one.category is Notice]
+    assert len(said) == len(codes), said
+    for one, words in zip(said, codes, strict=True):
+        assert words in one, said
+
+
+PAIR = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1), names=["old", "new"])
+
+
+def study(url=None, **settings):
+    return cg.Study(PAIR, storage=url, engine="python", rule="uniform", **settings)
+
+
+def go_on(study, n=1, values=APART):
+    for todo in study.ask(n):
+        study.tell(todo, {arm: values[arm] for arm in todo.arms})
+
+
+# ---- versions
+
+
+def test_every_event_has_the_version_that_wrote_it(url, runs):
+    runs("0.3")
+    with study(url) as made:
+        go_on(made)
+    runs("0.4")
+    with told("made with combgame 0.3; this is version 0.4", "3 events"):
+        with cg.Study.open(url) as made:
+            made.ask()
+        by = [one.version for one in made.events()]
+        assert by == ["0.3", "0.3", "0.3", "0.4"]
+        assert [row["version"] for row in made.rows("event")] == by
+        assert [one["version"] for one in json.loads(made.export())["events"]] == by
+        made.close()
+
+
+def test_a_version_that_is_changed_is_found(url, runs):
+    with study(url) as made:
+        go_on(made)
+        with made._session.storage._transaction(write=True) as connection:
+            connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
+    with refused("event-changed", cg.StoreError, event=2):
+        cg.Study.open(url).replay()
+
+
+def test_a_study_of_one_version_says_nothing_of_versions(url):
+    with told(), study(url) as made:
+        go_on(made, 4)
+        assert made.status.notes == () and "versions" not in str(made.status)
+    with told(), cg.Study.open(url) as made:
+        assert made.status.notes == ()
+        kept = [one for one in made.decision.assumptions if one.code.startswith("certificate")]
+        assert not kept and made.decision.proved
+
+
+def test_the_status_says_which_versions_wrote_a_part(url, runs):
+    runs("0.3")
+    with study(url) as made:
+        go_on(made)
+    runs("0.4")
+    with told("made with", "3 events"), cg.Study.open(url) as made:
+        status = made.status
+        assert says(status.notes, "other-versions", n=3, others=["0.3"], here="0.4")
+        assert "3 events of this study were written by combgame 0.3" in str(status)
+        assert status_from(json.loads(json.dumps(status_data(status)))) == status
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_certificate_stays_given_whatever_a_later_version_computes(url, runs, kept, request):
+    """kept: from a snapshot of the later version."""
+    if kept:
+        request.getfixturevalue("often")
+    runs("0.3")
+    with study(url) as made:
+        go_on(made, 4)
+        first = made.decision
+    assert first.certified and first.proved
+    runs("0.4", stricter=True)
+    for _ in range(2):
+        with told("made with", "events"), cg.Study.open(url) as later:
+            decision, status = later.decision, later.status
+            assert later.state == "certified" and later.done and later.ask(1) == []
+            assert (decision.answer, decision.confidence) == (first.answer, first.confidence)
+            assert (decision.evidence, decision.threshold) == (first.evidence, first.threshold)
+            assert says(decision.assumptions, "certificate-stays", version="0.3", here="0.4")
+            assert not says(decision.assumptions, "threshold")
+            assert not decision.proved, "this version does not vouch for it"
+            assert "as combgame 0.3 certified at delta = 0.05" in str(decision)
+            assert "0.4 would not have stopped there" in str(status)
+            assert "0.4 would not have stopped there" in str(later.replay())
+            assert later.replay().same
+            assert decision_from(json.loads(json.dumps(decision_data(decision)))) == decision
+            with refused("certified-already", cg.StudyError):
+                later.stop("enough")
+
+
+def test_a_version_that_would_have_given_a_certificate_vouches_for_it(url, runs):
+    runs("0.3")
+    with study(url) as made:
+        go_on(made, 4)
+        first = made.decision
+    runs("0.4")
+    with told("made with", "events"), cg.Study.open(url) as later:
+        assert later.decision.proved and later.decision.sentence == first.sentence
+        assert says(later.decision.assumptions, "certificate-alike", version="0.3", here="0.4")
+        assert later.decision.lead == first.lead and later.decision.estimates == first.estimates
+
+
+def test_a_retraction_takes_a_certificate_back_under_any_version(url, runs):
+    runs("0.3")
+    with study(url) as made:
+        go_on(made, 4)
+    runs("0.4", stricter=True)
+    with told("made with", "events"), cg.Study.open(url) as later:
+        later.retract(1, "wrong plate")
+        assert later.state == "running" and later.decision is None
+        assert not says(later.status.notes, "certificate-due")
+
+
+def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(url, runs):
+    """A certificate is an event: nobody has one that others do not see."""
+    runs("0.3", stricter=True)
+    with study(url) as made:
+        go_on(made, 4)
+        assert made.state == "running"
+    runs("0.4")
+    called = []
+    with (
+        told("made with", "events"),
+        cg.Study.open(url, on_certified=called.append) as later,
+    ):
+        assert later.state == "running" and says(later.status.notes, "certificate-due", here="0.4")
+        assert "whatever is stored next, but for a retraction, certifies it" in str(later.status)
+        assert later.ask(1) == [] and later.state == "certified"
+        assert [one.kind for one in later.events()][-1] == "certified"
+        assert later.decision.proved and called == [later.decision]
+        assert not says(later.status.notes, "certificate-due")
+    runs("0.3", stricter=True)
+    with told("1 event"), cg.Study.open(url) as first:
+        assert first.state == "certified"
+        assert says(first.decision.assumptions, "certificate-stays", version="0.4", here="0.3")
+
+
+@pytest.fixture
+def overdue(url, runs):
+    """A study in which this version finds enough what the one that wrote it did not."""
+    runs("0.3", stricter=True)
+    with study(url) as made:
+        go_on(made, 8)
+        assert made.state == "running"
+    runs("0.4")
+    return url
+
+
+@pytest.mark.parametrize(
+    ("code", "refused_verb"),
+    [
+        ("certified-already", lambda one: one.stop("enough")),
+        ("ended", lambda one: one.extend(99, reason="more")),
+        ("unknown-round", lambda one: one.tell(99, {0: 1.0})),
+        ("nothing-to-ask", lambda one: one.ask()),
+    ],
+)
+def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(
+    overdue, code, refused_verb
+):
+    called = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue, on_certified=called.append) as later:
+            with refused(code):
+                refused_verb(later)
+            assert later.state == "certified" and later.decision.proved
+            with refused(code):
+                refused_verb(later)
+            assert [one.kind for one in later.events()].count("certified") == 1
+            assert later.ask(1) == [] and called == [later.decision]
+        with cg.Study.open(overdue) as again:
+            assert again.state == "certified" and again.replay().same
+
+
+def test_a_retraction_goes_before_a_certificate_that_is_due(overdue):
+    called = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue, on_certified=called.append) as later:
+            with refused("unknown-round"):
+                later.retract(99, "a typo")
+            assert later.state == "running"
+            later.retract(1, "a typo")
+            kinds = [one.kind for one in later.events()]
+            assert kinds[-2:] == ["retracted", "certified"] and kinds.count("certified") == 1
+            assert later.decision.values == 7 and called == [later.decision]
+
+
+def test_a_request_that_is_repeated_gets_its_answer_beside_a_certificate(overdue):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    Shelf(overdue).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cg.Study.open(overdue) as later:
+            with once(Request("key", "what")):
+                number = later.observe({"old": 0.5})
+            with once(Request("key", "what")), pytest.raises(Repeated) as repeated:
+                later.observe({"old": 0.5})
+            assert repeated.value.answer == number
+            kinds = [one.kind for one in later.events()]
+            assert kinds[-2:] == ["certified", "observed"]
+
+
+def test_versions_that_write_by_turns_are_told(url, runs):
+    runs("0.3")
+    with study(url) as one:
+        one.ask()
+        runs("0.4")
+        with told("made with", "2 events"):
+            other = cg.Study.open(url)
+            other.ask()
+        runs("0.3")
+        with told("1 event", "versions 0.3, and 0.4 of combgame write to this study by turns"):
+            one.ask()
+            one.ask()
+        runs("0.4")
+        with told("by turns"):
+            other.ask()
+            assert says(other.status.notes, "versions-by-turns", versions=["0.3", "0.4"])
+            assert "let everybody use the same version" in str(other.status)
+        other.close()
+
+
+def test_a_certificate_whose_evidence_is_infinite_is_stored(url):
+    coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
+    with cg.Study(coins, storage=url, engine="python", min_pulls=0) as made:
+        for arm, value in ((0, 1), (1, 0)):
+            made.observe({arm: [value] * 40})
+        ended = made.decision
+    with cg.Study.open(url) as again:
+        assert again.decision == ended and ended.certified
+
+
+def test_the_page_says_which_versions_wrote_a_part(tmp_path, runs):
+    pytest.importorskip("fastapi")
+    from fastapi.testclient import TestClient
+
+    from combgame.server.app import create_app
+
+    url = f"sqlite:///{tmp_path}/lab.db"
+    runs("0.3")
+    with study(url) as made:
+        go_on(made, 4)
+    runs("0.4", stricter=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        app = create_app(url, tokens=False, engine="python")
+        with TestClient(app, headers={"Accept": "text/html"}) as client:
+            page = client.get("/studies/study").text
+            printed = client.get("/studies/study/decision").text
+    assert "were written by combgame 0.3; this is version 0.4" in page
+    assert "old is the best, by the certificate of another version of combgame" in page
+    assert "would not have stopped there" in printed
+
+
+def test_the_command_line_says_it_in_a_line(tmp_path, runs):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    runs("0.3")
+    with study(url) as made:
+        go_on(made)
+    words = [sys.executable, "-c", "from combgame.cli.app import main; main()"]
+    words += ["study", "status", "-s", url]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    first, *others = done.stderr.splitlines()
+    assert first.startswith("combgame: study 'study': it was made with combgame 0.3"), done.stderr
+    assert all(line.startswith("combgame: study 'study': 3 events") for line in others)
+
+
+# ---- files of older versions
+
+OLD = ASSETS / "old" / "studies-schema-1.sql"
+
+
+@pytest.fixture
+def old(url, request):
+    """A database as the commits before e07f76e stored studies, by the same URL."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
+            file.executescript(OLD.read_text())
+        return url
+    statements = OLD.read_text().replace("BLOB", "BYTEA").replace(" WITHOUT ROWID", "")
+    request.getfixturevalue("server").psql(statements)
+    return url
+
+
+def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old):
+    for _ in range(2):
+        with told(), cg.Study.open(old, "running") as made:
+            head = made.status.head
+            assert made.replay(head="10:bdebf734b7a4f29a").same, "as it was noted then"
+            assert made.events()[-1].version == "" and made.events()[3].reason is None
+            assert [one.id for one in made.pending] == [1, 3]
+            assert says(made.status.notes, "sources-changed", n=len(made.events()))
+    with told(), cg.Study.open(old, "running", client="ann") as made:
+        assert [one.id for one in made.ask(3)] == [1, 3, 5]
+        assert made.events()[-1].version == here()
+        made.tell(1, {0: 1.0})
+        assert made.replay(head=head).same
+    with told(), study(old, name="running", if_exists="resume") as made:
+        assert says(made.status.notes, "sources-changed", n=10)
+
+
+def test_a_certificate_from_before_certificates_were_events_stays_given(old):
+    with told(), cg.Study.open(old, "done") as made:
+        assert made.state == "certified" and made.decision.rounds == 4 and made.decision.proved
+        assert made.status.late == 2 and made.ask(1) == []
+        with refused("certified-already", cg.StudyError):
+            made.stop("enough")
+        assert made.replay().same
+    with told(), cg.Study.open(old, "done") as made:
+        made.retract(1, "a typo")
+        assert made.state == "running"
+
+
+def test_what_an_older_version_stored_is_sealed_as_it_was(old):
+    with cg.Study.open(old, "done") as made:
+        made.ask(1)
+        with made._session.storage._transaction(write=True) as connection:
+            connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
+    with refused("event-changed", cg.StoreError, event=2):
+        cg.Study.open(old, "done").replay()
+
+
+def test_a_schema_of_the_future_is_refused(tmp_path):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as file:
+        file.execute("UPDATE combgame_schema SET version = 99")
+        file.commit()
+    with refused("other-version", cg.StoreError, theirs=99):
+        cg.Study.open(url)
+
+
+# ---- sources of one version
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """sources("a"): from now on these run, of the version 0.2.0.dev0."""
+
+    def become(name):
+        monkeypatch.setattr("combgame.version.__version__", "0.2.0.dev0")
+        monkeypatch.setattr(versions, "digest", lambda: name * 64)
+        monkeypatch.setattr(session, "digest", lambda: name * 64)
+
+    return become
+
+
+def test_a_version_that_is_developed_is_told_apart_by_its_sources(url, sources):
+    sources("a")
+    with told(), study(url) as made:
+        go_on(made)
+        assert {one.version for one in made.events()} == {"0.2.0.dev0+aaaaaaaa"}
+        assert made.status.notes == ()
+    sources("b")
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert says(made.status.notes, "sources-changed", n=3, here="0.2.0.dev0+bbbbbbbb")
+        assert str(made.status).count("other sources of the same version") == 1
+        assert made.events()[-1].version == "0.2.0.dev0+bbbbbbbb"
+    sources("a")
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert says(made.status.notes, "sources-by-turns", n=2, version="0.2.0.dev0")
+
+
+def test_sources_that_changed_say_nothing_beside_a_certificate(url, sources):
+    sources("a")
+    with study(url) as made:
+        go_on(made, 4)
+        first = made.decision
+    sources("b")
+    with told(), cg.Study.open(url) as made:
+        assert made.decision == first
+
+
+def test_a_version_that_is_released_needs_no_sources(runs):
+    runs("0.3")
+    assert here() == "0.3"
+
+
+# ---- clocks
+
+
+@pytest.fixture
+def machines(monkeypatch):
+    """machines(now, storage): from now on these are the times, in seconds since 1970, on the
+    machine that runs and on the one that holds the file; storage=None: as the kernel has it.
+    """
+    real = clock.of_file
+
+    def become(at, storage=None):
+        monkeypatch.setattr(clock, "now", lambda: at)
+        there = real if storage is None else lambda path: storage
+        monkeypatch.setattr(clock, "of_file", there)
+
+    return become
+
+
+START = 1_900_000_000.0
+
+
+@pytest.mark.parametrize(("off", "where"), [(-7200.0, "behind"), (7200.0, "ahead of")])
+def test_leases_and_deadlines_go_by_the_clock_of_the_storage(url, machines, off, where):
+    """Of a server, or of the machine that holds the file: not by that of a worker."""
+    here = time.time()
+    with study(url, client="a", deadline=here + 3600) as first:
+        todo = first.ask(lease=600)
+        machines(here + off)
+        with (
+            told(f"7,200 seconds {where} the storage's"),
+            cg.Study.open(url, client="b") as second,
+        ):
+            assert second.state == "running" and second.status.expired == ()
+            mine = second.ask(lease=600)
+            assert mine.id != todo.id and mine.until == pytest.approx(here + 600, abs=60)
+            with pytest.raises(cg.StudyError):
+                second.extend(deadline=here + 1800, reason="less")
+            second.extend(deadline=here + 7000, reason="more")
+            second.observe({"old": 0.5})
+        machines(here)
+        with told():
+            assert first.state == "running" and first.status.expired == ()
+        with told(), cg.Study.open(url, client="c") as third:
+            assert third.state == "running" and third.ask(1)[0].id not in (todo.id, mine.id)
+
+
+def test_a_study_is_made_at_the_time_of_the_storage(url, machines):
+    study(url).close()
+    here = time.time()
+    machines(here + 7200)
+    with told("7,200 seconds ahead of"), study(url, name="another") as made:
+        made.ask()
+        assert [one.at for one in made.events()] == pytest.approx([here] * 2, abs=60)
+
+
+def test_a_lease_ends_by_the_clock_of_the_storage(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    with study(url, client="a") as first:
+        todo = first.ask(lease=2)
+        machines(START - 3600, START + 1)
+        with told("3,601 seconds behind"), cg.Study.open(url, client="b") as second:
+            assert second.ask(lease=2).id == 2
+            machines(START + 9000, START + 4)
+            assert second.status.expired == (todo.id, 2)
+            assert second.ask(client="d").id == todo.id
+
+
+def test_an_event_of_a_clock_that_was_ahead_stops_no_clock(tmp_path, machines):
+    """Older versions stored what a worker's clock said; and clocks are set back."""
+    url, day = f"sqlite:///{tmp_path}/lab.db", 86400.0
+    machines(START + day, START + day)
+    with study(url) as made:
+        made.ask(client="fast", lease=600)
+        made.observe({"old": 0.5})
+    machines(START, START)
+    with told(), cg.Study.open(url) as made:
+        todo = made.ask(client="a", lease=2)
+        assert todo.until == START + 2.0
+    machines(START + 4, START + 4)
+    with told(), cg.Study.open(url) as made:
+        assert todo.id in made.status.expired
+        assert made.ask(client="b").id == todo.id
+
+
+def test_a_lease_holds_at_most_twice_as_long_when_the_clock_is_set_back(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    with study(url, client="a") as made:
+        todo = made.ask(lease=600)
+        for back, ended in ((599, False), (601, True), (86400, True), (0, False)):
+            machines(START - back, START - back)
+            assert (todo.id in made.status.expired) is ended, back
+        machines(START - 86400, START - 86400)
+        assert made.ask(client="b", lease=600).id == todo.id
+        assert made.status.expired == ()
+
+
+def test_a_pause_is_no_clock_that_is_ahead(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START, START)
+    study(url).close()
+    machines(START + 1e6, START + 1e6)
+    with told(), cg.Study.open(url) as made:
+        made.ask()
+        assert made.events()[-1].at == START + 1e6
+
+
+def test_who_is_off_by_less_than_a_minute_is_not_told(tmp_path, machines):
+    url = f"sqlite:///{tmp_path}/lab.db"
+    machines(START - 59, START)
+    with told(), study(url) as made:
+        made.ask()
+        assert made.events()[-1].at == START
+
+
+def test_looking_leaves_the_time_of_the_file_as_it_is(tmp_path):
+    """Who copies what has changed goes by it."""
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    before = (tmp_path / "lab.db").stat().st_mtime_ns
+    with cg.Study.open(url) as made:
+        assert made.state == "running"
+        assert (tmp_path / "lab.db").stat().st_mtime_ns == before
+
+
+def test_a_place_without_a_clock_has_that_of_the_machine(tmp_path):
+    assert clock.of_file(str(tmp_path / "nowhere")) == pytest.approx(time.time(), abs=60)
+
+
+def test_answers_are_forgotten_by_the_clock_of_the_storage(tmp_path, machines):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    url = f"sqlite:///{tmp_path}/lab.db"
+    study(url).close()
+    Shelf(url).close()
+    with cg.Study.open(url) as made, once(Request("key", "what")):
+        made.ask()
+    machines(time.time() + 30 * 86400)
+    with told("ahead of"), cg.Study.open(url) as made:
+        with made._session.storage.writing() as log:
+            log.forget()
+        with once(Request("key", "what")), pytest.raises(Repeated):
+            made.ask()
+
+
+def test_a_study_in_memory_has_no_other_clock():
+    with told():
+        made = cg.Study(PROBLEM, engine="python")
+        todo = made.ask(lease=1e-9)
+        assert made.status.expired in ((), (todo.id,))

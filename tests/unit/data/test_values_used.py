@@ -1,0 +1,171 @@
+"""Where descriptions are used as values: workers, references, the keys of runs, stored studies."""
+
+import math
+import pickle
+from dataclasses import dataclass
+
+from typer.testing import CliRunner
+
+import combgame as cg
+from combgame.campaign import execute
+from combgame.cli.app import app
+from combgame.data import to_data
+from combgame.study.settings import check_same, check_setting, setting_from
+from tests.said import refused
+from tests.unit.data.test_values import EDGES, Greedy, top_two
+
+INF = math.inf
+FIVE = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+MEANS = (0.5, 0.4, 0.3, 0.2, 0.1)
+
+
+def test_a_worker_prepares_a_configuration_once():
+    """Chunks come to it as copies."""
+    c = cg.Campaign.cross(
+        "c", [cg.Instance("five", FIVE, MEANS)], ["uniform"], threshold="stylised", runs=8
+    ).configurations[0]
+    execute._bench.cache_clear()
+    rows = [
+        row.stops
+        for first in range(4)
+        for row in execute.work(
+            pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here()
+        ).rows
+    ]
+    assert (execute._bench.cache_info().hits, execute._bench.cache_info().misses) == (3, 1)
+    assert [stops[0] for stops in rows] == cg.simulate(
+        FIVE, MEANS, rule="uniform", threshold="stylised", runs=4, engine="python"
+    ).rounds.tolist()
+
+
+@dataclass(frozen=True)
+class Lists(cg.Uniform):
+    """Its option has no hash."""
+
+    shares: list[float] | None = None
+
+
+def test_even_if_an_option_of_its_rule_has_no_hash():
+    c = cg.Campaign.cross(
+        "c", [cg.Instance("five", FIVE, MEANS)], [Lists(shares=[0.5])], threshold="stylised", runs=2
+    ).configurations[0]
+    execute._bench.cache_clear()
+    for first in range(2):
+        execute.work(pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here())
+    assert execute._bench.cache_info().hits == 1
+
+
+def test_references_of_equal_problems_are_computed_once(monkeypatch, tmp_path):
+    again = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
+    problems = [
+        cg.Instance(name, problem, MEANS) for name, problem in (("one", FIVE), ("two", again))
+    ]
+    asked, least_time = [], execute.least_time
+    monkeypatch.setattr(execute, "least_time", lambda *given: asked.append(1) or least_time(*given))
+    campaign = cg.Campaign.cross("c", problems[:1], ["uniform"], runs=1, threshold="stylised")
+    campaign += cg.Campaign.cross("c", problems[1:], ["lloo"], runs=1, threshold="stylised")
+    campaign.run(tmp_path / "c.db", engine="python", progress=False)
+    assert len(asked) == 1
+
+
+def test_equal_problems_have_the_same_runs_whatever_they_are_called():
+    def key(problem, rule="uniform"):
+        return (
+            cg.Campaign.cross("c", [cg.Instance("x", problem, MEANS)], [rule], threshold="stylised")
+            .configurations[0]
+            .key
+        )
+
+    other = cg.Problem(
+        cg.Paths([(str(u), str(v)) for u, v in EDGES], "s", "t"), cg.Arms(5), cg.Gaussian(1)
+    )
+    numbered = cg.Problem(
+        cg.Paths([(7, "x"), (7, 3), ("x", 4), (3, 4), (7, 4)], 7, 4),
+        cg.Arms(5),
+        cg.Gaussian(1.0),
+        names=list("vwxyz"),
+    )
+    assert key(other) == key(numbered) != key(FIVE)
+    assert (
+        key(FIVE, "lloo")
+        == key(FIVE, cg.CombGame(cg.LLOO(first=200)))
+        != key(FIVE, cg.CombGame(cg.LLOO(first=201)))
+    )
+    strange = cg.Problem(
+        cg.Paths([(frozenset(u), frozenset(v)) for u, v in EDGES], frozenset("s"), frozenset("t")),
+        cg.Arms(5),
+        cg.Gaussian(1),
+    )
+    assert key(strange) == key(
+        other
+    )  # nodes that no file can hold: their names do not matter to runs
+    with refused("not-describable", cg.InputError, kind="frozenset"):
+        to_data(strange)
+
+
+RULE = cg.CombGame(cg.LLOO(), tracking="D", bonus=cg.theory_bonus(c=0.5))
+
+
+def test_a_study_with_a_rule_of_any_options_opens_again_from_the_command_line_too(tmp_path):
+    url = f"sqlite:///{tmp_path / 'lab.db'}"
+    problem = cg.Problem(
+        cg.grid_network(4), cg.Arms(12), cg.Gaussian([0.1 + k for k in range(12)]), bounds=(0, INF)
+    )
+    with cg.Study(problem, rule=RULE, storage=url, name="plate", engine="python") as study:
+        first = study.ask()
+    with cg.Study.open(url, "plate", engine="python") as again:
+        assert (
+            again.problem == problem
+            and again._setting.rule == RULE
+            and again.pending[0].arms == first.arms
+        )
+    with cg.Study(
+        problem, rule=RULE, storage=url, name="plate", engine="python", if_exists="resume"
+    ) as again:
+        assert [one.arms for one in again.pending] == [first.arms]
+    with refused("other-settings", cg.StudyError, name="plate", key="rule"):
+        cg.Study(
+            problem, rule=cg.CombGame(tracking="D"), storage=url, name="plate", if_exists="resume"
+        )
+    result = CliRunner().invoke(
+        app, ["study", "ask", "--storage", url, "--name", "plate", "--json"]
+    )
+    assert result.exit_code == 0, result.output
+
+
+OLD = {  # as this package wrote it before descriptions were values
+    "problem": {
+        "actions": {"kind": "subsets", "arms": 5, "size": 3},
+        "answers": {"kind": "arms", "arms": 5},
+        "rewards": {"kind": "gaussian", "sigma": 0.1},
+    },
+    "rule": {"kind": "CombGame", "learner": {"kind": "LLOO"}, "tracking": "D"},
+    "delta": 0.05,
+    "threshold": "mixture",
+    "seed": 0,
+    "epsilon": 0.0,
+    "min_pulls": 0,
+    "max_rounds": None,
+    "deadline": None,
+    "replicates": 1,
+}
+
+
+def test_a_study_that_was_stored_before_opens_too():
+    setting = setting_from(OLD, "x")
+    assert setting.problem == FIVE and setting.rule == cg.CombGame(tracking="D")
+    check_same(OLD, setting.described(), "x")
+    assert setting == check_setting(
+        FIVE, cg.CombGame(tracking="D"), 0.05, "mixture", 0, 0.0, 0, 1, None, None
+    )
+
+
+def test_a_study_with_what_no_file_can_hold_says_so():
+    best = cg.Problem(cg.Oracle(top_two, 4), cg.Arms(4), cg.Gaussian(1))
+    told = check_setting(best, Greedy(), 0.05, "mixture", 0, 0.0, 0, 1, None, None).described()
+    assert told["problem"] == {"own": "Problem(Oracle(top_two, 4), Arms(4), Gaussian(sigma=1.0))"}
+    with refused("not-in-file", cg.StudyError, name="x", part="problem"):
+        setting_from(told, "x")
+    assert setting_from(told, "x", problem=best).rule == Greedy()
+    with refused("not-in-file", cg.StudyError, name="x", part="rule"):
+        setting_from(OLD | {"rule": {"own": "Plain(3)"}}, "x")

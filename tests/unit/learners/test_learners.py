@@ -1,0 +1,361 @@
+"""The learners against their naive twins; the sparse representation against the point it stands
+for.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+import combgame as cg
+from combgame.game.catalogue import (
+    enlarge_catalogue,
+    fill_catalogue,
+    make_catalogue,
+    make_mixture,
+)
+from combgame.game.numba import compiled
+from combgame.game.records import vector
+from combgame.learners.base import Seating
+from combgame.learners.every import every, every_action
+from combgame.learners.support import make_support
+from combgame.rules.trackers import make_tracker
+from tests import naive
+
+LEARNERS = [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO()]
+PLAIN = [cg.Hedge(), cg.AdaHedge(), cg.OFW(sparsify=False), cg.LLOO(sparsify=False)]
+D, K = 5, 2
+ACTIONS = cg.Subsets(D, K)
+
+
+def NAME(learner):
+    return type(learner).__name__
+
+
+def seat(learner, actions=ACTIONS, room=2000, seats=1):
+    """A learner at its beginning: its part, a catalogue, a mixture, the start's sets."""
+    d = actions.d
+    catalogue = make_catalogue(20_000, actions.largest())
+    sets = actions.sets() if learner.on_simplex else actions.covering()
+    home = np.array([catalogue.find(vector(s, d)) for s in sets], dtype=np.int64)
+    centre = np.mean([vector(s, d) for s in sets], axis=0)
+    part = learner.part(Seating(actions, home, centre, len(sets), seats, room))
+    return part, catalogue, make_mixture(room, d), sets
+
+
+def played(part, catalogue, mixture):
+    """What act() says, as a dictionary from sets to weights."""
+    part.act(0, mixture)
+    catalogue.enter(mixture)
+    found = {}
+    for i in range(mixture.size[0]):
+        number = mixture.ids[i]
+        found[tuple(catalogue.members[number, : catalogue.length[number]].tolist())] = (
+            mixture.weight[i]
+        )
+    return found
+
+
+def twin(learner, sets):
+    geometry = ACTIONS.geometry()
+    return {
+        "Hedge": lambda: naive.Hedge(sets),
+        "AdaHedge": lambda: naive.AdaHedge(sets),
+        "OFW": lambda: naive.OFW(ACTIONS.sets(), D, sets, geometry.diameter),
+        "LLOO": lambda: naive.LLOO(ACTIONS.sets(), D, sets, geometry.diameter),
+    }[type(learner).__name__]()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [cg.Hedge(), cg.AdaHedge(), cg.OFW(sparsify=False), cg.LLOO(sparsify=False)],
+    ids=lambda x: type(x).__name__,
+)
+@pytest.mark.parametrize("rewards", ["steady", "random", "adversarial"])
+def test_learners_play_what_their_naive_twins_play(learner, rewards):
+    part, catalogue, mixture, sets = seat(learner)
+    other, rng, structure = twin(learner, sets), np.random.default_rng(7), ACTIONS.part()
+    for t in range(900):  # three doubling epochs
+        mine, theirs = played(part, catalogue, mixture), other.act()
+        for s in set(mine) | set(theirs):
+            assert mine.get(s, 0.0) == pytest.approx(theirs.get(s, 0.0), abs=1e-9), (t, s)
+        assert np.allclose(mixture.arms, naive.marginals(theirs, D), atol=1e-9)
+        reward = {
+            "steady": np.array([0.5, 0.4, 0.31, 0.22, 0.13]) + 1e-3 * rng.random(D),
+            "random": rng.exponential(size=D) * math.log(t + 2),
+            "adversarial": 1.0 - mixture.arms + 0.01 * rng.random(D),
+        }[rewards]
+        part.feed(0, mixture, catalogue, structure, reward)
+        other.feed(reward)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=NAME)
+def test_two_seats_do_not_touch_each_other(learner):
+    part, catalogue, mixture, _ = seat(learner, seats=2)
+    alone, its_catalogue, its_mixture, _ = seat(learner)
+    rng, structure = np.random.default_rng(3), ACTIONS.part()
+    for _ in range(300):
+        reward = rng.exponential(size=D)
+        part.act(1, mixture)
+        catalogue.enter(mixture)
+        part.feed(1, mixture, catalogue, structure, rng.exponential(size=D))
+        part.act(0, mixture)
+        catalogue.enter(mixture)
+        alone.act(0, its_mixture)
+        its_catalogue.enter(its_mixture)
+        assert np.allclose(mixture.arms, its_mixture.arms, atol=1e-9)
+        part.feed(0, mixture, catalogue, structure, reward)
+        alone.feed(0, its_mixture, its_catalogue, structure, reward)
+
+
+def test_adahedge_keeps_the_regret_of_its_lemma():
+    part, catalogue, mixture, sets = seat(cg.AdaHedge())
+    rng, structure = np.random.default_rng(0), ACTIONS.part()
+    gains, mine, spans = np.zeros(len(sets)), 0.0, []
+    for _ in range(3000):
+        part.act(0, mixture)
+        catalogue.enter(mixture)
+        reward = rng.random(D) * np.array([1.0, 1.01, 1.0, 1.0, 0.99])
+        got = np.array([reward[list(s)].sum() for s in sets])
+        mine += float(mixture.arms @ reward)
+        gains += got
+        spans.append(np.ptp(got))
+        part.feed(0, mixture, catalogue, structure, reward)
+    n = math.log(len(sets))
+    bound = math.sqrt(sum(b * b for b in spans) * n) + (4 / 3 * n + 2) * max(spans)
+    assert 0 < gains.max() - mine <= bound
+
+
+@given(data=st.data())
+@settings(max_examples=80)
+def test_thinning_keeps_the_point_and_leaves_at_most_d_plus_one_actions(data):
+    d = data.draw(st.integers(2, 8))
+    sets = sorted(
+        data.draw(
+            st.sets(st.frozensets(st.integers(0, d - 1), min_size=1), min_size=2, max_size=40)
+        ),
+        key=sorted,
+    )
+    raw = data.draw(st.lists(st.floats(1e-6, 1.0), min_size=len(sets), max_size=len(sets)))
+    weight = np.array(raw) / sum(raw)
+    catalogue = make_catalogue(64, d)
+    ids = np.array([catalogue.find(vector(sorted(s), d)) for s in sets], dtype=np.int64)
+    support = make_support(d, ids[:1], 1, 64, 1)
+    support.ids[0, : len(ids)], support.weight[0, : len(ids)], support.used[0] = (
+        ids,
+        weight,
+        len(ids),
+    )
+    before, after = make_mixture(64, d), make_mixture(64, d)
+    support.show(0, before)
+    catalogue.enter(before)
+    support.thin(0, catalogue)
+    support.show(0, after)
+    catalogue.enter(after)
+    assert np.allclose(before.arms, after.arms, atol=1e-9)
+    assert support.used[0] <= d + 1 and np.all(support.weight[0, : support.used[0]] > 0)
+    assert support.weight[0, : support.used[0]].sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@given(data=st.data())
+@settings(max_examples=80)
+def test_reduce_is_algorithm_two_and_conserves_mass(data):
+    n = data.draw(st.integers(2, 10))
+    sets = ACTIONS.sets()[:n]
+    raw = data.draw(st.lists(st.floats(0.01, 1.0), min_size=n, max_size=n))
+    weight = np.array(raw) / sum(raw)
+    score = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=D, max_size=D)))
+    score += np.arange(D) * 1e-7  # no ties: which of two equal actions gives way is arbitrary
+    mass, step = data.draw(st.floats(0.01, 1.0)), data.draw(st.floats(0.01, 1.0))
+    catalogue = make_catalogue(64, K)
+    ids = np.array([catalogue.find(vector(s, D)) for s in sets], dtype=np.int64)
+    support = make_support(D, ids[:1], 1, 64, 0)
+    support.ids[0, :n], support.weight[0, :n], support.used[0] = ids, weight, n
+    support.reduce(0, catalogue, score, mass, step)
+    minus = naive.reduce(dict(zip(sets, weight, strict=True)), mass, -score)
+    expected = [w - step * minus.get(s, 0.0) for s, w in zip(sets, weight, strict=True)]
+    assert support.weight[0, :n] == pytest.approx(expected, abs=1e-12)
+    assert support.weight[0, :n].sum() == pytest.approx(1.0 - step * mass, abs=1e-12)
+    support.fill(0, int(ids[0]))
+    assert support.weight[0, : support.used[0]].sum() == pytest.approx(1.0, abs=1e-14)
+
+
+def rounds_with(part, catalogue, mixture, structure, rewards, worst):
+    for t in range(rewards.shape[0]):
+        part.act(0, mixture)
+        catalogue.enter(mixture)
+        total = 0.0
+        for i in range(mixture.size[0]):
+            total += mixture.weight[i]
+            worst[0] = min(worst[0], mixture.weight[i])
+        worst[1] = max(worst[1], abs(total - 1.0))
+        arms = 0.0
+        for a in range(mixture.arms.size):
+            arms += mixture.arms[a]
+            worst[2] = max(worst[2], mixture.arms[a])
+            worst[3] = min(worst[3], mixture.arms[a])
+        worst[4] = max(worst[4], arms)
+        worst[5] = min(worst[5], arms)
+        worst[6] = max(worst[6], mixture.size[0])
+        if catalogue.full():
+            return t
+        part.feed(0, mixture, catalogue, structure, rewards[t])
+    return rewards.shape[0]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("learner", LEARNERS, ids=NAME)
+def test_weights_stay_in_the_polytope_over_a_hundred_thousand_extreme_rounds(learner):
+    d, k, rounds = 12, 3, 100_000
+    actions, rng = cg.Subsets(d, k), np.random.default_rng(5)
+    part, catalogue, mixture, _ = seat(learner, actions)
+    rewards = rng.exponential(size=(rounds, d)) * 10.0 ** rng.uniform(-12, 12, size=(rounds, 1))
+    rewards[::7] = 0.0
+    rewards[5::11, 0] = 1e15
+    worst = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1e9, 0.0])
+    done = compiled(rounds_with, ours=False)(
+        part, catalogue, mixture, actions.part(), rewards, worst
+    )
+    assert done == rounds
+    assert worst[0] >= 0 and worst[1] < 1e-9  # a distribution
+    assert worst[2] <= 1 + 1e-9 and worst[3] >= -1e-12  # 0 <= w~ <= 1
+    assert worst[4] == pytest.approx(k, abs=1e-8) and worst[5] == pytest.approx(
+        k, abs=1e-8
+    )  # sum w~ = k
+    if not learner.on_simplex:
+        assert worst[6] <= 2 * (d + 1) + 1  # the support stays of order d
+
+
+def test_a_catalogue_finds_what_it_knows_and_survives_growth():
+    rng, catalogue = np.random.default_rng(0), make_catalogue(300, 5)
+    sets = list(
+        {
+            tuple(sorted(rng.choice(12, rng.integers(1, 6), replace=False).tolist()))
+            for _ in range(250)
+        }
+    )
+    numbers = [catalogue.find(vector(s, 12)) for s in sets]
+    assert (
+        numbers == list(range(len(sets)))
+        and [catalogue.find(vector(s, 12)) for s in sets] == numbers
+    )
+    catalogue.played[:3] = [3, 1, 2]
+    larger = enlarge_catalogue(catalogue, 900)
+    assert [larger.find(vector(s, 12)) for s in sets] == numbers and larger.played[:3].tolist() == [
+        3,
+        1,
+        2,
+    ]
+    assert larger.find(vector([0, 1, 2, 3, 11], 12)) in (len(sets), *numbers)
+
+
+# ---- all actions, as products over the arms
+
+ENUMERATED = {
+    "subsets": cg.Subsets(9, 3),
+    "almost all": cg.AlmostAllSets(7, 2),  # sets of all sizes, some the beginnings of others
+    "listed": cg.Listed([(0, 5), (3,), (1, 2, 4), (0, 1), (3, 5), (0,)], 6),  # in no order
+    "paths": cg.grid_network(6),
+    "one": cg.Listed([(0, 1)], 2),
+}
+SPREADS = {"tied": 0.0, "usual": 3.0, "wide": 300.0, "too wide for doubles": 1e5, "absurd": 1e12}
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_weights_as_products_are_the_exponentials_of_the_sums(name, spread):
+    actions = ENUMERATED[name]
+    sets, d = actions.sets(), actions.d
+    mine, arms, weight = every(sets, d), np.zeros(d), np.zeros(len(sets))
+    rng = np.random.default_rng(5)
+    for shift in (0.0, -0.3, 0.7):
+        score = SPREADS[spread] * (rng.normal(size=d) + shift)
+        sums = np.array([math.fsum(score[list(s)]) for s in sets])
+        exact = np.exp(sums - sums.max())
+        total = mine.total(score)
+        assert total == pytest.approx(sums.max() + math.log(exact.sum()), rel=1e-12, abs=1e-9)
+        mine.chances(arms)
+        mine.weights(weight)
+        assert np.isfinite(weight).all() and weight.sum() == pytest.approx(1.0, abs=1e-12)
+        rough = 1e-15 * max(1.0, np.abs(sums).max())  # what the sums themselves are rounded by
+        assert np.allclose(weight, exact / exact.sum(), rtol=10 * rough, atol=1e-50)
+        chance = [sum(w for w, s in zip(weight, sets, strict=True) if a in s) for a in range(d)]
+        assert np.allclose(arms, chance, rtol=0.0, atol=1e-12)
+        assert mine.range(score) == pytest.approx((sums.min(), sums.max()), rel=1e-12, abs=1e-12)
+
+
+def in_high_precision(sets, rewards):
+    """AdaHedge's weights before each round and its gap after the last, with 60 digits."""
+    mp.dps, number = 60, len(sets)
+    gains, gap, weights = [mp.mpf(0)] * number, mp.mpf(0), []
+    for reward in rewards:
+        rate, top = mp.log(number) / gap if gap else mp.mpf(0), max(gains)
+        shares = [mp.exp(rate * (gain - top)) for gain in gains]
+        shares = [share / sum(shares) for share in shares]
+        weights.append([float(share) for share in shares])
+        got = [sum(mp.mpf(float(reward[a])) for a in chosen) for chosen in sets]
+        mix = max(got)
+        if gap:
+            inside = (w * mp.exp(rate * (x - mix)) for w, x in zip(shares, got, strict=True))
+            mix += mp.log(sum(inside)) / rate
+        gap += max(mp.mpf(0), mix - sum(w * x for w, x in zip(shares, got, strict=True)))
+        gains = [gain + x for gain, x in zip(gains, got, strict=True)]
+    return weights, float(gap)
+
+
+GROWING = {  # rewards that grow by so much that the rate is far too high at first
+    "alike": [1.0] * 12,
+    "from 1e-12": [1e-12] + [1.0] * 12,
+    "from 1e-16": [1e-16] + [1.0] * 12,
+    "from 1e-300": [1e-300] + [1.0] * 12,
+    "twice": [1e-200] * 2 + [1.0] * 6 + [1e100] * 6,
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_adahedge_follows_rewards_that_grow_by_any_factor(name):
+    rng, sets = np.random.default_rng(1), ACTIONS.sets()
+    rewards = [scale * rng.random(D) for scale in GROWING[name]]
+    part, catalogue, mixture, _ = seat(cg.AdaHedge())
+    weights, gap = in_high_precision(sets, rewards)
+    for reward, expected in zip(rewards, weights, strict=True):
+        part.act(0, mixture)
+        assert np.allclose(mixture.weight[: len(sets)], expected, rtol=0.0, atol=1e-12)
+        part.feed(0, mixture, catalogue, ACTIONS, reward)
+    assert part.gap[0] == pytest.approx(gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in ENUMERATED if name != "one"])
+def test_heads_and_tails_under_other_numbers(name):
+    actions, rng = ENUMERATED[name], np.random.default_rng(1)
+    for _ in range(3):
+        other = actions.numbered(rng.permutation(actions.d))
+        sets, score = other.sets(), rng.normal(size=actions.d)
+        found = []
+        for part in (every_action(other, len(sets)), every(sets, actions.d)):
+            arms, weight = np.zeros(actions.d), np.zeros(len(sets))
+            part.total(score)
+            part.chances(arms)
+            part.weights(weight)
+            found.append((arms, weight))
+        assert np.allclose(found[0][0], found[1][0]) and np.allclose(found[0][1], found[1][1])
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_tracking_all_actions_in_blocks_is_the_argmin(data):
+    n = data.draw(st.integers(1, 600))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    catalogue = fill_catalogue([(a,) for a in range(n)], n + 2, 1)
+    catalogue.played[:n] = rng.integers(0, 5, n)
+    catalogue.owed[:n] = rng.choice([0.0, 1.0, 2.0, 1e-300, rng.random()], n)
+    catalogue.owed[rng.integers(n)] = 1.0
+    ratios = [
+        catalogue.played[i] / catalogue.owed[i] if catalogue.owed[i] > 0.0 else math.inf
+        for i in range(n)
+    ]
+    found = make_tracker("C", n + 2, full=True).track(catalogue, make_mixture(n, n), rng)
+    assert found == int(np.argmin(ratios))

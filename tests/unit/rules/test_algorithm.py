@@ -1,0 +1,234 @@
+"""Algorithm 1 from beginning to end, against a twin that is written in dictionaries and knows
+nothing of the package.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.records import arms_of
+from combgame.learners import LearnerBase
+from combgame.rules.bonuses import make_bonus
+from combgame.simulate import numbering
+from combgame.simulate.run import Run
+from combgame.stopping.base import NEVER
+from tests import naive
+from tests.said import refused
+
+LEARNERS = {
+    "Hedge": cg.Hedge(),
+    "AdaHedge": cg.AdaHedge(),
+    "OFW": cg.OFW(sparsify=False),
+    "LLOO": cg.LLOO(sparsify=False),
+}
+MEANS = np.array([0.5, 0.46, 0.4, 0.33, 0.2])
+SIGMA = [0.3, 0.26, 0.35, 0.22, 0.31]
+CLOSE = np.array([0.32, 0.36, 0.31, 0.47, 0.45])  # 0.99 against 0.92: both answers lead at times
+
+
+def actions_of(problem, rule, means, rounds, number):
+    run = Run(problem, rule.setup(problem), NEVER, means, 1, 9, number, "python")
+    found = []
+    for t in range(1, rounds + 1):
+        run.advance(t)
+        found.append(arms_of(run.view.action))
+    return found
+
+
+@pytest.mark.parametrize("bounds", [None, (0.3, 0.48)], ids=["free", "bounded M"])
+@pytest.mark.parametrize("per_answer", [False, True], ids=["one learner", "one per answer"])
+@pytest.mark.parametrize("bonus", ["stylised", "theory"])
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_every_action_is_the_one_that_the_paper_would_play(kind, bonus, per_answer, bounds):
+    """450 rounds, two seeds (one in a box): two doubling epochs. A wrong index, weight, estimate or
+    seat anywhere would show in the first rounds that it touches, whatever the seed.
+
+    The two answers differ in every arm, and every arm has its own sigma: otherwise equal counts
+    would make equal rewards, and ties are decided by rounding.
+    """
+    structure = cg.Subsets(5, 2)
+    answers = [(0, 1, 2), (3, 4)]
+    problem = cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA), bounds=bounds)
+    rule = cg.CombGame(LEARNERS[kind], bonus=bonus, per_answer=per_answer)
+    f = (lambda t: math.log(t)) if bonus == "stylised" else make_bonus("theory").explore
+    low, high = bounds or (-math.inf, math.inf)
+    for number in range(1 if bounds else 2):
+        rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(number,)))
+        expected = naive.combgame(
+            kind, per_answer, structure.sets(), 5, answers, SIGMA, CLOSE, rng, 450, f, low, high
+        )
+        assert actions_of(problem, rule, CLOSE, 450, number) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "order"), [("LLOO", "nobody"), ("AdaHedge", "nobody"), ("LLOO", "nature")]
+)
+def test_the_players_in_another_order(kind, order):
+    structure, answers = cg.Subsets(5, 2), [(0, 1, 2), (3, 4)]
+    problem = cg.Problem(structure, cg.Listed(answers, 5), cg.Gaussian(SIGMA))
+    rule = cg.CombGame(LEARNERS[kind], order=order)
+    for number in range(2):
+        rng = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(number,)))
+        expected = naive.combgame(
+            kind, False, structure.sets(), 5, answers, SIGMA, CLOSE, rng, 300, math.log, order=order
+        )
+        assert actions_of(problem, rule, CLOSE, 300, number) == expected
+
+
+def test_orders_say_what_they_need():
+    with refused("unknown", cg.UnknownNameError, kind="order", name="both"):
+        cg.CombGame(order="both")
+    with refused("no-learner-plays", cg.InputError):
+        cg.CombGame(order="nature", per_answer=True)
+
+
+def test_runs_say_how_many_learners_were_called():
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+    setup = cg.CombGame(per_answer=True).setup(problem)
+    run = Run(problem, setup, NEVER, MEANS, 1, 9, 0, "python")
+    leaders = set()
+    for t in range(1, 200):
+        run.advance(t)
+        if t > len(run.start):
+            leaders.add(arms_of(run.view.best))
+    assert setup.figures(run.rule)["learners"] == len(leaders) > 1
+
+
+class Leader:
+    """A learner that is no NamedTuple: follow the leader."""
+
+    def __init__(self, d, first):
+        self.total, self.chosen = np.zeros(d), first
+
+    def act(self, seat, mixture):
+        mixture.ids[0], mixture.weight[0], mixture.size[0] = self.chosen, 1.0, 1
+
+    def feed(self, seat, mixture, catalogue, actions, reward):
+        self.total += reward
+        out = np.zeros(len(reward))
+        actions.argmax(self.total, out)
+        self.chosen = catalogue.find(out)
+
+    def full(self):
+        return False
+
+
+class FollowTheLeader(LearnerBase):
+    def part(self, seating):
+        return Leader(seating.centre.size, int(seating.home[0]))
+
+
+def test_a_learner_that_is_a_plain_object_starts_afresh_in_every_run():
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+    rule = cg.CombGame(FollowTheLeader())
+    together = cg.simulate(
+        problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", delta=0.1
+    )
+    again = cg.simulate(
+        problem, MEANS, rule=rule, runs=4, seed=3, threshold="stylised", jobs=2, delta=0.1
+    )
+    setup = rule.setup(problem)
+    from combgame.stopping.names import make_stopping
+
+    threshold = make_stopping("stylised", problem, [0.1])
+    for number in range(4):
+        alone = Run(problem, setup, threshold, MEANS, 1, 3, number, "auto")
+        alone.advance(10**6)
+        assert alone.stops[0] == together.rounds[number] == again.rounds[number]
+
+
+def test_an_arm_that_no_action_observes_does_not_disturb_the_learners(monkeypatch):
+    monkeypatch.setattr(
+        numbering, "drawn", lambda d, seed, run, what: np.arange(d)
+    )  # seven arms draw others than six
+    sets = cg.Subsets(6, 2).sets()
+    with_it = cg.Problem(
+        cg.Listed(sets, 7), cg.Listed([[a] for a in range(6)], 7), cg.Gaussian(0.1)
+    )
+    without = cg.Problem(
+        cg.Listed(sets, 6), cg.Listed([[a] for a in range(6)], 6), cg.Gaussian(0.1)
+    )
+    means = [0.5, 0.45, 0.4, 0.35, 0.3, 0.25]
+    shape = cg.Subsets(6, 2).geometry()
+    for learner in (cg.OFW(sparsify=False), cg.LLOO(geometry=shape)):
+        pair = [
+            cg.simulate(
+                p,
+                m,
+                rule=cg.CombGame(learner),
+                threshold="stylised",
+                runs=2,
+                delta=0.1,
+                engine="python",
+            )
+            for p, m in ((with_it, [*means, 9.0]), (without, means))
+        ]
+        if isinstance(learner, cg.OFW):
+            assert pair[0].rounds.tolist() == pair[1].rounds.tolist()
+        run = Run(
+            with_it,
+            cg.CombGame(learner).setup(with_it),
+            NEVER,
+            np.array([*means, 9.0]),
+            1,
+            0,
+            0,
+            "python",
+        )
+        run.advance(60)
+        assert run.rule.reward[6] == 0.0 and np.all(run.rule.reward[:6] > 0)
+
+
+def test_labels_of_larger_grids_agree_with_the_search():
+    """Two independent algorithms for the nearest path, on graphs whose label lists outgrow their
+    first arrays.
+    """
+    from combgame.game.rivals import against
+    from combgame.structures.nearest.detour_search import search
+    from combgame.structures.nearest.detours import labels
+
+    rng = np.random.default_rng(0)
+    for n_s in (10, 14):
+        net = cg.grid_network(n_s)
+        part, d = net.part(), net.d
+        rewards = cg.Gaussian(1.0).part(np.full(d, -np.inf), np.full(d, np.inf))
+        for _ in range(3):
+            mean, weight = rng.uniform(0, 1, d), rng.exponential(size=d) + 0.01
+            best, found = np.zeros(d), []
+            part.argmax(mean, best)
+            for method in (labels, search):
+                rival, alternative = np.zeros(d), np.zeros(d)
+                if method is labels:
+                    labels(
+                        rewards,
+                        part.first,
+                        part.arm,
+                        part.head,
+                        mean,
+                        weight,
+                        best,
+                        part.trail,
+                        rival,
+                    )
+                else:
+                    search(
+                        rewards,
+                        part.first,
+                        part.arm,
+                        part.head,
+                        mean,
+                        weight,
+                        best,
+                        part.arms,
+                        part.sign,
+                        alternative,
+                        part.trail,
+                        rival,
+                    )
+                assert net.contains(arms_of(rival))
+                found.append(
+                    against(rewards, mean, weight, best, part.arms, part.sign, rival, alternative)
+                )
+            assert found[0] == pytest.approx(found[1], rel=1e-9)

@@ -1,0 +1,548 @@
+"""Rules of somebody else's: what they play and what they write is looked at in every round."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.blocks import Blocks
+from combgame.game.parts import leaves_of
+from combgame.game.records import Seen
+from combgame.game.round import STOPPED
+from combgame.game.sources import foreign
+from combgame.rules import FixedSetup, padded
+from combgame.rules.guard import READ, GuardedPart, GuardedSetup, playable, setup_of, trusted
+from combgame.rules.uniform import UniformPart
+from combgame.simulate.run import Run
+from combgame.stopping.names import make_stopping
+from combgame.study.advisor import Advisor
+from combgame.testing import check_rule
+from tests import golden
+from tests.said import refused
+from tests.unit.stopping.test_best_sets import STRUCTURES
+
+PROBLEM = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
+PLATES = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3, level="per play"))
+MEANS = [0.9, 0.6, 0.5, 0.4, 0.3, 0.2]
+QUIET = 30  # rounds
+
+
+class SlippingPart(NamedTuple):
+    kind: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] < QUIET:
+            return
+        if self.kind == 1:
+            for a in range(view.action.size):
+                view.action[a] = 1.0
+        elif self.kind == 2:
+            view.action[0] = 0.5
+        elif self.kind == 3:
+            view.action[0] = np.nan
+        elif self.kind == 4:
+            seen.sums[5] += 1e6
+        elif self.kind == 5:
+            seen.weighed[1, 2] += 1.0
+        elif self.kind == 6:
+            view.evidence[0] = 1e9
+        elif self.kind == 7:
+            seen.mean[3] = np.nan
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Slipping(cg.RuleBase):
+    kind: int = 0
+
+    def setup(self, problem):
+        return FixedSetup(SlippingPart(self.kind), padded(problem.actions.covering()))
+
+
+def a_run(problem, setup, means, engine="python"):
+    """Under the given numbers."""
+    threshold = "mixture" if problem.rewards.levels() else "stylised"
+    stopping = make_stopping(threshold, problem, [1e-3])
+    return Run(problem, setup, stopping, np.array(means), 1, 0, 0, engine)
+
+
+SLIPS = {
+    1: ("rule-played-no-action", {"n": 6, "actions": "Subsets(6, 2)"}),
+    2: ("rule-wrote-no-set", {}),
+    3: ("rule-wrote-no-set", {}),
+    4: ("rule-wrote-what-was-seen", {"array": "seen.sums"}),
+    5: ("rule-wrote-what-was-seen", {"array": "seen.weighed"}),
+    6: ("rule-wrote-what-was-seen", {"array": "view.evidence"}),
+    7: ("rule-wrote-what-was-seen", {"array": "seen.mean"}),
+}
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+@pytest.mark.parametrize("kind", SLIPS)
+def test_a_slip_ends_the_run_in_a_sentence(kind, engine):
+    code, arguments = SLIPS[kind]
+    with refused(code, cg.InputError, rule=f"Slipping(kind={kind})", t=QUIET, **arguments):
+        cg.simulate(PROBLEM, MEANS, rule=Slipping(kind), delta=1e-9, runs=2, engine=engine)
+
+
+@pytest.mark.parametrize("kind", SLIPS)
+def test_and_in_its_last_round(kind):
+    """The run is over before the rule is asked again."""
+    with refused(SLIPS[kind][0]):
+        cg.simulate(
+            PROBLEM,
+            MEANS,
+            rule=Slipping(kind),
+            delta=1e-9,
+            runs=1,
+            max_rounds=QUIET + 1,
+            engine="python",
+        )
+
+
+@pytest.mark.parametrize("kind", [0, *SLIPS])
+def test_nothing_false_comes_of_a_slip(kind):
+    """What was written is put back, and what cannot be played is replaced, before anything is
+    observed.
+    """
+    setup = GuardedSetup(Slipping(kind), PROBLEM)
+    run = a_run(PROBLEM, Slipping().setup(PROBLEM), MEANS)
+    run.advance(QUIET)
+    part, _ = setup.fresh(run.rng)
+    before = [leaf.copy() for leaf in (*leaves_of(run.seen), run.view.best, run.view.evidence)]
+    part.choose(run.game, run.seen, run.view, run.rng)
+    after = *leaves_of(run.seen), run.view.best, run.view.evidence
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.view.action)))
+    assert part.full() == bool(kind)
+
+
+class WritingPart:
+    """Writes into one array, of those that it gets, named like "seen.blocks.lead"."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] >= 6:
+            found = {"seen": seen, "view": view}
+            first, *rest = self.name.split(".")
+            array = found[first]
+            for name in rest:
+                array = getattr(array, name)
+            array.flat[array.size - 1] += 1
+
+    def full(self):
+        return False
+
+
+class Writing(cg.RuleBase):
+    def __init__(self, name):
+        self.name = name
+
+    def setup(self, problem):
+        return FixedSetup(WritingPart(self.name), padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_whatever_a_rule_writes_is_named(name):
+    with refused("rule-wrote-what-was-seen", array=name):
+        cg.simulate(PLATES, MEANS, rule=Writing(name), delta=1e-9, runs=1, max_rounds=40)
+
+
+def test_all_that_was_seen_is_looked_at():
+    """But for what those who ask say of the next block, and scratch."""
+    free = {"wanted", "awaited", "work", "order", "mark"}
+    fields = {f"seen.{name}" for name in Seen._fields} - {"seen.blocks"}
+    fields |= {f"seen.blocks.{name}" for name in Blocks._fields if name not in free}
+    assert {*READ} == {*fields, "view.best", "view.evidence"} and len(READ) == len({*READ})
+
+
+class PlayingPart(NamedTuple):
+    action: np.ndarray
+
+    def choose(self, game, seen, view, rng):
+        view.action[:] = self.action
+
+    def full(self):
+        return False
+
+
+class Playing(cg.RuleBase):
+    def __init__(self, action):
+        self.action = np.array(action)
+
+    def setup(self, problem):
+        return FixedSetup(PlayingPart(self.action), padded(problem.actions.covering()))
+
+
+EVERY = {**STRUCTURES, **golden.structures()}
+SMALL = {name: one for name, one in EVERY.items() if one.d <= 10 and name != "oracle"}
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_every_set_of_arms_is_judged_as_the_structure_says(kind):
+    """The structure is asked by its oracle alone; the list of all its sets is the twin."""
+    actions = SMALL[kind]
+    problem = cg.Problem(actions, None, cg.Gaussian(0.3))
+    run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
+    run.advance(len(run.start))
+    every, oracle, found = set(actions.iterate()), actions.part(), 0
+    for action in product([0.0, 1.0], repeat=actions.d):
+        part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
+        part.choose(run.game, run.seen, run.view, run.rng)
+        arms = tuple(np.flatnonzero(action).tolist())
+        member = arms in every
+        assert part.full() == (not member) and playable(actions.d, oracle, arms) == member, action
+        found += member
+    assert found == len(every) and 0 < found < 2**actions.d
+
+
+class Mine(cg.FrankWolfe):
+    """Somebody else's by its module, ours in all that it does."""
+
+
+class MyGame(cg.CombGame):
+    pass
+
+
+SAME = {
+    "frank-wolfe": (PROBLEM, cg.FrankWolfe(), Mine()),
+    "plates": (PLATES, cg.FrankWolfe(), Mine()),
+    "a learner": (PROBLEM, cg.CombGame(), MyGame()),
+}
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+@pytest.mark.parametrize("kind", SAME)
+def test_runs_that_are_watched_are_the_same_runs(kind, engine):
+    problem, ours, mine = SAME[kind]
+    assert not foreign(ours) and foreign(mine)
+    assert isinstance(setup_of(mine, problem), GuardedSetup)
+    setups = ours.setup(problem), GuardedSetup(mine, problem)
+    one, two = (a_run(problem, setup, MEANS, engine) for setup in setups)
+    assert isinstance(two.rule, GuardedPart)
+    assert one.advance(10_000) == two.advance(10_000) == STOPPED
+    for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):
+        np.testing.assert_array_equal(here, there)
+    assert one.stops == two.stops and (one.winners == two.winners).all()
+
+
+class Around(NamedTuple):
+    """A rule that is a tuple, and so has no dictionary."""
+
+    inner: cg.RuleBase
+
+    def setup(self, problem):
+        return self.inner.setup(problem)
+
+
+@dataclass(frozen=True)
+class MyLearner(cg.LLOO):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    """A rule with slots, and so without a dictionary; and not even a RuleBase."""
+
+    kind: int = 4
+
+    def setup(self, problem):
+        return FixedSetup(SlippingPart(self.kind), padded(problem.actions.covering()))
+
+    def numbered(self, order):
+        return None
+
+    def stopping(self, problem, deltas):
+        return None
+
+
+def test_what_is_foreign():
+    assert foreign(cg.CombGame(MyLearner())) and foreign(Around(cg.Uniform()))
+    assert foreign(Slotted()) and foreign({"a": Slotted()}) and foreign(frozenset([Slotted()]))
+    assert foreign(a_run)
+    assert not foreign(cg.CombGame(cg.LLOO(sparsify=False), tracking="D"))
+
+
+def test_a_rule_with_slots_is_watched_too():
+    with refused("rule-wrote-what-was-seen", array="seen.sums"):
+        cg.simulate(PROBLEM, MEANS, rule=Slotted(), delta=1e-9, runs=1, engine="python")
+
+
+def test_what_is_made_of_our_parts_is_not_watched():
+    """A description of one's own that makes them can do no harm, and keeps their blocks."""
+    for rule in (Mine(), cg.CombGame(MyLearner())):
+        part, _ = setup_of(rule, PLATES if rule == Mine() else PROBLEM).fresh(
+            np.random.default_rng()
+        )
+        assert trusted(part) and not isinstance(part, GuardedPart)
+    part, _ = setup_of(Slipping(), PROBLEM).fresh(np.random.default_rng())
+    assert isinstance(part, GuardedPart) and not part.blocking
+    with refused("rule-start-no-action"):
+        setup_of(Badly(), PROBLEM).fresh(np.random.default_rng())
+
+
+@dataclass(frozen=True)
+class Badly(cg.RuleBase):
+    """Our part, and a start that is no action."""
+
+    def setup(self, problem):
+        return FixedSetup(UniformPart(problem.actions.d), padded([(0, 1, 2)]))
+
+
+class CheatingPart:
+    """Says that a block goes on, and chooses the rest of it by what its first plays showed."""
+
+    def __init__(self):
+        self.plays = 0
+
+    def choose(self, game, seen, view, rng):
+        blocks = seen.blocks
+        weight = blocks.fresh[0, 2] if self.plays else 0.0
+        lead = blocks.fresh[0, 3] / weight if weight > 0.0 else 0.0
+        on = self.plays == 0 or (self.plays < 8 and lead < 3.3)
+        view.action[:] = [on, not on, 1.0]
+        blocks.left[0] = 2 if on else 1
+        self.plays = self.plays + 1 if on else 0
+
+    def full(self):
+        return False
+
+
+class Cheating(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(CheatingPart(), padded(problem.actions.covering()))
+
+
+WELLS = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, level="per play"))
+
+
+def test_plays_of_a_block_cannot_be_chosen_by_its_values():
+    """Of runs of this rule that were proved with delta = 0.05, all were wrong."""
+    with refused("rule-wrote-what-was-seen", array="seen.blocks.left"):
+        cg.simulate(WELLS, [0.0, 0.05, -3.0], rule=Cheating(), delta=0.05, runs=2, engine="python")
+
+
+def test_nor_in_a_study():
+    study = cg.Study(WELLS, rule=Cheating(), engine="python")
+    for _ in range(12):
+        one = study.ask()
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    blocks = [event.data.get("block") for event in study.events() if event.kind == "asked"]
+    assert len(blocks) == 12 and all(size == 1 for _, size in blocks[2:])
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_rules_that_grow_are_watched_as_they_grow(engine):
+    square = cg.Problem(cg.Subsets(6, 3), None, cg.Gaussian(0.3))
+    rule = cg.FrankWolfe(pool=1)
+    setups = rule.setup(square), GuardedSetup(rule, square)
+    one, two = (a_run(square, setup, [0.5, 0.45, 0.4, 0.35, 0.3, 0.2], engine) for setup in setups)
+    first = two.rule
+    assert one.advance(300) == two.advance(300)
+    assert two.rule is not first  # it was made larger
+    for here, there in zip(leaves_of(one.seen), leaves_of(two.seen), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_what_a_rule_does_to_the_problem_stays_in_its_own_side_of_a_study():
+    edges = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("s", "t"), ("a", "b")]
+    for problem in (
+        cg.Problem(cg.Paths(edges, "s", "t"), None, cg.Gaussian(0.3)),
+        cg.Problem(cg.Listed([(0, 1), (1, 2), (2, 0)], 3), None, cg.Bernoulli()),
+        cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian(0.3)),
+        cg.Problem(cg.Subsets(4, 2), None, cg.Gaussian()),
+        PLATES,
+    ):
+        advisor = Advisor(cg.Study(problem, engine="python")._setting, "python")
+        certified = leaves_of(advisor.told.game) + leaves_of(advisor.ledger.seen)
+        chosen = leaves_of(advisor.ahead.game) + leaves_of(advisor.ahead.seen)
+        for one in certified:
+            for other in chosen:
+                arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
+                assert not (arrays and one.size and np.shares_memory(one, other)), str(problem)
+
+
+class Unwritten(NamedTuple):
+    d: int
+
+    def choose(self, game, seen, view, rng):
+        pass
+
+    def full(self):
+        return False
+
+
+class Idle(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(Unwritten(problem.actions.d), padded(problem.actions.covering()))
+
+
+def test_a_rule_that_writes_no_action_is_found():
+    """What is in view.action from the round before is no choice."""
+    with pytest.raises(AssertionError, match=r"Idle left something else .* write all of it"):
+        check_rule(Idle(), rounds=10)
+    with refused("rule-wrote-no-set", rule="Idle"):
+        cg.simulate(PROBLEM, MEANS, rule=Idle(), runs=1, engine="python")
+
+
+class Beginning(cg.RuleBase):
+    def __init__(self, start):
+        self.start = start
+
+    def setup(self, problem):
+        return FixedSetup(SlippingPart(0), padded(self.start))
+
+
+@pytest.mark.parametrize("start", [[(0, 1, 2)], [(0, 1), (2, 6)], [(0, 1), (5,)]])
+def test_a_start_that_cannot_be_played(start):
+    with refused("rule-start-no-action", rule="Beginning", n=len(start[-1])):
+        cg.simulate(PROBLEM, MEANS, rule=Beginning(start), runs=1, engine="python")
+
+
+def test_a_study_asks_for_nothing_that_cannot_be_played():
+    study = cg.Study(PROBLEM, rule=Slipping(1), engine="python")
+    for _ in range(QUIET):
+        study.tell(study.ask(), dict.fromkeys(study.pending[0].arms, 0.5))
+    with refused("rule-played-no-action", rule="Slipping(kind=1)", n=6, t=QUIET):
+        study.ask()
+    assert study.status.rounds == QUIET and not study.pending
+
+
+# ---- what is no rule, and rules that raise
+
+
+class FullPart(NamedTuple):
+    d: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+
+    def full(self):
+        return True
+
+
+class RaisingPart(NamedTuple):
+    late: int
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] >= self.late:
+            raise ValueError("boom")
+
+    def full(self):
+        return False
+
+
+class FewPart(NamedTuple):
+    d: int
+
+    def choose(self, game, seen):
+        pass
+
+    def full(self):
+        return False
+
+
+class NoFullPart(NamedTuple):
+    d: int
+
+    def choose(self, game, seen, view, rng):
+        pass
+
+
+class Makes(cg.RuleBase):
+    """A rule with any part and any start."""
+
+    def __init__(self, part, start=((0, 1), (2, 3), (4, 5))):
+        self.part, self.start = part, start
+
+    def setup(self, problem):
+        rows = padded(list(self.start)) if isinstance(self.start, tuple) else self.start
+        return FixedSetup(self.part, rows)
+
+
+class Bare(cg.RuleBase):
+    pass
+
+
+class Returns(cg.RuleBase):
+    def setup(self, problem):
+        return UniformPart(problem.actions.d)
+
+
+class Failing(cg.RuleBase):
+    def setup(self, problem):
+        return problem.colour
+
+
+def simulated(rule, engine="python"):
+    return cg.simulate(PROBLEM, MEANS, rule=rule, delta=1e-9, runs=2, max_rounds=60, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_arrays_are_not_made_larger_for_ever(engine):
+    with refused("full-for-ever", cg.InputError, part="FullPart"):
+        simulated(Makes(FullPart(6)), engine)
+    study = cg.Study(PROBLEM, rule=Makes(FullPart(6)), min_pulls=1, engine="python")
+    for _ in range(3):
+        one = study.ask()
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    with refused("full-for-ever", cg.InputError, part="FullPart"):
+        study.ask()
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_what_a_rule_raises_is_said_with_its_line(engine):
+    said = {"part": "RaisingPart", "method": "choose", "error": "ValueError (boom)"}
+    with refused("part-raised", cg.EngineError, **said) as caught:
+        simulated(Makes(RaisingPart(20)), engine)
+    assert caught.value.arguments["file"].endswith("test_guard.py")
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        (Bare(), "no-setup"),
+        (Returns(), "setup-makes-no-rules"),
+        (Failing(), "part-raised"),
+        (Makes(FewPart(6)), "rule-verb"),
+        (Makes(NoFullPart(6)), "rule-verb"),
+        (Makes(SlippingPart(0), [(0, 1), (2, 3)]), "rule-start"),
+        (Makes(SlippingPart(0), None), "rule-start"),
+        (Makes(SlippingPart(0), np.eye(6)), "rule-start"),
+        (Makes(SlippingPart(0), np.eye(6) > 0), "rule-start"),
+        (Makes(SlippingPart(0), np.array([0, 1])), "rule-start"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
+)
+def test_what_is_no_rule_is_said_before_anything_is_played(rule, code):
+    with refused(code):
+        simulated(rule)
+
+
+def test_a_study_wants_all_of_an_action_written():
+    study = cg.Study(PROBLEM, rule=Idle(), min_pulls=1, engine="python")
+    for _ in range(3):
+        one = study.ask()
+        study.tell(one, dict.fromkeys(one.arms, 0.5))
+    with refused("rule-wrote-no-set", rule="Idle", t=3):
+        study.ask()
+    assert study.status.rounds == 3
+
+
+def test_a_campaign_takes_a_rule_that_derives_from_nothing():
+    made = cg.Campaign.cross(
+        "x", [cg.Instance("six", PROBLEM, MEANS)], [Around(cg.Uniform())], runs=2
+    )
+    assert len(made.configurations) == 1

@@ -1,0 +1,705 @@
+"""What is labelled proved: only what a theorem covers, and with a condition where a part is a
+user's own.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame import testing
+from combgame.campaign import report
+from combgame.rewards.base import (
+    License,
+    RewardsBase,
+    boxed_pair,
+    dual,
+    not_convex,
+    scratch,
+    swapped,
+)
+from combgame.rewards.gaussian import GaussianPart, gaussian_part
+from combgame.rules.base import stopping_of
+from combgame.stopping.theorem2 import validity
+from combgame.structures.base import Exchange
+from combgame.testing import check_rewards, check_rule, check_structure
+from tests.said import refused
+
+MEANS = [1.0, 0.5, 0.2, 0.0]
+
+
+class CauchyPart(GaussianPart):
+    """Values without a mean: an average of a thousand of them is as far off as a single one."""
+
+    def draw(self, mean, arm, rng):
+        return float(mean + np.tan(math.pi * (rng.random() - 0.5)))
+
+
+class Cauchy(RewardsBase):
+    def part(self, low, high):
+        return CauchyPart(*gaussian_part(np.ones(low.size), low, high))
+
+    def spread(self, d):
+        return np.ones(d)
+
+
+class PoissonPart(NamedTuple):
+    low: np.ndarray
+    high: np.ndarray
+    arms: np.ndarray
+    sign: np.ndarray
+    spare: np.ndarray
+    value: np.ndarray
+
+    def estimate(self, seen):
+        pass
+
+    def divergence(self, x, y, arm):
+        if y <= 0.0 or y == math.inf:
+            return 0.0 if x == y else math.inf
+        return y - x + (x * math.log(x / y) if x > 0.0 else 0.0)
+
+    def project(self, x, arm):
+        return float(min(max(x, self.low[arm]), self.high[arm]))
+
+    def move(self, x, weight, slope, arm):  # where weight * d(x, y) - slope * y is least
+        return self.project(weight * x / (weight - slope) if slope < weight else math.inf, arm)
+
+    def step(self, x, weight, slope, arm):
+        y = self.move(x, weight, slope, arm)
+        inside = self.low[arm] < y < self.high[arm] and x > 0.0
+        return y - x, weight * self.divergence(x, y, arm), y * y / (weight * x) if inside else 0.0
+
+    def lower(self, x, level, arm):
+        return max(x - math.sqrt(2.0 * x * level), 0.0)
+
+    def upper(self, x, level, arm):
+        return x + math.sqrt(2.0 * (x + level) * level) + level
+
+    def blur(self, weight, arm):
+        return 1.0 / weight
+
+    def draw(self, mean, arm, rng):
+        return float(rng.poisson(mean))
+
+    def closest(self, mean, weight, i, taken, value):
+        costs = {
+            j: boxed_pair(
+                self, mean, weight, i, j, self.low, self.high, self.arms, self.sign, self.spare
+            )
+            for j in range(mean.size)
+            if taken[j] < 0.5
+        }
+        value[0] = min(costs.values())
+        return min(costs, key=costs.get)
+
+    def swap(self, mean, weight, best, value):
+        swapped(self, mean, weight, best, self.value, value)
+
+    def distance(self, mean, weight, arms, sign, n, alternative):
+        return dual(self, mean, weight, arms, sign, n, self.low, self.high, alternative)
+
+
+@dataclass(frozen=True)
+class Poisson(RewardsBase):
+    """Counts: an exponential family that is not sub-Gaussian. Nothing else in the package knows of
+    it.
+    """
+
+    def licenses(self):
+        return frozenset({License.EXPONENTIAL})
+
+    def range(self, d):
+        return np.full(d, 1e-9), np.full(d, 1e6)
+
+    def part(self, low, high):
+        return PoissonPart(low.copy(), high.copy(), *scratch(low.size))
+
+
+COUNTS = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), Poisson())
+RIGHT = (
+    "its licenses, divergence, project, step, blur, closest, swap, distance, and estimate are right"
+)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "said", "code"),
+    [
+        ("proved", f"proved if {RIGHT}", "theorem-2a"),
+        ("sub-gaussian", f"proved if {RIGHT}", "theorem-2a"),
+        ("sub-gaussian-counts", f"proved if {RIGHT}", "theorem-2a"),
+        ("gaussian", "heuristic", "licence-missing"),
+        ("gaussian-counts", "heuristic", "licence-missing"),
+        ("stylised", "heuristic", "stylised"),
+    ],
+)
+def test_counts_get_the_label_that_a_theorem_gives_them(threshold, said, code):
+    valid = label(COUNTS, threshold)
+    assert (valid.label, valid.reason.code) == (said, code)
+    if code == "licence-missing":
+        assert valid.reason.arguments == {
+            "what": "Theorem 2 (b)",
+            "needs": [License.GAUSSIAN],
+            "rewards": "Poisson",
+        }
+
+
+def test_a_validity_is_one_line():
+    """Of rewards of one's own it names every verb that distances are made of."""
+    assert str(label(COUNTS, "gaussian")) == (
+        "heuristic: Theorem 2 (b) needs Gaussian values with the stated sigma, which Poisson does "
+        "not have"
+    )
+    assert str(label(COUNTS, "sub-gaussian-counts")) == (
+        f"proved if {RIGHT}: Theorem 2 (a): independent arms from "
+        "a one-parameter exponential family; with the counts themselves (docs/thresholds.md); what "
+        "Poisson says of itself is taken as it is; that the divergence is convex was looked at on "
+        "a grid of means only"
+    )
+
+
+class ExponentialPart(PoissonPart):
+    """Waiting times: their divergence is not convex in y beyond 2 x."""
+
+    def divergence(self, x, y, arm):
+        if x <= 0.0 or y <= 0.0 or math.inf in (x, y):
+            return 0.0 if x == y else math.inf
+        return x / y - 1.0 - math.log(x / y)
+
+    def move(self, x, weight, slope, arm):
+        """Where the slope is right: weight (y - x)/y^2 = slope, the smaller of two such y."""
+        if slope == 0.0:
+            return self.project(x, arm)
+        inside = 1.0 - 4.0 * slope * x / weight
+        if inside < 0.0:
+            return self.project(math.inf, arm)
+        return self.project((1.0 - math.sqrt(inside)) * weight / (2.0 * slope), arm)
+
+    def step(self, x, weight, slope, arm):
+        y = self.move(x, weight, slope, arm)
+        bent = weight * (2.0 * x - y) / y**3
+        inside = self.low[arm] < y < self.high[arm] and bent > 0.0
+        return y - x, weight * self.divergence(x, y, arm), 1.0 / bent if inside else 0.0
+
+
+@dataclass(frozen=True)
+class Exponential(Poisson):
+    def licenses(self):
+        return frozenset({License.EXPONENTIAL})
+
+    def part(self, low, high):
+        return ExponentialPart(low.copy(), high.copy(), *scratch(low.size))
+
+
+def test_a_divergence_that_is_not_convex_proves_nothing():
+    """With exponential values a distance of 7.31 was found where 6.29 is enough, and the label said
+    proved if its licenses and its divergence are right.
+    """
+    means, weight = np.array([10.0, 0.01]), np.array([20.0, 0.07])
+    part = Exponential().part(np.full(2, 1e-9), np.full(2, 1e6))
+    far = part.distance(means, weight, np.array([0, 1]), np.array([-1.0, 1.0]), 2, np.zeros(2))
+    meet = np.geomspace(0.01, 10.0, 10_001)
+    enough = min(
+        weight[0] * (10.0 / meet - 1.0 - np.log(10.0 / meet))
+        + weight[1] * (0.01 / meet - 1.0 - np.log(0.01 / meet))
+    )
+    assert far > 20.0 * enough  # 12.1 where 0.42 is enough
+    problem = cg.Problem(cg.Arms(2), rewards=Exponential())
+    valid = label(problem, "proved")
+    assert (valid.label, valid.reason.code) == ("heuristic", "not-convex")
+    with pytest.raises(AssertionError, match="is not convex at y"):
+        check_rewards(Exponential(), low=0.5, high=4.0, trials=2)
+
+
+class MixedPart(ExponentialPart):
+    def divergence(self, x, y, arm):
+        kind = ExponentialPart if arm >= 8 else PoissonPart
+        return kind.divergence(self, x, y, arm)
+
+
+@dataclass(frozen=True)
+class Mixed(Exponential):
+    """Counts, and from the ninth arm on waiting times."""
+
+    def numbered(self, order):
+        return None
+
+    def part(self, low, high):
+        return MixedPart(low.copy(), high.copy(), *scratch(low.size))
+
+
+def test_every_arm_that_differs_is_looked_at():
+    """The first eight were."""
+    assert not_convex(Mixed(), 8) is None
+    assert not_convex(Mixed(), 9) is not None and not_convex(Mixed(), 200) is not None
+
+
+@pytest.mark.parametrize(
+    "rewards",
+    [Poisson(), cg.Bernoulli(), cg.Gaussian(0.1), cg.Gaussian((1.0, 1e-6)), cg.Bounded(-1.0, 3.0)],
+    ids=str,
+)
+def test_convex_divergences_pass(rewards):
+    assert not_convex(rewards, 2) is None
+
+
+def test_counts_have_no_mixture_and_are_told_so():
+    with refused("needs-spread", cg.InputError, rewards="Poisson"):
+        label(COUNTS, "mixture")
+
+
+def test_counts_can_be_played():
+    sim = cg.simulate(
+        COUNTS,
+        [6.0, 3.0, 2.0, 1.0],
+        rule="frank-wolfe",
+        delta=0.1,
+        threshold="proved",
+        runs=5,
+        engine="python",
+    )
+    assert sim.answers == [(0,)] * 5 and sim.validity.proved
+    assert cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [40] * 4).value == pytest.approx(
+        40 * (6 * math.log(6 / 4.5) + 3 * math.log(3 / 4.5))
+    )
+    enough = cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="proved")
+    assert enough.certified and enough.validity == sim.validity
+    often = cg.evidence(COUNTS, [6.0, 3.0, 2.0, 1.0], [80] * 4, delta=0.1, threshold="stylised")
+    assert often.certified and often.validity.label == "heuristic"
+    assert sim.report()[0]["validity"] == sim.validity.label
+
+
+class Skewed(cg.Gaussian):
+    """A user's class that calls itself Gaussian."""
+
+
+class OwnPart:
+    def __init__(self, inner, factor):
+        self.inner, self.factor = inner, factor
+
+    def argmax(self, score, out):
+        self.inner.argmax(score, out)
+
+    def sample(self, rng, out):
+        self.inner.sample(rng, out)
+
+    def nearest(self, rewards, mean, weight, best, rival, alternative):
+        return self.factor * self.inner.nearest(rewards, mean, weight, best, rival, alternative)
+
+
+class Own(cg.Listed):
+    """All pairs of four arms, with a nearest alternative that may be wrong."""
+
+    def __init__(self, factor=1.0):
+        super().__init__([[a, b] for a in range(4) for b in range(a)], 4)
+        self.factor = factor
+
+    def part(self):
+        return OwnPart(super().part(), self.factor)
+
+
+ORACLE = cg.Oracle(
+    lambda scores: np.argsort(-scores, kind="stable")[:2], 4, contains=lambda arms: len(arms) == 2
+)
+
+
+def label(problem, threshold="mixture", rule="uniform"):
+    return stopping_of(
+        cg.GCBPE() if rule == "gcb-pe" else cg.Uniform(), threshold, problem, [0.1]
+    ).validity
+
+
+@pytest.mark.parametrize("rewards", [Cauchy(), Skewed(1.0)])
+@pytest.mark.parametrize(
+    "threshold",
+    ["mixture", "proved", "gaussian", "sub-gaussian", "gaussian-counts", "sub-gaussian-counts"],
+)
+def test_rewards_that_no_proof_is_about_are_heuristic(rewards, threshold):
+    problem = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards)
+    valid = label(problem, threshold)
+    assert not valid.proved and valid.label == "heuristic"
+    if threshold in ("mixture", "proved"):
+        assert valid.reason.code == "no-licence"
+        assert valid.reason.arguments == {"rewards": type(rewards).__name__}
+        assert not label(problem, "proved", "gcb-pe").proved
+    if threshold in ("gaussian", "sub-gaussian"):
+        assert not validity(threshold, rewards).proved
+
+
+def test_a_study_of_unknown_rewards_says_that_its_answer_is_heuristic():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=Cauchy()), delta=0.05)
+    study.observe({0: (5.0, 100), 1: (0.0, 100)})
+    assert study.decision.certified and not study.decision.proved
+    said = study.decision.sentence.arguments
+    assert (said["name"], said["delta"]) == ("mixture", 0.05)
+    assert "by the heuristic threshold mixture" in str(study.decision.sentence)
+    assert "The threshold is heuristic: no theorem covers Cauchy" in str(study.decision)
+
+
+def test_a_structure_of_ones_own_is_proved_if_its_nearest_is_right():
+    for threshold in ("mixture", "gaussian", "gaussian-counts"):
+        valid = label(cg.Problem(Own(), rewards=cg.Gaussian(1.0)), threshold)
+        assert valid.proved and valid.label == "proved if its nearest is right"
+        assert valid.reason.arguments["whose"] == "Own"
+        assert str(valid).endswith(
+            "what Own says of itself is taken as it is (combgame.testing.check_structure tries it)"
+        )
+    assert (
+        label(cg.Problem(ORACLE, rewards=cg.Gaussian(1.0))).label == "proved if its argmax is right"
+    )
+    played = cg.Problem(
+        Own(), cg.Arms(4), cg.Gaussian(1.0)
+    )  # only the answers' nearest alternative is used
+    assert (
+        label(played).label == "proved"
+        and label(played, "gaussian").label == "proved if its largest is right"
+    )
+    for ours in (
+        cg.Subsets(4, 2),
+        cg.Listed([[0, 1], [2]], 4),
+        cg.SpanningTrees([(0, 1), (1, 2), (2, 0), (2, 3)]),
+    ):
+        assert label(cg.Problem(ours, rewards=cg.Gaussian(1.0))).label == "proved"
+
+
+def test_the_condition_is_in_every_report(tmp_path):
+    problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
+    said = "proved if its nearest is right"
+    compared = cg.compare(
+        problem, MEANS, threshold="proved", rules=["uniform"], delta=0.1, runs=2, engine="python"
+    )
+    assert f"gaussian is {said}: Theorem 2 (b)" in str(compared)
+    plan = cg.plan(problem, MEANS, delta=0.1, rules=None, shrink=1.0)
+    assert {row["label"] for row in plan.rows()} == {
+        said
+    } and f"the mixture ({said}) threshold" in str(plan.sentence)
+    study = cg.Study(problem, delta=0.1)
+    study.observe(dict(enumerate([(x, 4000) for x in MEANS])))
+    assert f"The threshold is {said}: " in str(study.decision)
+    assert said in json.dumps(json.loads(study.export())["decision"])
+    row = {"threshold": "mixture", "proved": True, "label": said}
+    assert (
+        report.COLUMNS["threshold"](row) == f"mixture ({said})"
+        and report.COLUMNS["threshold"]({**row, "label": "proved"}) == "mixture"
+    )
+
+
+def test_a_structure_whose_distance_is_too_large_is_found_out():
+    check_structure(Own(), trials=20)
+    check_structure(Own(0.3), trials=20)  # a lower bound is allowed
+    with pytest.raises(
+        AssertionError,
+        match=r"nearest returned .* but \(.*\) is at the distance .* what stops a run",
+    ):
+        check_structure(Own(3.0), trials=20)
+    with pytest.raises(AssertionError, match="nearest returned"):
+        check_structure(Own(1.00001), trials=20)
+    with pytest.raises(AssertionError, match="nearest returned nan"):
+        check_structure(Own(math.nan), trials=20)
+
+
+class WrongRival(OwnPart):
+    def nearest(self, rewards, mean, weight, best, rival, alternative):
+        found = super().nearest(rewards, mean, weight, best, rival, alternative)
+        rival[:] = best
+        return found
+
+
+class WrongAlternative(OwnPart):
+    def nearest(self, rewards, mean, weight, best, rival, alternative):
+        found = super().nearest(rewards, mean, weight, best, rival, alternative)
+        alternative[:] = mean
+        return found
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [(WrongRival, "no other set"), (WrongAlternative, "is worse than the leader")],
+)
+def test_a_wrong_rival_or_alternative_is_found_out(part, words):
+    wrong = Own()
+    wrong.part = lambda: part(cg.Listed.part(wrong), 1.0)
+    with pytest.raises(AssertionError, match=words):
+        check_structure(wrong, trials=20)
+
+
+@pytest.mark.parametrize("name", ["size_bound", "largest", "difference_bound"])
+def test_numbers_that_would_make_a_threshold_too_low_are_found_out(name):
+    wrong = Own()
+    setattr(wrong, name, lambda: 1)
+    with pytest.raises(
+        AssertionError,
+        match=rf"{name}\(\) says 1, but it is at least \d: a threshold would be too low",
+    ):
+        check_structure(wrong, trials=5)
+
+
+class Claims(cg.Listed):
+    """Sets with a claim of one's own about what they differ by."""
+
+    def __init__(self, sets, claim):
+        super().__init__(sets, 4)
+        self.claim = claim
+
+    def exchange(self):
+        return self.claim
+
+
+PAIRS = [(a, b) for b in range(4) for a in range(b)]
+
+
+@pytest.mark.parametrize(
+    ("sets", "claim"),
+    [
+        (PAIRS, Exchange(2, 4, True)),  # two arms of four: a matroid
+        (PAIRS, Exchange(4, 5, False)),
+        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 2, False)),
+    ],
+)
+def test_a_right_claim_about_differences_is_accepted(sets, claim):
+    check_structure(Claims(sets, claim), trials=10)
+
+
+@pytest.mark.parametrize(
+    ("sets", "claim", "words"),
+    [
+        (
+            [(0, 1), (2, 3)],
+            Exchange(2, 1, True),
+            "differs from it like that",
+        ),  # no swap leads there
+        ([(0, 1), (2, 3)], Exchange(2, 1, False), "differs from it like that"),  # four arms
+        ([(0,), (0, 1)], Exchange(2, 1, True), "differs from it like that"),  # one arm more
+        (PAIRS, Exchange(1, 5, False), "differs from it like that"),
+        (PAIRS, Exchange(2, 3, True), "at least 4 differences"),
+        ([(0, 1), (2, 3), (0, 2)], Exchange(4, 1, False), "at least 2 differences"),
+    ],
+)
+def test_a_wrong_claim_about_differences_is_found_out(sets, claim, words):
+    with pytest.raises(AssertionError, match=f"(?s)exchange.*{words}.*threshold would be too low"):
+        check_structure(Claims(sets, claim), trials=10)
+
+
+class Lying(cg.Oracle):
+    def answer_part(self):
+        return OwnPart(cg.Oracle.answer_part(ORACLE), 30.0)
+
+
+def test_an_oracle_is_compared_with_the_sets_that_it_has_shown():
+    check_structure(ORACLE, trials=20)
+    lying = Lying(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
+    with pytest.raises(AssertionError, match="nearest returned"):
+        check_structure(lying, trials=20)
+
+
+class Claimed(cg.Gaussian):
+    """A user's class that says itself what it is."""
+
+    def licenses(self):
+        return frozenset({License.GAUSSIAN, License.SUB_GAUSSIAN})
+
+
+class Stated(Claimed):
+    def licenses(self):
+        return super().licenses()
+
+    def spread(self, d):
+        return np.ones(d)
+
+
+class Counted(Own):
+    """It has its own numbers, of which Theorem 2 is made."""
+
+    def size_bound(self):
+        return 6
+
+    def difference_bound(self):
+        return 4
+
+
+class Sized(Own):
+    """The same through what the bounds are made of."""
+
+    def size(self):
+        return 6
+
+    def difference(self):
+        return 4
+
+
+class Wide(Own):
+    def largest(self):
+        return 2
+
+
+def taken(problem, threshold="mixture", **options):
+    """What a label takes for granted: (part, whose, verbs) of each condition."""
+    valid = stopping_of(cg.Uniform(), threshold, problem, [0.1], **options).validity
+    assert valid.proved and all(one.code == "part-right" for one in valid.provided)
+    assert all(kind in str(valid) for kind in (one.arguments["whose"] for one in valid.provided))
+    return [
+        (one.arguments["part"], one.arguments["whose"], *one.arguments["verbs"])
+        for one in valid.provided
+    ]
+
+
+@pytest.mark.parametrize(
+    ("problem", "threshold", "conditions"),
+    [
+        (
+            cg.Problem(ORACLE, rewards=Claimed(1.0)),
+            "gaussian",
+            [("answers", "Oracle", "argmax"), ("rewards", "Claimed", "licenses", "divergence")],
+        ),
+        (
+            cg.Problem(Own(), Own(), Stated(1.0)),
+            "mixture",
+            [
+                ("answers", "Own", "nearest"),
+                ("rewards", "Stated", "licenses", "divergence", "spread"),
+            ],
+        ),
+        (
+            cg.Problem(Own(), cg.Arms(4), Claimed(1.0)),
+            "gaussian",
+            [("actions", "Own", "largest"), ("rewards", "Claimed", "licenses", "divergence")],
+        ),
+        (
+            cg.Problem(ORACLE, Own(), cg.Gaussian(1.0)),
+            "gaussian",
+            [("answers", "Own", "nearest"), ("actions", "Oracle", "argmax")],
+        ),
+        (cg.Problem(ORACLE, Own(), cg.Gaussian(1.0)), "mixture", [("answers", "Own", "nearest")]),
+    ],
+)
+def test_every_part_of_a_user_is_a_condition(problem, threshold, conditions):
+    assert taken(problem, threshold) == conditions
+
+
+def test_several_conditions_say_whose_they_are():
+    valid = label(cg.Problem(ORACLE, rewards=Claimed(1.0)), "gaussian")
+    assert str(valid) == (
+        "proved if the argmax of the answers (Oracle) is right and the licenses and the divergence "
+        "of the rewards (Claimed) are right: Theorem 2 (b): independent Gaussian arms with the "
+        "stated sigma; what Oracle and Claimed say of themselves is taken as it is "
+        "(combgame.testing.check_structure tries Oracle); that the divergence is convex was looked "
+        "at on a grid of means only"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "verbs"),
+    [
+        (Counted(), ("size_bound", "difference_bound")),
+        (Sized(), ("size", "difference")),
+        (Wide(), ("largest",)),
+    ],
+)
+def test_the_numbers_that_theorem_2_is_made_of_are_named(answers, verbs):
+    problem, kind = cg.Problem(answers, rewards=cg.Gaussian(1.0)), type(answers).__name__
+    for threshold in ("gaussian", "sub-gaussian"):
+        assert taken(problem, threshold) == [("answers", kind, "nearest", *verbs)]
+    free = verbs == ("largest",)  # the others do without the actions' size
+    for threshold in ("mixture", "gaussian-counts"):
+        assert taken(problem, threshold) == [("answers", kind, "nearest", *verbs[: -free or None])]
+    assert taken(problem, epsilon=0.1) == [("answers", kind, "nearest", *verbs)]
+
+
+def test_elimination_takes_the_list_of_sets_instead_of_the_nearest():
+    problem = cg.Problem(Own(), rewards=cg.Gaussian(1.0))
+    assert taken(problem, "gaussian", eliminate=True) == [("answers", "Own", "sets")]
+    valid = stopping_of(cg.Uniform(), "gaussian", problem, [0.1], eliminate=True).validity
+    assert valid.label == "proved if its sets are right"
+    counted = cg.Problem(Counted(), rewards=cg.Gaussian(1.0))
+    assert taken(counted, "gaussian", eliminate=True) == [
+        ("answers", "Counted", "sets", "size_bound", "difference_bound")
+    ]
+
+
+def test_a_claim_about_differences_is_named_where_it_is_used():
+    problem = cg.Problem(Claims(PAIRS, Exchange(2, 4, True)), rewards=cg.Gaussian(1.0))
+    assert label(problem).label == "proved if its nearest and its exchange are right"
+    assert label(problem, "gaussian").label == "proved if its nearest is right"
+
+
+def test_an_oracle_with_a_nearest_of_its_own_says_so():
+    lying = Lying(lambda scores: np.argsort(-scores, kind="stable")[:2], 4)
+    assert taken(cg.Problem(lying, rewards=cg.Gaussian(1.0)), "gaussian") == [
+        ("answers", "Lying", "argmax", "nearest")
+    ]
+
+
+def test_gcb_pe_says_what_its_radius_is_made_of():
+    problem = cg.Problem(Own(), Wide(), Stated(1.0))
+    assert [one.arguments["verbs"] for one in label(problem, "proved", "gcb-pe").provided] == [
+        ["argmax", "largest"],
+        ["covering"],
+        ["licenses", "divergence", "spread"],
+    ]
+
+
+class Careless(cg.Gaussian):
+    """What it says of its values is not a set."""
+
+    claim = None
+
+    def licenses(self):
+        return self.claim
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        None,
+        License.SUB_GAUSSIAN,
+        License.SURROGATE,
+        str(License.GAUSSIAN),
+        [License.GAUSSIAN.value],
+        {"sub-Gaussian values"},
+        7,
+    ],
+)
+@pytest.mark.parametrize("threshold", ["mixture", "proved", "gaussian", "sub-gaussian"])
+def test_a_licence_is_a_member_of_a_set_and_nothing_else(monkeypatch, claim, threshold):
+    monkeypatch.setattr(Careless, "claim", claim)
+    problem = cg.Problem(cg.Arms(3), rewards=Careless(1.0))
+    with refused("must-be", cg.InputError, name="Careless: licenses()"):
+        label(problem, threshold)
+
+
+@pytest.mark.parametrize("kind", [set, frozenset, list, tuple])
+def test_any_collection_of_licences_will_do(monkeypatch, kind):
+    monkeypatch.setattr(Careless, "claim", kind([License.GAUSSIAN]))
+    assert label(cg.Problem(cg.Arms(3), rewards=Careless(1.0)), "gaussian").proved
+
+
+class Thousands(cg.Subsets):
+    """So many sets that nobody goes through them."""
+
+
+def test_a_claim_about_differences_that_is_not_tried_is_said_to_be_so():
+    words = "but not an exchange of so many sets"
+    for d, tried in ((20, False), (10, True)):
+        problem = cg.Problem(Thousands(d, 5), rewards=cg.Gaussian(1.0))
+        assert taken(problem) == [("answers", "Thousands", "nearest", "exchange")]
+        assert (words not in str(label(problem))) is tried
+        assert words not in str(label(problem, "gaussian"))  # which does without
+
+
+@pytest.mark.parametrize(
+    "code", ["no-numba", pytest.param("foreign-part", marks=pytest.mark.compiled)]
+)
+def test_a_rule_is_not_blamed_for_a_missing_engine(monkeypatch, code):
+    def run(*given):
+        raise cg.EngineError(code, "engine = 'compiled' cannot be used")
+
+    monkeypatch.setattr(testing.twins, "Run", run)
+    if code == "foreign-part":  # a part that cannot be compiled is allowed
+        check_rule("uniform", rounds=5)
+    else:
+        with refused(code, cg.EngineError):
+            check_rule("uniform", rounds=5)

@@ -1,0 +1,358 @@
+"""Each kind of raw exception that an audit has seen: one family of errors, one sentence, the same
+on every backend. (`test_fuzz` tries the rest at random.)
+"""
+
+import json
+import math
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame import testing
+from combgame.campaign import Campaign
+from combgame.data import from_data, problem_from
+from combgame.errors import CombGameError, InputError, StoreError, UnknownNameError
+from combgame.sentences import Sentence, legible, looks
+from combgame.storage.events import Event, seal
+from combgame.study.sheet import read_sheet, write_sheet
+from tests.said import refused
+from tests.studies import PROBLEM
+
+HUGE = 10**10_000
+BAD_TEXTS = {
+    "a lone surrogate": "plate\ud800",
+    "NUL": "plate\0",
+    "a line break": "pla\nte",
+    "a tab": "pla\tte",
+    "an escape": "\x1b[31mplate",
+    "a turn": "pl\u202eate",
+    "a space before": " plate",
+    "a space after": "plate ",
+    "too many characters": "p" * 201,
+    "nothing": "",
+    "bytes": b"plate",
+}
+
+
+def study(storage=None, **settings):
+    return cg.Study(PROBLEM, storage=storage, engine="python", rule="uniform", **settings)
+
+
+# ---- texts and numbers
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS.values(), ids=BAD_TEXTS)
+@pytest.mark.parametrize("what", ["name", "client"])
+def test_a_text_that_a_backend_would_not_keep_is_refused_by_all(text, what, url):
+    for storage in (None, url):
+        with pytest.raises(InputError) as caught:
+            study(storage, **{what: text})
+        assert caught.value.arguments["name"] == what
+
+
+def test_a_reason_may_have_lines_and_is_kept_as_it_is(url):
+    reason = "it broke:\n\tthe lamp, at 5 °C, says 日本"
+    with study(url) as made:
+        todo = made.ask()
+        made.fail(todo, reason)
+        for wrong in ("\0", "\ud800", "x\x07", "x" * 10_001, " ", None):
+            with refused_of("reason"):
+                made.fail(todo, wrong)
+    with cg.Study.open(url, engine="python") as again:
+        assert [one.reason for one in again.events()][-1] == reason
+
+
+def refused_of(name):
+    return pytest.raises(InputError, match=f"^{name} = ")
+
+
+def test_a_round_beyond_all_numbers_is_not_known_on_any_backend(url):
+    for storage in (None, url):
+        with study(storage) as made:
+            made.ask()
+            for number in (2, 2**31, 2**63 - 1):
+                for act in (
+                    lambda k: made.tell(k, {0: 1.0}),
+                    lambda k: made.fail(k, "broken"),
+                    lambda k: made.retract(k, "wrong"),
+                ):
+                    with refused("unknown-round", UnknownNameError, round=number, last=1):
+                        act(number)
+            with refused("must-be", InputError, name="round"):
+                made.tell(2**63, {0: 1.0})
+            assert len(made.events()) == 2
+
+
+@pytest.mark.parametrize("number", [HUGE, 10**400, 2**64], ids=["huge", "large", "2**64"])
+def test_numbers_with_ten_thousand_digits_are_refused(number):
+    for call in (
+        lambda: cg.Arms(number),
+        lambda: cg.simulate(PROBLEM, [1, 2, 3, 4, 5], runs=number),
+        lambda: study(max_rounds=number),
+        lambda: study(seed=number**2),
+        lambda: cg.IntegerProgram([], number),
+        lambda: cg.Hedge(ratio=-abs(number)),
+        lambda: cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)).means([number * 10**200, 1]),
+    ):
+        with refused("must-be", InputError):
+            call()
+
+
+def test_a_long_number_in_a_file_is_refused(tmp_path):
+    path = tmp_path / "problem.toml"
+    path.write_text(f"actions = {{kind = 'arms', arms = {'9' * 10_000}}}")
+    with refused("not-toml", InputError):
+        cg.read_campaign(path)
+    with refused("must-be", InputError, name="actions.arms"):
+        problem_from({"actions": {"kind": "arms", "arms": HUGE}, "rewards": {"kind": "bernoulli"}})
+
+
+def test_a_deadline_beyond_the_calendar_is_refused():
+    for at in (1e13, -1.0, 1e300, math.inf, math.nan, HUGE, "x", [1]):
+        with refused("must-be", InputError, name="deadline"):
+            study(deadline=at)
+
+
+def test_a_clock_beyond_the_calendar_is_shown_as_a_number(monkeypatch):
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: 1e13)
+    with study() as made:
+        made.ask()
+        assert "1e+13" in made.rows("event")[-1]["at"]
+        assert str(made.status)
+
+
+# ---- objects
+
+
+class Rude:
+    def __repr__(self):
+        raise RuntimeError("rude")
+
+    __len__ = __iter__ = __float__ = __eq__ = __repr__
+    __hash__ = object.__hash__
+
+
+def circle():
+    inner = [1]
+    inner.append(inner)
+    return inner
+
+
+ODD = {
+    "a rude object": Rude(),
+    "a list in itself": circle(),
+    "a ragged list": [[0.1], [0.2, 0.3]],
+    "an empty dict": {},
+    "a matrix": np.zeros((2, 2)),
+    "a function": len,
+    "a huge number": HUGE,
+    "half a character": "\ud800",
+}
+CALLS = {
+    "Hedge": lambda x: cg.Hedge(first=x),
+    "LLOO": lambda x: cg.LLOO(ratio=x),
+    "Matchings": lambda x: cg.Matchings(x, 2, forbidden=[x]),
+    "Matchings, forbidden": lambda x: cg.Matchings(2, 2, forbidden=[x]),
+    "Partition": lambda x: cg.Partition([[0, 1], [2]], x),
+    "Partition, groups": lambda x: cg.Partition([x], 1),
+    "AlmostAllSets": lambda x: cg.AlmostAllSets(4, [x]),
+    "Paths": lambda x: cg.Paths([("s", "t")], x, "t"),
+    "threshold": lambda x: study(threshold=x),
+    "threshold of simulate": lambda x: cg.simulate(PROBLEM, [5, 4, 3, 2, 1], threshold=x),
+    "time limit": lambda x: cg.IntegerProgram([], 2, time_limit=x),
+    "constraints": lambda x: cg.IntegerProgram((x, 0.0, x), 2),
+    "Campaign": lambda x: Campaign("c", x),
+    "Campaign, name": lambda x: Campaign(x, ()),
+    "Instance": lambda x: cg.Instance("i", PROBLEM, x),
+    "delta": lambda x: study(delta=x),
+    "storage": lambda x: study(x),
+    "contains": lambda x: cg.Arms(3).contains(x) or cg.Arms(x),
+    "an observation": lambda x: study().observe({0: [x]}),
+    "told": lambda x: study().tell_many(x) or study().tell(x, x),
+    "from_data": lambda x: from_data({"kind": "Arms", "d": x}),
+}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_an_odd_object_is_refused_in_one_line(call, value):
+    with pytest.raises(CombGameError) as caught:
+        call(value)
+    text = str(caught.value)
+    assert text == legible(text) and text.encode()
+    json.dumps(caught.value.sentence.to_data())
+
+
+def test_ragged_deltas_in_a_file_are_refused(tmp_path):
+    path = tmp_path / "campaign.toml"
+    path.write_text(
+        "delta = [[0.1], [0.1, 0.2]]\nrules = ['uniform']\n[[problems]]\n"
+        "actions = {kind = 'arms', arms = 2}\nrewards = {kind = 'bernoulli'}\n"
+        "truth = {means = [0.1, 0.2]}\n"
+    )
+    with refused("must-be", InputError, name="delta", where=str(path)):
+        cg.read_campaign(path)
+
+
+def test_any_object_has_a_look():
+    assert looks(HUGE) == "<a number of about 10,001 digits>"
+    assert looks(Rude()) == "<Rude>"
+    assert looks(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
+    said = Sentence(
+        "x", "{value!r} and {n:,} of {names:list}", value=circle(), n=HUGE, names=Rude()
+    )
+    assert str(said) == "[1, [1, [...]]] and <a number of about 10,001 digits> of <Rude>."
+
+
+# ---- storages
+
+
+def test_a_port_that_is_no_number_and_a_driver_that_is_not_there_are_refused():
+    for url in (
+        "postgresql+psycopg://u:secret@localhost:x/lab",
+        "postgresql+psycopg://u:secret@localhost:99999/lab",
+        "postgresql+nodriver://u:secret@localhost/lab",
+        "sqlite+nodriver:///lab.db",
+    ):
+        with pytest.raises(CombGameError) as caught:
+            study(url, timeout=1.0)
+        assert "secret" not in str(caught.value)
+
+
+def changed(path, column, value, seq=2):
+    """A study's event with another value, sealed as the package would have."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(f"UPDATE combgame_events SET {column} = ? WHERE seq = ?", (value, seq))
+        before = ""
+        for row in db.execute(
+            "SELECT seq, kind, at, round, client, reason, data, version FROM combgame_events "
+            "ORDER BY seq"
+        ).fetchall():
+            before = seal(before, Event._make([*row[:6], json.loads(row[6]), row[7]]))
+            db.execute("UPDATE combgame_events SET seal = ? WHERE seq = ?", (before, row[0]))
+
+
+CHANGES = {
+    "an unknown kind": ("kind", "of another time", "unknown-event"),
+    "no arms": ("data", "{}", "event-unusable"),
+    "an arm that is not there": ("data", '{"arms": [99], "until": null}', "event-unusable"),
+    "no dict": ("data", "[]", "unreadable-event"),
+    "a number as a kind": ("round", "x", "unreadable-event"),
+    "no setting": ("data", "{}", "settings-unreadable"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_an_event_that_says_something_else_is_refused(change, tmp_path):
+    column, value, code = change
+    url = f"sqlite:///{tmp_path}/lab.db"
+    with study(url) as made:
+        made.ask()
+    changed(tmp_path / "lab.db", column, value, seq=1 if code == "settings-unreadable" else 2)
+    with refused(code, StoreError):
+        cg.Study.open(url, engine="python").status
+
+
+# ---- names in tables, files in UTF-8, a home that cannot be written
+
+
+def test_names_that_a_table_would_lose_are_refused():
+    for wrong in ("a\tb", "a\nb", "a\r", " a", "a ", "a\0", "\ud800", "\u2028x"):
+        with pytest.raises(InputError) as caught:
+            cg.Problem(cg.Arms(2), rewards=cg.Bernoulli(), names=["b", wrong])
+        assert caught.value.code in ("strange-character", "space-around")
+    with refused("strange-character"):
+        cg.Problem(cg.Paths([("s", "t\n"), ("s", "t\n", "x")], "s", "t\n"), rewards=cg.Bernoulli())
+
+
+def test_names_that_are_allowed_survive_the_table(tmp_path):
+    names = ["=1+1", "+a", "-a", "@a", "'=x", "a,b", 'a"b', "-1", "é", "日本", "'", "a  b"]
+    problem = cg.Problem(cg.Arms(len(names)), rewards=cg.Gaussian(1.0), names=names)
+    with cg.Study(problem, name="=study", engine="python") as made:
+        rounds = made.ask(len(names))
+        sheet = write_sheet(rounds, made.name)
+        path = tmp_path / "sheet.csv"
+        path.write_text(sheet.replace(",\n", ",0.5\n"), encoding="utf-8")
+        read = read_sheet(path, problem, made.name)
+    assert {arm for values in read.values.values() for arm in values} == set(range(len(names)))
+    assert not any(cell.startswith(("=", "+", "@")) for cell in sheet.replace("\n", ",").split(","))
+
+
+def run_python(code, **environment):
+    there = {name: x for name, x in os.environ.items() if name not in ("LANG", "LC_ALL", "HOME")}
+    words = [sys.executable, "-c", code]
+    return subprocess.run(
+        words, env={**there, **environment}, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_files_are_utf_8_whatever_the_locale(tmp_path):
+    code = (
+        "import combgame as cg\n"
+        "names = ['\\xe9', '\\u65e5\\u672c']\n"
+        "problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0), names=names)\n"
+        "study = cg.Study(problem, engine='python')\n"
+        "study.observe({'\\xe9': 1.0}, 'gr\\xf6\\xdfer')\n"
+        f"study.export({str(tmp_path / 'out.csv')!r}, 'arm')\n"
+    )
+    done = run_python(code, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert done.returncode == 0, done.stderr
+    assert "日本" in (tmp_path / "out.csv").read_text(encoding="utf-8")
+
+
+def test_without_a_home_what_is_compiled_goes_to_a_private_folder_which_is_said_once(tmp_path):
+    code = (
+        "import os, stat, warnings\n"
+        "from pathlib import Path\n"
+        "from combgame.game.numba import disk\n"
+        "disk._usual = lambda: [Path('/dev/null/cache')]\n"
+        "with warnings.catch_warnings(record=True) as said:\n"
+        "    warnings.simplefilter('always')\n"
+        "    folder = disk.root(), disk.root()\n"
+        "assert folder[0] == folder[1]\n"
+        "print(folder[0], oct(stat.S_IMODE(folder[0].stat().st_mode)), len(said))\n"
+        "os.chmod(folder[0], 0o777)\n"  # somebody else's, perhaps: another one is made
+        "disk._temporary.cache_clear()\n"
+        "warnings.simplefilter('ignore')\n"
+        "print(disk.root() != folder[0])\n"
+    )
+    done = run_python(code, TMPDIR=str(tmp_path), NUMBA_CACHE_DIR="")
+    assert done.returncode == 0, done.stderr
+    where, mode, times, other = done.stdout.split()
+    assert Path(where).parent == tmp_path
+    assert (mode, times, other) == ("0o700", "1", "True")
+
+
+def test_a_check_says_what_it_cannot_check():
+    checks = [
+        (testing.check_structure, "structure"),
+        (testing.check_rewards, "rewards"),
+        (testing.check_learner, "learner"),
+    ]
+    for check, name in checks:
+        for wrong in ("x", None, 3, cg.Arms):
+            with refused("must-be", of=check.__name__, name=name):
+                check(wrong)
+    with refused("must-be", of="check_structure", name="trials"):
+        testing.check_structure(cg.Arms(3), trials=0)
+    with refused("must-be", of="check_rewards", name="seed"):
+        testing.check_rewards(cg.Bernoulli(), seed="x")
+    with refused("must-be", of="check_stopping", name="problem"):
+        testing.check_stopping("mixture", problem=3)
+    with refused("must-be", of="check_rule", name="problem"):
+        testing.check_rule("lloo", problem=3, means=[0.1])
+    with refused("must-be", cg.InputError):
+        testing.check_rewards(cg.Bernoulli(), low=0.8, high=0.2)
+
+
+def test_an_instance_whose_x_came_from_an_array_is_a_value():
+    problem, means = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), (0.5, 0.25)
+    boxed, plain = (cg.Instance("one", problem, means, x) for x in (np.array(3), 3))
+    assert boxed == plain and hash(boxed) == hash(plain)

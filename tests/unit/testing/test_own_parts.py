@@ -1,0 +1,674 @@
+"""Parts of one's own: stopping rules as objects, the checks that find what is wrong, the sentences
+that say what cannot be compiled.
+"""
+
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+import combgame as cg
+from combgame.game.judge import RatioPart
+from combgame.game.protocols import jitable
+from combgame.rewards.gaussian import GaussianPart
+from combgame.rules import FixedSetup, padded
+from combgame.simulate.run import Run
+from combgame.stopping.names import make_stopping
+from combgame.testing import (
+    check_learner,
+    check_rewards,
+    check_rule,
+    check_stopping,
+    check_structure,
+)
+from combgame.testing.learners import Pupil, lessons
+from combgame.wire import status_data, status_from
+from tests.said import refused
+
+PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+MEANS = [0.9, 0.6, 0.5, 0.4, 0.3]
+
+
+class TablePart(NamedTuple):
+    """Looks its level up: arrays inside."""
+
+    table: np.ndarray
+    constant: np.ndarray
+
+    def level(self, t, which):
+        i = 0
+        while i < self.table.size - 1 and 2 ** (i + 1) <= t:
+            i += 1
+        return self.table[i] + self.constant[which]
+
+
+@dataclass(frozen=True)
+class Table(cg.StoppingBase):
+    validity: ClassVar[str] = "a union bound over powers of two."
+    scale: float = 1.0
+
+    def part(self, problem, deltas):
+        return TablePart(self.scale * 2.0 * np.log(np.arange(1.0, 41.0)), np.log(1.7 / deltas))
+
+
+@pytest.mark.compiled
+def test_a_threshold_is_an_object_with_arrays_in_both_engines():
+    how = {"threshold": Table(), "runs": 4, "delta": [0.1, 0.01], "relabel": True}
+    one, other = (cg.simulate(PROBLEM, MEANS, engine=e, **how) for e in ("python", "compiled"))
+    assert (one.stops == other.stops).all() and (one.stops[:, 0] < one.stops[:, 1]).all()
+    assert one.threshold == "Table()" and one.report()[0]["limit"] > 0
+    assert "Table() is stated by the user: a union bound over powers of two." in str(one)
+    assert (one.validity.label, one.validity.proved) == ("stated by the user", False)
+
+
+def test_it_stops_where_the_name_of_the_same_function_stops():
+    class Same(cg.StoppingBase):
+        def part(self, problem, deltas):
+            return make_stopping("stylised", problem, deltas).threshold
+
+    how = {"runs": 5, "engine": "python", "delta": 0.1}
+    mine = cg.simulate(PROBLEM, MEANS, threshold=Same(), **how)
+    assert (mine.rounds == cg.simulate(PROBLEM, MEANS, threshold="stylised", **how).rounds).all()
+    assert mine.validity.label == "heuristic" and mine.validity.reason.code == "not-stated"
+
+
+class HalfPart(NamedTuple):
+    """A judge: half of the likelihood ratio is its evidence."""
+
+    ratio: RatioPart
+
+    def look(self, game, seen, view):
+        return 0.5 * self.ratio.look(game, seen, view)
+
+    def level(self, t, which):
+        return self.ratio.level(t, which)
+
+    def foresee(self, game, seen, best, rival):
+        return 0.0
+
+    def foreseen(self, game, seen, arms, sign, n):
+        return 0.5 * self.ratio.foreseen(game, seen, arms, sign, n)
+
+    def weakest(self, game, seen, best, rival, alternative):
+        return 0.5 * self.ratio.weakest(game, seen, best, rival, alternative)
+
+    def versus(self, game, seen, best, rival):
+        return 0.5 * self.ratio.versus(game, seen, best, rival)
+
+
+class Half(cg.StoppingBase):
+    def part(self, problem, deltas):
+        usual, d = make_stopping("stylised", problem, deltas).threshold, problem.actions.d
+        return HalfPart(RatioPart(usual, np.zeros(d, np.int64), np.zeros(d), np.zeros(d)))
+
+
+def test_a_judge_of_ones_own_judges():
+    how = {"runs": 5, "engine": "python", "delta": 0.1, "rule": "uniform"}
+    half = cg.simulate(PROBLEM, MEANS, threshold=Half(), **how)
+    usual = cg.simulate(PROBLEM, MEANS, threshold="stylised", **how)
+    assert (half.rounds > usual.rounds).all() and math.isnan(half.report()[0]["limit"])
+
+
+def test_campaigns_and_plans_tell_thresholds_apart(tmp_path):
+    five = cg.Instance("five", PROBLEM, tuple(MEANS))
+    given = [Table(), Table(2.0), "stylised"]
+    campaign = cg.Campaign.cross("own", [five], ["uniform"], threshold=given, runs=2)
+    assert len({c.key for c in campaign.configurations}) == 3
+    rows = campaign.run(tmp_path / "own.db", engine="python", progress=False)
+    assert [row["threshold"] for row in rows] == ["Table()", "Table(scale=2.0)", "stylised"]
+    assert [row["label"] for row in rows] == ["stated by the user"] * 2 + ["heuristic"]
+    again = cg.Campaign.cross("own", [five], ["uniform"], threshold=given, runs=2)
+    assert [c.key for c in again.configurations] == [c.key for c in campaign.configurations]
+    plan = cg.plan(PROBLEM, MEANS, thresholds=["mixture", Table()], rules=None, shrink=1.0)
+    assert [row["label"] for row in plan.rows()] == ["proved", "stated by the user"]
+
+
+def test_a_study_keeps_it_and_says_whose_it_is(tmp_path):
+    storage = f"sqlite:///{tmp_path}/lab.db"
+    study = cg.Study(PROBLEM, threshold=Table(), storage=storage, name="own", engine="python")
+    rng = np.random.default_rng(1)
+    while not study.done:
+        todo = study.ask()
+        study.tell(todo, {a: rng.normal(MEANS[a], 0.3) for a in todo.arms})
+    assert "by the user's threshold Table() at delta = 0.05" in str(study.decision.sentence)
+    assert str(study.decision.assumptions[0]).startswith("The threshold is stated by the user")
+    same = cg.Study.open(storage, "own", engine="python")
+    assert same.decision.answer == study.decision.answer and "Table()" in str(same.status)
+    stated = "The threshold is stated by the user: a union bound over powers of two"
+    for status in (study.status, same.status, status_from(status_data(study.status))):
+        lines = str(status).splitlines()
+        assert lines[0] == "study own: certified (by a threshold that is stated by the user)"
+        assert f"  validity     {stated}" in lines
+        assert str(status.next).startswith("Stop: the answer is certified by the user's threshold")
+        assert status.validity == study.decision.assumptions[0]
+        assert status.to_dict()["validity"]["arguments"]["label"] == "stated by the user"
+    report = study.report()
+    assert "certified (by a threshold that is stated by the user)" in report
+    assert "95% (stated by the user)" in report
+    with refused("other-settings", cg.StudyError, key="threshold"):
+        cg.Study(PROBLEM, threshold=Table(2.0), storage=storage, name="own", if_exists="resume")
+
+
+def test_a_status_says_nothing_of_a_threshold_that_is_proved_but_in_its_data():
+    status = cg.Study(PROBLEM, engine="python").status
+    assert "validity" not in str(status) and status.label == "proved"
+    heuristic = cg.Study(PROBLEM, threshold="stylised", engine="python").status
+    assert str(heuristic).splitlines()[0].endswith(": running")
+    assert "  validity     The threshold is heuristic: " in str(heuristic)
+
+
+class NoLevel(cg.StoppingBase):
+    def part(self, problem, deltas):
+        return 3.0
+
+
+class Boast(Table):
+    validity = 7
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "arguments"),
+    [
+        ({"threshold": Table}, "must-be", {"name": "threshold"}),
+        ({"threshold": 3}, "must-be", {"name": "threshold", "value": 3}),
+        ({"threshold": NoLevel()}, "no-level", {"part": "float"}),
+        ({"threshold": Boast()}, "must-be", {"name": "Boast.validity", "value": 7}),
+        ({"threshold": Table(), "epsilon": 0.1}, "epsilon-needs-mixture", {}),
+        ({"threshold": Table(), "eliminate": True}, "cannot-eliminate", {}),
+    ],
+)
+def test_what_cannot_be_a_threshold_is_refused(how, code, arguments):
+    with refused(code, cg.CombGameError, **arguments):
+        cg.simulate(PROBLEM, MEANS, runs=1, engine="python", **how)
+
+
+@pytest.mark.parametrize("rewards", [cg.Gaussian(supposed=0.3), cg.Gaussian(0.3, level="per play")])
+def test_own_thresholds_need_known_variances_and_no_levels(rewards):
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards)
+    with pytest.raises(cg.InputError, match=r"Table\(\)"):
+        cg.simulate(problem, MEANS, runs=1, threshold=Table())
+
+
+# ---- the checks find what is wrong
+
+
+@dataclass(frozen=True)
+class Off(cg.StoppingBase):
+    part_of: type = TablePart
+
+    def part(self, problem, deltas):
+        return self.part_of(np.zeros(40), np.log(1.0 / deltas))
+
+
+class RisingPart(TablePart):
+    def level(self, t, which):
+        return 5.0 - self.constant[which]
+
+
+class NothingPart(TablePart):
+    def level(self, t, which):
+        return 0.05 + 0.01 * self.constant[which]
+
+
+class NanPart(TablePart):
+    def level(self, t, which):
+        return math.nan
+
+
+class ArrayPart(TablePart):
+    def level(self, t, which):
+        return self.constant
+
+
+class LogPart(TablePart):
+    def level(self, t, which):
+        return math.log(t)
+
+
+class LatePart(TablePart):
+    """Is a number up to round 20, and for the first delta."""
+
+    def level(self, t, which):
+        if which == 1 and t > 20:
+            return math.inf - math.inf
+        return 1e3 + self.constant[which]
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (RisingPart, "a smaller delta must not ask for less"),
+        pytest.param(NothingPart, "stopped with the wrong one", marks=pytest.mark.compiled),
+        (NanPart, r"NanPart\.level\(t=0, which=0\) returned nan, .*one number"),
+        (ArrayPart, r"ArrayPart\.level\(t=0, which=0\) returned array\(.*\[which\]"),
+        (LogPart, r"LogPart\.level\(t=0, which=0\) raised ValueError.* max\(t, 1\)"),
+        (LatePart, r"LatePart\.level\(t=\d+, which=1\) returned nan"),
+    ],
+)
+def test_check_stopping_refutes(part, said):
+    with pytest.raises(AssertionError, match=said):
+        check_stopping(Off(part), runs=60, rounds=40)
+
+
+@pytest.mark.parametrize("part", [NanPart, ArrayPart, LogPart])
+def test_a_level_that_is_no_number_is_refused_before_anything_is_played(part):
+    with refused("level-not-a-number", cg.InputError, part=part.__name__, t=0, which=0) as caught:
+        cg.simulate(PROBLEM, MEANS, threshold=Off(part), runs=1, engine="python")
+    assert "[which]" in caught.value.remedy
+    with refused("level-not-a-number", cg.InputError, part=part.__name__):
+        cg.Study(PROBLEM, threshold=Off(part))
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_level_that_is_no_number_later_ends_the_run(engine):
+    how = {"threshold": Off(LatePart), "rule": "uniform", "runs": 1, "max_rounds": 40}
+    with refused("level-not-a-number", cg.InputError, part="LatePart", t=21, which=1):
+        cg.simulate(PROBLEM, MEANS, delta=[0.1, 0.01], engine=engine, **how)
+
+
+def test_nor_is_it_compared_in_a_study():
+    class First(TablePart):
+        def level(self, t, which):
+            return 1e3 if t <= 20 else math.nan
+
+    study = cg.Study(PROBLEM, threshold=Off(First), engine="python")
+    with refused("level-not-a-number", cg.InputError, part="First", t=21, which=0):
+        for _ in range(30):
+            study.tell(study.ask(), {a: MEANS[a] for a in study.pending[0].arms})
+
+
+class WrongRulePart(NamedTuple):
+    kind: str
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if self.kind == "action":
+            view.action[:] = 1.0
+        elif self.kind == "best":
+            view.best[:] = 0.0
+        else:
+            getattr(seen, self.kind).flat[-1] += 1.0
+
+    def full(self):
+        return False
+
+
+class WrongRule(cg.RuleBase):
+    def __init__(self, kind):
+        self.kind = kind
+
+    def setup(self, problem):
+        return FixedSetup(WrongRulePart(self.kind), padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("action", "which is no action of"),
+        ("counts", r"wrote into seen\.counts after \d rounds; write view\.action alone"),
+        ("sums", r"wrote into seen\.sums after \d rounds; write view\.action alone"),
+        ("mean", r"wrote into seen\.mean"),
+        ("feasible", r"wrote into seen\.feasible"),
+        ("clock", r"wrote into seen\.clock"),
+        ("weighed", r"wrote into seen\.weighed"),
+        ("best", r"wrote into view\.best"),
+    ],
+)
+def test_check_rule_refutes(kind, said):
+    with pytest.raises(AssertionError, match=said):
+        check_rule(WrongRule(kind), rounds=10)
+
+
+class Later:
+    """Lowers the threshold, which is not among what is watched."""
+
+    def __init__(self, quiet):
+        self.quiet = quiet
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] == self.quiet:
+            game.judge.threshold.constant[:] = -1.0
+
+    def full(self):
+        return False
+
+
+class Lying(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(Later(10), padded(problem.actions.covering()))
+
+
+def test_check_rule_refuses_more_errors_than_a_proved_threshold_makes():
+    with pytest.raises(AssertionError, match="with the proved threshold 'mixture', which holds"):
+        check_rule(Lying(), rounds=10, problem=PROBLEM, means=[1.0, 0.99, 0.98, 0.97, 0.96])
+
+
+class Favour:
+    """Samples; every so often the play has an arm that it names."""
+
+    def __init__(self, often, first):
+        self.often, self.first = often, first
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        t = seen.clock[0]
+        if self.often and t % self.often == 0:
+            view.action[:] = 0.0
+            view.action[self.first : self.first + 2] = 1.0
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Partial(cg.RuleBase):
+    impartial: ClassVar[bool] = True
+    often: int = 0
+    first: int = 0
+
+    def setup(self, problem):
+        part = Favour(self.often, self.first)
+        return FixedSetup(part, padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize(("often", "first"), [(1, 0), (4, 0), (5, 3)])
+def test_check_rule_refuses_an_impartial_rule_that_names_arms(often, first):
+    with pytest.raises(AssertionError, match=r"arm \d is in \d+% of the plays .*`impartial`"):
+        check_rule(Partial(often, first), rounds=10)
+
+
+def test_check_rule_says_that_numbers_are_kept_where_nobody_calls_it_impartial(capsys):
+    class Honest(Partial):
+        pass
+
+    check_rule(Honest(4), rounds=10)
+    assert "1 x  runs keep the given numbers" in capsys.readouterr().out
+    check_rule(Partial(), rounds=10)
+    assert "2 x  60 runs of 200 rounds with other numbers" in capsys.readouterr().out
+
+
+class LeaderPart:
+    """Plays the action that has brought most so far, or least."""
+
+    def __init__(self, sign, number, whole):
+        self.sign, self.gain, self.whole = sign, np.zeros((4, number)), whole
+
+    def act(self, seat, mixture):
+        chosen, n = int(np.argmax(self.sign * self.gain[seat])), self.gain.shape[1]
+        mixture.ids[:n], mixture.weight[:n], mixture.size[0] = np.arange(n), 0.0, n
+        mixture.weight[chosen] = 1.0
+        if self.whole:
+            mixture.arms[:] = 0.9
+
+    def feed(self, seat, mixture, catalogue, actions, reward):
+        for i in range(self.gain.shape[1]):
+            self.gain[seat, i] += catalogue.dot(i, reward)
+
+    def full(self):
+        return False
+
+
+@dataclass(frozen=True)
+class Follows(cg.LearnerBase):
+    on_simplex: ClassVar[bool] = True
+    sign: float = 1.0
+
+    def part(self, seating):
+        return LeaderPart(self.sign, seating.number, self.whole)
+
+
+@dataclass(frozen=True)
+class Whole(Follows):
+    whole: ClassVar[bool] = True
+
+
+@pytest.mark.parametrize(
+    ("learner", "said"),
+    [
+        (Follows(-1.0), r"where \(0, 1\) is the best action, it got .* equal weights get"),
+        (Follows(1.0), r"where \(0, 1\) and \(2, 3\) take turns, it got .* equal weights get"),
+        (Whole(), r"wrote mixture\.arms = \[0\.9, .* but the marginals of its weights are"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_check_learner_refutes(learner, said):
+    with pytest.raises(AssertionError, match=said):
+        check_learner(learner, rounds=10)
+
+
+@pytest.mark.parametrize(
+    "learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO(), cg.SFTPL(1)], ids=str
+)
+def test_our_learners_get_more_than_equal_weights(learner):
+    """SFTPL draws; it got at least 0.1 of the range more than that with every seed tried."""
+    rng = np.random.default_rng(1)
+    for _, rewards in lessons(rng):
+        pupil, got = Pupil(learner, 1, rng), 0.0
+        for t, reward in enumerate(rewards):
+            pupil.act(0, t)
+            got += pupil.mixture.arms @ reward
+            pupil.feed(0, reward)
+        assert got > rewards.sum() / 3.0
+
+
+class SlantedPart(GaussianPart):
+    fault: ClassVar[str] = ""
+
+    def divergence(self, x, y, arm):
+        return GaussianPart.divergence(self, x, y, arm) * (3.0 if self.fault == "divergence" else 1)
+
+    def draw(self, mean, arm, rng):
+        if self.fault == "one arm" and arm == 2:
+            return mean
+        if self.fault == "constant" and arm == 3:
+            return 0.1
+        off = 0.1 * (self.fault == "draw") + 3.0 * (self.fault == "last arm" and arm == 3)
+        return GaussianPart.draw(self, mean + off, arm, rng)
+
+    def distance(self, mean, weight, arms, sign, n, alternative):
+        far = GaussianPart.distance(self, mean, weight, arms, sign, n, alternative)
+        return far * (1.01 if self.fault == "distance" else 1.0)
+
+    def closest(self, mean, weight, i, taken, value):
+        j = GaussianPart.closest(self, mean, weight, i, taken, value)
+        value[0] *= 1.5 if self.fault == "closest" else 1.0
+        return j
+
+    def step(self, x, weight, slope, arm):
+        off, cost, rate = GaussianPart.step(self, x, weight, slope, arm)
+        return off, cost, rate * (2.0 if self.fault == "step" else 1.0)
+
+    def upper(self, x, level, arm):
+        return GaussianPart.upper(self, x, level * (2.0 if self.fault == "upper" else 1.0), arm)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("divergence", "move|step|upper|lower|variance"),
+        ("draw", "have the mean"),
+        ("last arm", r"draw\(0\.2, 3\) have the mean"),
+        ("one arm", r"draw\(0\.2, 2\) are all 0\.2"),
+        ("constant", r"draw\(0\.2, 3\) have the mean"),
+        ("distance", "stops runs too early"),
+        ("closest", "closest says"),
+        ("step", "per slope"),
+        ("upper", "upper"),
+    ],
+)
+def test_check_rewards_refutes(fault, said):
+    kind = type("Slanted", (SlantedPart,), {"fault": fault})
+
+    class Slanted(cg.Gaussian):
+        def part(self, low, high):
+            return kind(*cg.Gaussian.part(self, low, high))
+
+    with pytest.raises(AssertionError, match=said):
+        check_rewards(Slanted(0.5), trials=3)
+
+
+class Stuck(cg.Gaussian):
+    """Keeps the sigmas of arms where they are."""
+
+    def numbered(self, order):
+        return self
+
+
+class Swapping(cg.Bernoulli):
+    def numbered(self, order):
+        return cg.Gaussian(0.3)
+
+
+def test_check_rewards_refuses_arms_that_keep_their_place_under_other_numbers():
+    with pytest.raises(
+        AssertionError, match=r"spread\(\) is .*, but .* with arm order\[i\] called"
+    ):
+        check_rewards(Stuck((0.2, 0.3, 0.4, 0.5)), trials=1)
+    with pytest.raises(AssertionError, match=r"range\(\) is"):
+        check_rewards(Swapping(), trials=1)
+
+
+class OddPart(GaussianPart):
+    """Arm 0 is noisier than its divergence says."""
+
+    def draw(self, mean, arm, rng):
+        return GaussianPart.draw(self, mean, arm, rng) + (rng.normal() if arm == 0 else 0.0)
+
+
+class Odd(cg.Gaussian):
+    def part(self, low, high):
+        return OddPart(*cg.Gaussian.part(self, low, high))
+
+    def numbered(self, order):
+        return self
+
+
+def test_nor_what_is_drawn_of_them():
+    with pytest.raises(AssertionError, match="do not have the same variance"):
+        check_rewards(Odd(0.5), trials=1)
+
+
+def test_checks_print_what_they_checked(capsys):
+    check_structure(cg.Subsets(4, 2), trials=7)
+    printed = capsys.readouterr().out
+    assert printed.startswith("Subsets(4, 2) passes:\n")
+    assert "    7 x  argmax is a set, and the best of 6, all there are" in printed
+
+
+# ---- a part that reaches outside its arrays
+
+
+class BeyondPart(NamedTuple):
+    score: np.ndarray
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        if seen.clock[0] > 6:
+            self.score[seen.clock[0]] = 1.0  # beyond
+
+    def full(self):
+        return False
+
+
+class Beyond(cg.RuleBase):
+    def setup(self, problem):
+        return FixedSetup(BeyondPart(np.zeros(5)), padded(problem.actions.covering()))
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
+    with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="choose") as caught:
+        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine=engine)
+    error = caught.value
+    assert "# beyond" in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
+    assert str(error).startswith("BeyondPart.choose reached outside an array: line ")
+    assert "index 7 is out of bounds" in str(error) and "learner" not in str(error)
+
+
+@pytest.mark.compiled
+def test_what_cannot_be_played_again_names_the_part_alone(monkeypatch):
+    monkeypatch.setattr(sys.modules[Run.__module__], "REPLAYED", 0)
+    with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="") as caught:
+        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine="compiled")
+    assert str(caught.value).startswith("BeyondPart reached outside an array (")
+
+
+# ---- what numba refuses
+
+
+def unmarked(x):
+    return x + 1.0
+
+
+@jitable
+def marked(x):
+    return x.gone
+
+
+class GonePart(NamedTuple):
+    rows: np.ndarray
+
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.rows[0, 0] = self.missing
+
+    def full(self):
+        return False
+
+
+class UnmarkedPart(GonePart):
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.rows[0, 0] = unmarked(1.0)
+
+
+class InnerPart(GonePart):
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.inner(seen)
+
+    def inner(self, seen):
+        return f"{seen.mean[0]:3f}"
+
+
+class HelperPart(GonePart):
+    def choose(self, game, seen, view, rng):
+        game.actions.sample(rng, view.action)
+        self.rows[0, 0] = marked(seen.mean[0])
+
+
+class Own(cg.RuleBase):
+    def __init__(self, kind):
+        self.kind = kind
+
+    def setup(self, problem):
+        rows = padded(problem.actions.covering())
+        return FixedSetup(self.kind(rows.astype(float)), rows)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("kind", "where", "line", "reason"),
+    [
+        (GonePart, "GonePart.choose", "self.missing", "Unknown attribute 'missing' of type Gone"),
+        (UnmarkedPart, "UnmarkedPart.choose", "unmarked(1.0)", "Untyped global name 'unmarked'"),
+        (InnerPart, "InnerPart.inner", 'f"{seen', "f-strings not supported"),
+        (HelperPart, "marked", "x.gone", "Unknown attribute 'gone' of type float64"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_what_cannot_be_compiled_is_one_sentence(kind, where, line, reason):
+    with refused("not-compilable", cg.EngineError) as caught:
+        cg.simulate(PROBLEM, MEANS, rule=Own(kind), runs=1, threshold="stylised", max_rounds=9)
+    error = caught.value
+    assert line in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
+    text = str(error)
+    assert text.startswith(f"{where} cannot be compiled: line ") and reason in text
+    assert len(text) < 500 and "\n" not in text
+    assert type(error.__cause__).__module__.startswith("numba.") and str(error.__cause__)
+    assert ("@jitable" in error.remedy) is (kind is UnmarkedPart)
