@@ -2,7 +2,7 @@
 recorded, in turns of a loop of plain Python in the same process: a slow compiler cannot go
 unnoticed. It took 20 times as long under every numba but one.
 
-python -m tests.test_speed prints the figures of today.
+python -m tests.engine.test_speed prints the figures of today.
 """
 
 import time
@@ -11,7 +11,7 @@ import pytest
 
 from combgame.simulate.run import Run
 
-from .test_matrix import MATRIX, instance
+from tests.engine.test_matrix import MATRIX, instance
 
 TURNS, ROUNDS, MOST = 200_000, 4_000, 3.0
 RECORDED = {
