@@ -41,7 +41,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker("postgresql")
         if given is not None and given.params.get("engine") == "compiled":
             item.add_marker("compiled")
-        if item.path != MATRIX and any(item.get_closest_marker(mark) for mark in LATE):
+        marks = ("slow",) if item.path == MATRIX else LATE
+        if any(item.get_closest_marker(mark) for mark in marks):
             item.add_marker("late")
 
 
