@@ -42,9 +42,7 @@ def choose_engine(
 def _choose(
     engine: str, parts: tuple[Any, ...], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    misfit = next((said for part in parts if (said := _misfit(part)) is not None), None)
-    if misfit is not None:
-        raise said_by(EngineError, misfit)
+    check_verbs(parts)
     leaves = [leaf for part in parts for leaf in leaves_of(part)]
     foreign = next(
         (
@@ -93,6 +91,13 @@ def _verbs(marked: int) -> dict[str, list[str]]:
         for name, method in vars(part).items()
         if inspect.isfunction(method) and not name.startswith("_")
     }
+
+
+def check_verbs(parts: tuple[Any, ...]) -> None:
+    """Refuse parts in which compiled code would not find a verb."""
+    for part in parts:
+        if (said := _misfit(part)) is not None:
+            raise said_by(EngineError, said)
 
 
 def _misfit(part: Any) -> Sentence | None:

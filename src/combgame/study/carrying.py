@@ -15,8 +15,9 @@ from ..rewards.base import spread_of
 from ..sentences import Call, Sentence
 from ..storage.events import Event
 from ..structures import Arms, Subsets
-from .entries import entry_of, split
+from .entries import entry_of, gaps, split
 from .ledger import Ledger
+from .round import Told
 
 
 def check_fits(old: Problem, new: Problem, pending: Iterable[int]) -> None:
@@ -68,10 +69,17 @@ def observations(
     arm = [new.arm(name) for name in old.names or range(old.d)]
     made: dict[Any, dict[str, Any]] = {}
     ledger = Ledger.of(old.d, events, first)
+    # of a part of the start, which it is may have been decided by looking
+    complete = not ledger.starting and all(
+        told.entry is not None and not gaps(told.entry, one.replicates)
+        for one in ledger.records.values()
+        if one.steady and not one.outside
+        for told in (one.told.get(arm, Told(None, 0, None)) for arm in one.arms)
+    )
     for seq, a, told, record in ledger.standing():
         for beyond, part in enumerate(split(told.entry, record.replicates)):
             if part:
-                starts = record.steady and not (ledger.starting or beyond or told.anew)
+                starts = record.steady and complete and not (beyond or told.anew)
                 about = {"planned": not beyond, "later": not starts, "anew": told.anew}
                 kept = {key: True for key, holds in about.items() if holds}
                 key = (not starts, seq, record.number, *kept)

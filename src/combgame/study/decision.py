@@ -323,8 +323,8 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
         made.append(Sentence("lease-ended", text + LATENESS, n=n))
     if n := happened.get("failed"):
         text = (
-            "{n:count round} failed: the guarantee holds if failing had nothing to do with the "
-            "values"
+            "{n:count round} failed: the guarantee holds if failing had nothing to do with any "
+            "values, those of other rounds included"
         )
         made.append(Sentence("rounds-failed", text, n=n))
     if n := happened.get("started-over"):
@@ -336,7 +336,7 @@ def assumptions(advisor: Advisor, facts: dict[str, Any]) -> list[Sentence]:
     if n := happened.get("missing"):
         text = (
             "{n:count value} {n:is|are} missing: the guarantee holds if that had nothing to do "
-            "with what {n:it was|they were}"
+            "with what {n:it was|they were}, nor with other values"
         )
         made.append(Sentence("values-missing", text, n=n))
     retracted = facts["retractions"] + before.get("retracted", 0)

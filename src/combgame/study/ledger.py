@@ -127,6 +127,7 @@ class Ledger:
         self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
         # float64[3, d]: values of the start: how many, their sums, and what rounding left out
         self.begun: Floats = np.zeros((3, d))
+        self.began = 0  # the event with which the start was over; no retraction changes that
         # later values (arm, value, how many) that were told before all of the start was
         self.ahead: list[tuple[int, float, int]] = []
         self._adding = True  # values are added up as they come
@@ -237,7 +238,9 @@ class Ledger:
             raise
         except Exception as error:  # what it says cannot be so
             raise unusable(event, error) from error
-        if self._adding and self.seen.start[0] and self._started:
+        if not self.began and self._started:
+            self.began = event.seq
+        if self._adding and self.seen.start[0] and self.began:
             self._begin()
             if event.kind == "failed":  # it was all that the start waited for
                 effect = Effect.VALUES
@@ -289,11 +292,13 @@ class Ledger:
             self._await(arms, replicates)
             return Effect.NOTHING
         record = self.open[number]
-        moves = record.told and record.block and not (event.client and event.client == record.asker)
-        if moves and self.shut is None:
+        mine = not record.waiting and event.client is not None and event.client == record.asker
+        moves = bool(record.block) and not mine
+        if moves and record.told and self.shut is None:
             return self._as_whole(event, past)
         self._count("overdue", record.expired(event.at))
         if moves:
+            record.plays, record.born = record.plays + 1, [event.seq, event.at]
             self._start_over(record)
         if record.waiting:
             record.waiting = False
@@ -360,9 +365,9 @@ class Ledger:
             self.dropped += not record.told
             for arm in record.left if record.told else ():
                 record.tell(arm, Told(None, event.seq, None))
-            before = int(self.seen.blocks.done[0])
+            before = int(self.seen.blocks.done[0]) if record.block else 0
             self._end(record)
-            if self.seen.blocks.done[0] > before:
+            if record.block and self.seen.blocks.done[0] > before:
                 return Effect.VALUES
         return Effect.NOTHING
 
@@ -378,7 +383,7 @@ class Ledger:
         self.last, values = event.round or self.last, entries(event)
         planned, before = bool(data.get("planned")), self.asked == 0
         numbers = {arm: values_of(entry) for arm, entry in values.items()}
-        weights = self._draw(numbers, planned, counted=planned or before)
+        weights = self._draw(numbers, planned, counted=before)
         if "weights" in data:
             weights = [float(data["weights"][str(arm)]) for arm in values]
         record = Record(
@@ -390,13 +395,18 @@ class Ledger:
             replicates=MOST if planned else 0,
             over=True,
             since=event.seq,
-            steady=planned and before and not self.startless and not data.get("later"),
+            steady=planned
+            and before
+            and not (self.startless or data.get("later"))
+            and (not self.prior or "weights" in data),
             weights=weights,
         )
         if before:
             self.prior = True
             self.startless |= not record.steady
-            if not record.steady and self._adding and self.seen.start[0]:
+            if not record.steady:
+                self.began = self.began or event.seq - 1
+            if self.began and self._adding and self.seen.start[0]:
                 self._begin()
         for arm, entry in values.items():
             again = arm in self.withdrawn  # perhaps other data; nobody can tell
@@ -425,12 +435,15 @@ class Ledger:
         number, arms = event.round, self._named(event)
         if number is None:
             for record in self.open.values():
-                self._untell(record, [arm for arm in arms if arm in record.told], event.seq)
+                mine = [arm for arm in arms if arm in record.told]
+                self._untell(record, mine, event.seq)
+                if record.block and record.told:  # what is told anew would be of another play
+                    for arm in mine:
+                        self._arrives(record, arm, Told(None, event.seq, None))
             for record in self.shut.values():
-                for arm in arms:
-                    if arm in record.told and record.told[arm].entry is not None:
-                        record.again.add(arm)
-                        record.gone[arm] = event.seq
+                record.again |= {
+                    arm for arm in arms if arm in record.told and record.told[arm].entry is not None
+                }
         else:
             record = self.open.get(number) or self.shut[number]
             if record.over and not record.outside:
@@ -519,6 +532,8 @@ class Ledger:
         """A play with levels that was told in part is measured again: as a whole, because the level
         of what was told is gone. (Of a whole ledger.)
         """
+        if not record.told:
+            return
         self._count("started-over", times=len(record.told))
         if not record.waiting:
             self._await(record.told, record.replicates)
@@ -709,11 +724,10 @@ class Ledger:
         self.seen.start[0], self.far[:], self.ahead = 1, nothing_far(len(self.had)), []
 
     def _sum(self, values: list["_Value"]) -> None:
-        last, steady = 0, sum(one.record.steady for one in values)
+        last = 0
         for seq, arm, told, record in values:
-            if self.seen.start[0] and not steady and self._started:
+            if self.seen.start[0] and 0 < self.began < seq:
                 self._begin()
-            steady -= record.steady
             if seq != last:
                 gather(self.seen)
                 last = seq
@@ -757,7 +771,8 @@ class Ledger:
         look at them.
         """
         whole_ones = {"open": whole.open, "held": whole.held, "measured": whole.measured}
-        self.__dict__.update({**whole.plain(), **whole_ones, "seal": self.seal})
+        mine = {"seal": self.seal, "ahead": self.ahead}
+        self.__dict__.update({**whole.plain(), **whole_ones, **mine})
         self.pending[:], self.drawn[:], self.had[:] = whole.pending, whole.drawn, whole.had
         self._add_up(whole)
         if self.seen.blocks.precision.size > 0:

@@ -59,14 +59,18 @@ def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) ->
 
 
 def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
-    """What `game.round.scatter` says of later values, about the mean of the values of the start:
-    for those that were told before all of these.
+    """What `game.round.scatter` says of a later value that was told before all of the start, about
+    the mean of the values of the start and of those before it. begun: see `scatter_start`; it is
+    among them from now on.
     """
     before, group = begun[0, arm], seen.group[arm]
     if before > 0.0 and before * OFTEN >= n * seen.noise[0, group]:
         off = mean - (begun[1, arm] + begun[2, arm]) / before
         seen.noise[0, group] += 1.0
         seen.noise[1, group] += off * off * n
+    begun[0, arm] += n
+    begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
+    begun[2, arm] += lost
 
 
 class Noise(NamedTuple):
@@ -181,7 +185,7 @@ def noise(problem: Problem, seen: Seen, late: Floats, early: Floats) -> Noise | 
     group, unit = np.ones(seen.noise.shape[1]), sigma[0]
     group[seen.group] = sigma
     if seen.start[0]:  # nothing is said of a part of the start: it may have been chosen by looking
-        late, early = nothing_late(problem.d), np.zeros_like(early)
+        early = np.zeros_like(early)
         seen = seen._replace(noise=np.zeros_like(seen.noise))
     after = float((late[2] / sigma**2).sum())
     exact = float(early[0].sum()), float((early[1] / group**2).sum())

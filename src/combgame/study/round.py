@@ -50,7 +50,9 @@ class Record:
     since: int = 0  # the event that says so
     # where plays have levels: the number of the first round of its block, and how many it has
     block: list[int] = field(default_factory=list)
-    # the event that asked for it first: its number, and when; None: data from outside
+    plays: int = 1  # how often it was asked for, where plays have levels and it was measured anew
+    # the event that asked for it first, or for this play of it: its number, and when; None: data
+    # from outside
     born: list[float] | None = None
     # the weight of a value of each arm (`game.round.balance`), fixed when it was asked for: right
     # in a ledger that was told of every round
@@ -167,13 +169,15 @@ def check_one_play(problem: Problem, number: int, record: Record, given: dict[in
     if not problem.rewards.levels():
         return
     for arm, entry in given.items():
-        since = record.gone.get(arm)
-        if entry is None or since is None:
-            continue
-        if any(
-            told.entry is not None and told.seq < since
-            for other, told in record.told.items()
-            if other not in record.again
+        anew = arm in record.again if record.over else arm in record.gone
+        if (
+            entry is not None
+            and anew
+            and any(
+                told.entry is not None and (record.over or not told.anew)
+                for other, told in record.told.items()
+                if other not in record.again
+            )
         ):
             raise StudyError(
                 "one-play",
@@ -237,6 +241,24 @@ def mark_of(mark: Any) -> str:
         what = "the eight letters that `ask` gave with the round"
         raise must_be("mark", mark, what, "leave them as they were, or leave them out")
     return mark.strip().lower()
+
+
+def check_play(record: Record, todo: Todo, client: str | None) -> None:
+    """Refuse, where plays have levels, what is told of a play that was given up for another one."""
+    others = client is not None and record.asker is not None and client != record.asker
+    if (
+        record.plays > 1
+        and not record.over
+        and ((todo.mark and todo.mark != record.mark) or others)
+    ):
+        raise StudyError(
+            "measured-anew",
+            "round {round} was asked again since, and all values of a round are of one play where "
+            "plays have levels; nothing was changed",
+            remedy="leave it to {asker}, who has the round now",
+            round=todo.id,
+            asker=record.asker or "whoever",
+        )
 
 
 def check_todo(todo: Todo, mark: str, name: str) -> None:

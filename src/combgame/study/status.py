@@ -454,7 +454,21 @@ def advice(
             remedy = "{more} gives it more time"
             return Sentence("deadline-passed", text, remedy=remedy, says=says, more=more)
         return Sentence("stopped", text, says=says)
-    silent = np.flatnonzero(advisor.needed & (advisor.ledger.seen.counts == 0.0))
+    later = bool(advisor.ledger.late[0].any())
+    if later and problem.rewards.pooled and not problem.rewards.levels():
+        late = [number for number in advisor.ledger.awaited if number in out]
+        if late:
+            return Sentence(
+                "start-waits",
+                "Tell {n:round|rounds} {rounds:list 5} next, or {fail} if {n:it is|they are} lost: "
+                "nothing can be certified before all of the start has been told or has failed, "
+                "because sigma is taken from it",
+                n=len(late),
+                rounds=late[:LONGEST],
+                fail=Call("fail", late[0], "reason"),
+            )
+    told = advisor.ledger.seen.counts + advisor.ledger.pending
+    silent = np.flatnonzero(advisor.needed & (told == 0.0))
     if silent.size and advisor.ledger.told >= 2 * len(advisor.start):
         return Sentence(
             "silent-arm",
@@ -495,18 +509,6 @@ def advice(
                 n=len(late),
                 rounds=late[:LONGEST],
                 held=len(advisor.ledger.held),
-            )
-    if advisor.ledger.ahead and problem.rewards.pooled and not problem.rewards.levels():
-        late = [number for number in advisor.ledger.awaited if number in out]
-        if late:
-            return Sentence(
-                "start-waits",
-                "Tell {n:round|rounds} {rounds:list 5} next, or {fail} if {n:it is|they are} lost: "
-                "nothing can be certified before all of the start has been told or has failed, "
-                "because sigma is taken from it",
-                n=len(late),
-                rounds=late[:LONGEST],
-                fail=Call("fail"),
             )
     look = ""
     if doubtful:

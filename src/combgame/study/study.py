@@ -43,6 +43,7 @@ from .round import (
     as_round,
     check_means,
     check_one_play,
+    check_play,
     check_todo,
     check_whole,
 )
@@ -378,6 +379,7 @@ class Study(Queries):
         except UnknownNameError:
             check_todo(todo, "", self.name)
             raise
+        check_play(known, todo, batch.client)
         check_todo(todo, known.mark, self.name)
         return known
 
@@ -416,8 +418,12 @@ class Study(Queries):
                     "told-otherwise",
                     "round {round}, arm {arm} was told to be {before}, and now {now}; nothing was "
                     "changed",
-                    remedy="{retract} first if it was wrong; if the round was measured twice, "
-                    "{observe} adds the second",
+                    remedy="{retract} first if it was wrong"
+                    + (
+                        ""
+                        if known.block
+                        else "; if the round was measured twice, {observe} adds the second"
+                    ),
                     round=number,
                     arm=self.problem.label([arm]),
                     before=old,
@@ -442,7 +448,8 @@ class Study(Queries):
         todo, reason, retry = todo_of(round), reason_of(reason), either("retry", retry)
         with self._session.writing(client_of(client) or self.client) as batch:
             known, number = self._meant(batch, todo), todo.id
-            done = known.state == "given up" or (known.waiting and retry)
+            again = known.waiting and retry and not (known.block and known.told)
+            done = known.state == "given up" or again
             if known.state != "open" and not done:
                 raise StudyError(
                     "round-told",

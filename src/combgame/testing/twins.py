@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import EngineError
+from ..game.engines import check_verbs
 from ..game.records import Floats
 from ..problem import Problem
 from ..rules import Setup
@@ -28,6 +29,11 @@ def check_engines(
     interpreted only, which the tally says; so does it if the other engine is not asked for.
     """
     if not compiled:
+        run = Run(problem, setup, stopping, means, deltas, seed, 0, "python")
+        try:
+            check_verbs((run.game, run.rule))
+        except EngineError as error:
+            raise AssertionError(str(error)) from error
         tally.add("runs interpreted only: compiled=True compares the engines, and compiles first")
         return
     runs: list[Run] = []

@@ -131,6 +131,8 @@ def told_of_sigma(problem: Problem, seen: Seen) -> bool:
         return True
     if problem.rewards.levels():
         return bool(seen.blocks.noise[:, 0].max() > 0.0)
+    if problem.rewards.pooled and seen.start[0]:
+        return False  # a part of the start tells nothing
     return bool((seen.counts > 1.0).any())
 
 

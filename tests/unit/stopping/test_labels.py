@@ -699,7 +699,7 @@ def test_a_rule_is_not_blamed_for_a_missing_engine(monkeypatch, code):
 
     monkeypatch.setattr(testing.twins, "Run", run)
     if code == "foreign-part":  # a part that cannot be compiled is allowed
-        check_rule("uniform", rounds=5)
+        check_rule("uniform", rounds=5, compiled=True)
     else:
         with refused(code, cg.EngineError):
-            check_rule("uniform", rounds=5)
+            check_rule("uniform", rounds=5, compiled=True)

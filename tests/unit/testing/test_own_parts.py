@@ -389,7 +389,7 @@ def test_check_rule_says_that_numbers_are_kept_where_nobody_calls_it_impartial(c
     check_rule(Honest(4), rounds=10)
     assert "1 x  runs keep the given numbers" in capsys.readouterr().out
     check_rule(Partial(), rounds=10)
-    assert "2 x  60 runs of 200 rounds with other numbers" in capsys.readouterr().out
+    assert "2 x  20 runs of 200 rounds with other numbers" in capsys.readouterr().out
 
 
 class LeaderPart:
