@@ -664,7 +664,8 @@ class Own(cg.RuleBase):
 )
 def test_what_cannot_be_compiled_is_one_sentence(kind, where, line, reason):
     with refused("not-compilable", cg.EngineError) as caught:
-        cg.simulate(PROBLEM, MEANS, rule=Own(kind), runs=1, threshold="stylised", max_rounds=9)
+        how = {"threshold": "stylised", "max_rounds": 9, "engine": "compiled"}
+        cg.simulate(PROBLEM, MEANS, rule=Own(kind), runs=1, **how)
     error = caught.value
     assert line in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
     text = str(error)
