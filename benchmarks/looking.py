@@ -65,10 +65,11 @@ def ledger_of(study):
 
 
 def excluded(study) -> float:
-    """ln of the e-process against larger sigmas than the true one, which is 1, once the start is
-    over.
+    """ln of the e-process against larger sigmas than the true one, which is 1; 0 before the start is
+    over, when nothing is said of sigma.
     """
-    noise = ledger_of(study).seen.noise
+    seen = ledger_of(study).seen
+    noise = seen.noise * (1 - seen.start[0])
     n, squares = float(noise[0, 0]), float(noise[1, 0])
     return 0.0 if n == 0.0 else float(spreading(ratios(), n, squares / n)[0])
 
