@@ -65,8 +65,8 @@ def ledger_of(study):
 
 
 def excluded(study) -> float:
-    """ln of the e-process against larger sigmas than the true one, which is 1; 0 before the start is
-    over, when nothing is said of sigma.
+    """ln of the e-process against larger sigmas than the true one, which is 1; 0 before the start
+    is over, when nothing is said of sigma.
     """
     seen = ledger_of(study).seen
     noise = seen.noise * (1 - seen.start[0])
