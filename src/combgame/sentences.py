@@ -135,6 +135,7 @@ class Python:
         "share unrounded": "give the share unrounded, such as {share}",
         "decision says": "`decision` says",
         "again": "again=True",
+        "copy": "copy(path)",
     }
 
     def call(self, verb: str, given: tuple[object, ...], named: Mapping[str, object]) -> str:

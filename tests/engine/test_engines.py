@@ -635,11 +635,7 @@ def outcome(process):
 
 
 def kept(cache):
-    return sorted(
-        path
-        for path in cache.rglob("*")
-        if path.is_file() and not path.name.startswith(("probed", "ready"))
-    )
+    return sorted(path for path in cache.rglob("*") if path.is_file() and path.name != "probed")
 
 
 def test_functions_are_kept_one_by_one_and_what_is_damaged_is_compiled_anew(tmp_path):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from ..sentences import PYTHON, looks
 
-STUDY = "ask copy create decision export extend fail observe plot replay report retract status"
+STUDY = "ask create decision export extend fail observe plot replay report retract status"
 STUDY += " stop tell"
 COMMANDS = {
     **{verb: verb for verb in ("compare", "plan", "simulate", "warm")},
@@ -30,6 +30,7 @@ PHRASES = {
     "share unrounded": "give the share with ten digits",
     "decision says": "`combgame study decision` says",
     "again": "--again",
+    "copy": "`combgame study copy FILE ANOTHER`",
 }
 
 

@@ -11,12 +11,10 @@ from typing import Any
 
 
 @functools.cache
-def digest(*folders: str) -> str:
-    """Hash of the package's sources; of some of its folders only."""
+def digest() -> str:
+    """Hash of the package's sources."""
     root, seal = pathlib.Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(
-        path for folder in folders or ("",) for path in (root / folder).rglob("*.py")
-    ):
+    for path in sorted(root.rglob("*.py")):
         seal.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return seal.hexdigest()
 

@@ -67,7 +67,15 @@ class People:
         return found
 
     async def who(self, request: Request) -> Person | None:
-        """Whoever makes a request; None: nobody that is known. A token that is wrong is refused."""
+        """Whoever makes a request; None: nobody that is known. A token that is wrong is refused.
+        It is found out once for a request.
+        """
+        if not hasattr(request.state, "who"):
+            request.state.who = await self._who(request)
+        known: Person | None = request.state.who
+        return known
+
+    async def _who(self, request: Request) -> Person | None:
         session = request.cookies.get(COOKIE, "")
         if not self.needed:
             return Person("local", "admin", session)

@@ -8,7 +8,7 @@ import sqlite3
 from typing import NamedTuple
 
 from ..errors import StoreError
-from ..sentences import Call, Option
+from ..sentences import Option, Phrase
 
 KINDS = {  # by SQLite's codes, without their details
     sqlite3.SQLITE_BUSY: "busy",
@@ -141,7 +141,7 @@ def gone(where: str, tail: str, stored: bool, advice: Advice) -> StoreError:
         about = {"where": where, "tail": tail, "stored": stored}
         return StoreError("journal-gone", text, remedy=advice.parted, **about)
     text = "{where} was deleted, moved or replaced while it was open here" + so
-    copy = Call("copy", "path")
+    copy = Phrase("copy")
     return StoreError("file-gone", text, remedy=advice.gone, where=where, stored=stored, copy=copy)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import StoreError
-from ..sentences import Call
+from ..sentences import Call, Phrase
 
 
 class Mark(NamedTuple):
@@ -75,7 +75,7 @@ def read_only(where: str, why: str, kind: str) -> StoreError:
             "{export} and {copy} work nevertheless; to write, change the permissions of the file "
             "and of its folder"
         )
-    export, copy = Call("export", "path"), Call("copy", "path")
+    export, copy = Call("export", "path"), Phrase("copy")
     about = {"where": where, "why": why, "export": export, "copy": copy}
     return StoreError("read-only", text, remedy=remedy, **about)
 

@@ -250,8 +250,12 @@ class Advisor:
         if self.ended is not None and "levels" in self.ended:
             before = self.ended["levels"]
             return before and unstated(self.setting.problem, Squares(*before))
-        found = None if self.changes else self.opening.settle(self.setting.problem)
+        found = self._squares()
         return None if found is None else unstated(self.setting.problem, found)
+
+    def _squares(self) -> Squares | None:
+        """Those of the start, once it is over."""
+        return None if self.changes else self.opening.settle(self.setting.problem)
 
     def _look_ahead(self, wanted: int, most: int | None) -> list[int] | None:
         """Where plays have levels: what the rule is to know of blocks; the one that is being
@@ -531,8 +535,7 @@ class Advisor:
         ended: dict[str, Any] = {}
         if why != "running":
             lead = self.margin(why == "certified")
-            sigma = self.noise()
-            levels = None if self.changes else self.opening.settle(self.setting.problem)
+            sigma, levels = self.noise(), self._squares()
             ended = {
                 "noise": None if sigma is None else sigma._asdict(),
                 "doubts": [[*one[:-1], list(one.instead)] for one in self.doubts()],

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import StudyError
-from ..game.records import Floats
 from ..problem import Problem
 from ..rewards.base import spread_of
 from ..sentences import Call, Sentence
-from ..storage.events import Event
 from ..structures import Arms, Subsets
 from .entries import entry_of, gaps, split
 from .ledger import Ledger
@@ -59,16 +57,13 @@ def _refused(why: str) -> StudyError:
     )
 
 
-def observations(
-    events: list[Event], old: Problem, new: Problem, first: Floats | None
-) -> list[dict[str, Any]]:
+def observations(ledger: Ledger, old: Problem, new: Problem) -> list[dict[str, Any]]:
     """The values that count in the old study, by the arms of the new problem, each as the data of
     an event `observed`: those of its start, and then the later ones in the order in which they were
-    told, with the weights that they had. first: values that the old start has of each arm.
+    told, with the weights that they had. ledger: a whole one.
     """
     arm = [new.arm(name) for name in old.names or range(old.d)]
     made: dict[Any, dict[str, Any]] = {}
-    ledger = Ledger.of(old.d, events, first)
     # of a part of the start, which it is may have been decided by looking
     complete = not ledger.starting and all(
         told.entry is not None and not gaps(told.entry, one.replicates)
@@ -101,11 +96,10 @@ LASTING = (
 )
 
 
-def happened(events: list[Event], old: Problem) -> dict[str, int]:
+def happened(ledger: Ledger) -> dict[str, int]:
     """What touches the guarantee in the old study, counted, and in those whose data it carried: the
     new one's guarantee rests on it, too.
     """
-    ledger = Ledger.of(old.d, events)
     own = {what: ledger.happened.get(what, 0) for what in LASTING}
     for kind, what in enumerate(("unplanned", "planned")):
         own[what] = sum(n for _, _, n, which in ledger.outside if which == kind)

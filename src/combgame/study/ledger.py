@@ -127,7 +127,7 @@ class Ledger:
         self.early: Floats = self.seen.noise[:2].copy()  # `Seen.noise` when the start was over
         # float64[3, d]: values of the start: how many, their sums, and what rounding left out
         self.begun: Floats = np.zeros((3, d))
-        self.began = 0  # the event with which the start was over; no retraction changes that
+        self.start_end = 0  # the event with which the start was over; no retraction changes that
         # later values (arm, value, how many) that were told before all of the start was
         self.ahead: list[tuple[int, float, int]] = []
         self._adding = True  # values are added up as they come
@@ -238,9 +238,9 @@ class Ledger:
             raise
         except Exception as error:  # what it says cannot be so
             raise unusable(event, error) from error
-        if not self.began and self._started:
-            self.began = event.seq
-        if self._adding and self.seen.start[0] and self.began:
+        if not self.start_end and self._started:
+            self.start_end = event.seq
+        if self._adding and self.seen.start[0] and self.start_end:
             self._begin()
             if event.kind == "failed":  # it was all that the start waited for
                 effect = Effect.VALUES
@@ -405,8 +405,8 @@ class Ledger:
             self.prior = True
             self.startless |= not record.steady
             if not record.steady:
-                self.began = self.began or event.seq - 1
-            if self.began and self._adding and self.seen.start[0]:
+                self.start_end = self.start_end or event.seq - 1
+            if self.start_end and self._adding and self.seen.start[0]:
                 self._begin()
         for arm, entry in values.items():
             again = arm in self.withdrawn  # perhaps other data; nobody can tell
@@ -429,8 +429,7 @@ class Ledger:
     def on_retracted(self, event: Event, past: Past | None) -> Effect:
         """data: `arm`, if it is not a round that is retracted."""
         if self.shut is None:
-            self._as_whole(event, past)
-            return Effect.CHANGE
+            return self._as_whole(event, past)
         self._count("retracted")
         number, arms = event.round, self._named(event)
         if number is None:
@@ -611,16 +610,12 @@ class Ledger:
         """Whether all of the start has been told. (Values in the place of retracted ones tell
         nothing of the spread, so nothing waits for them.)
         """
-        return not (self.starting or self.awaited)
+        return not self.starting and not any(map(_start_waits, self.open.values()))
 
     @property
     def awaited(self) -> list[int]:
         """The rounds of the start that are out."""
-        return [
-            number
-            for number, one in self.open.items()
-            if one.steady and not one.waiting and any(arm not in one.gone for arm in one.left)
-        ]
+        return [number for number, one in self.open.items() if _start_waits(one)]
 
     def _begin(self) -> None:
         """From now on what is played may depend on values."""
@@ -726,7 +721,7 @@ class Ledger:
     def _sum(self, values: list["_Value"]) -> None:
         last = 0
         for seq, arm, told, record in values:
-            if self.seen.start[0] and 0 < self.began < seq:
+            if self.seen.start[0] and 0 < self.start_end < seq:
                 self._begin()
             if seq != last:
                 gather(self.seen)
@@ -787,6 +782,13 @@ class _Value(NamedTuple):
     arm: int
     told: Told
     record: Record
+
+
+def _start_waits(record: Record) -> bool:
+    """Whether the start is not over as long as this round is out."""
+    return (
+        record.steady and not record.waiting and any(arm not in record.gone for arm in record.left)
+    )
 
 
 def check_replicates(ledger: Ledger, times: int) -> None:

@@ -53,9 +53,7 @@ def scatter_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) ->
         off = mean - (begun[1, arm] + begun[2, arm]) / before
         seen.noise[0, group] += 1.0
         seen.noise[1, group] += off * off * n * (before / (before + n))
-    begun[0, arm] += n
-    begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
-    begun[2, arm] += lost
+    _add(begun, arm, mean, n)
 
 
 def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> None:
@@ -68,6 +66,10 @@ def after_start(seen: Seen, begun: Floats, arm: int, mean: float, n: float) -> N
         off = mean - (begun[1, arm] + begun[2, arm]) / before
         seen.noise[0, group] += 1.0
         seen.noise[1, group] += off * off * n
+    _add(begun, arm, mean, n)
+
+
+def _add(begun: Floats, arm: int, mean: float, n: float) -> None:
     begun[0, arm] += n
     begun[1, arm], lost = two_sum(begun[1, arm], mean * n)
     begun[2, arm] += lost

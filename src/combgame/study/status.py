@@ -498,14 +498,18 @@ def advice(
             extend=Call("extend"),
         )
     if out and advisor.ledger.held:
-        first = advisor.ledger.blocks[0][0]
+        first, size, asked, _ = advisor.ledger.blocks[0]
         late = [number for number in out if advisor.ledger.open[number].block[0] == first]
         if late:
             return Sentence(
                 "block-waits",
-                "Tell {n:round|rounds} {rounds:list 5} next: {held:count round} told already "
-                "{held:counts|count} only when {n:it has|they have} been told or given up, because "
-                "rounds are compared in blocks",
+                "Tell {n:round|rounds} {rounds:list 5} next"
+                + (", and ask for {more:count round} more" if asked < size else "")
+                + ": {held:count round} told already {held:counts|count} only when all {size} "
+                "rounds of the block have been told or given up, because rounds are compared in "
+                "blocks",
+                more=size - asked,
+                size=size,
                 n=len(late),
                 rounds=late[:LONGEST],
                 held=len(advisor.ledger.held),

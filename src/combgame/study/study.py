@@ -33,7 +33,7 @@ from .arguments import (
 from .blocks import replicates_of
 from .decision import Decision, decide
 from .entries import Entry, read_values
-from .ledger import check_replicates, values_of
+from .ledger import Ledger, check_replicates, values_of
 from .queries import Queries
 from .repeats import coincidence, fingerprint
 from .round import (
@@ -564,8 +564,8 @@ class Study(Queries):
         reason = reason_of(reason or f"carried over from the study {old.name!r}")
         with old.moment(history=True) as then:
             carrying.check_fits(old.problem, self.problem, [one.id for one in then.pending])
-            first = old._setting.first()
-            observed = carrying.observations(then.events, old.problem, self.problem, first)
+            ledger = Ledger.of(old.problem.d, then.events, old._setting.first())
+            observed = carrying.observations(ledger, old.problem, self.problem)
             left = then.status.delta / old._setting.delta
         given = sum(values_of(entry) for one in observed for entry in one["values"].values())
         if not observed:
@@ -577,7 +577,7 @@ class Study(Queries):
             "values": given,
             "m": self.problem.d - old.problem.d,
             "covered": carrying.covered(old.problem, self.problem),
-            "happened": carrying.happened(then.events, old.problem),
+            "happened": carrying.happened(ledger),
         }
         with self._session.writing(client_of(client) or self.client) as batch:
             if batch.advisor.ledger.last:

@@ -5,9 +5,8 @@ from contextlib import nullcontext
 from typing import Any
 
 from numba import config, njit, typeof
-from numba.extending import register_jitable
 
-from ..marks import ALLOCATING, FUNCTIONS
+from ..marks import FUNCTIONS
 from ..parts import layout
 from ..telling import telling
 from . import compiler, disk
@@ -24,7 +23,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     process: numba does not pass the option on to the functions that are called.)
     """
     teach()
-    body = register_jitable(**options(function in ALLOCATING))(function)
+    body = callable_inside(function)
 
     def called(*args):  # type: ignore[no-untyped-def]
         return body(*args)
@@ -38,7 +37,6 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
         if key is None or key not in known:
             with telling(function, args), nullcontext() if ours else in_a_sentence():
                 known[key] = _made(entry, typeof(args), ours)
-                disk.mark(function, typeof(args), ours, compiler.ACTIVE)
         return known[key]
 
     def call(*args: Any) -> Any:
@@ -60,8 +58,8 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
     def ready(args: tuple[Any, ...]) -> bool:
         """Whether it need not be compiled for these arguments."""
         key = layout(args)
-        return (key is not None and key in known) or disk.marked(
-            function, typeof(args), ours, compiler.ACTIVE
+        return (key is not None and key in known) or disk.is_kept(
+            function, typeof(args), compiler.ACTIVE, _checks(ours)
         )
 
     call.entry, call.alike, call.ready = entry, alike, ready  # type: ignore[attr-defined]
@@ -70,7 +68,7 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
 def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
     """The machine code for arguments of a type."""
-    before, config.BOUNDSCHECK = config.BOUNDSCHECK, config.BOUNDSCHECK if ours else 1
+    before, config.BOUNDSCHECK = config.BOUNDSCHECK, _checks(ours)
     try:
         with compiler.accelerator.lazily() if compiler.ACTIVE else nullcontext():
             entry.compile((kind,))
@@ -78,6 +76,11 @@ def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
         config.BOUNDSCHECK = before
     code: Callable[..., Any] = entry.get_overload((kind,))
     return code
+
+
+def _checks(ours: bool) -> Any:
+    """Whether array bounds are checked, as numba is told."""
+    return config.BOUNDSCHECK if ours else 1
 
 
 def teach() -> None:

@@ -173,10 +173,15 @@ def lazily() -> Iterator[None]:
             FunctionIdentity._unique_ids = numbers
 
 
+def into_lazy(state: Any, func: Any) -> None:
+    """What is compiled goes into a lazy library."""
+    state.library = LazyLibrary(state.targetctx.codegen(), func.__qualname__)
+    state.library.enable_object_caching()
+
+
 class Lazy(Compiler):  # type: ignore[misc]
     def compile_extra(self, func: Any) -> Any:
-        self.state.library = LazyLibrary(self.state.targetctx.codegen(), func.__qualname__)
-        self.state.library.enable_object_caching()
+        into_lazy(self.state, func)
         return super().compile_extra(func)
 
 

@@ -59,20 +59,20 @@ class Compiler(NumbaCompiler):  # type: ignore[misc]
             context.insert_user_function(found.entry_point, found.fndesc, [found.library])
             return found
         with noted(func):
-            result = self._own(func) if home(func) == "combgame" else self._tried(func)
+            result = (
+                self._compile(func) if home(func) == "combgame" else self._compile_foreign(func)
+            )
         if file is not None:
             disk.save(file, result)
         return result
 
-    def _own(self, func: Any) -> Any:
+    def _compile(self, func: Any) -> Any:
         COUNT[0] += 1
-        state = self.state
         if ACTIVE:
-            state.library = accelerator.LazyLibrary(state.targetctx.codegen(), func.__qualname__)
-            state.library.enable_object_caching()
+            accelerator.into_lazy(self.state, func)
         return super().compile_extra(func)
 
-    def _tried(self, func: Any) -> Any:
+    def _compile_foreign(self, func: Any) -> Any:
         """A function of somebody else's: references are counted in it if it makes arrays."""
         state = self.state
 
@@ -82,7 +82,7 @@ class Compiler(NumbaCompiler):  # type: ignore[misc]
             one = type(self)(
                 state.typingctx, state.targetctx, None, state.args, None, flags, state.locals
             )
-            return one.state, one._own(func)
+            return one.state, one._compile(func)
 
         tried, result = attempt(True)
         return result if _makes_arrays(tried) else attempt(False)[1]
@@ -96,14 +96,14 @@ def _makes_arrays(state: Any) -> bool:
     return any(
         isinstance(line, ir.Assign)
         and isinstance(line.value, ir.Expr)
-        and not _there(line.value, typemap)
+        and not _exists_already(line.value, typemap)
         and _counted(context, typemap[line.target.name])
         for block in state.func_ir.blocks.values()
         for line in block.body
     )
 
 
-def _there(value: Any, typemap: Any) -> bool:
+def _exists_already(value: Any, typemap: Any) -> bool:
     if value.op in ("cast", "phi", "getattr"):
         return True
     if value.op not in ("getitem", "static_getitem"):

@@ -27,15 +27,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numba
-import numpy as np
 from numba.core import config, serialize
 from numba.core import types as kinds
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
 from ...sentences import Sentence
-from .identity import Identity, does, identity
+from .identity import Identity, identity, stripped
 
 types: Any = kinds  # whose stubs lack most of it
 KEPT_VERSIONS = 12  # how many versions of numba and the like have a folder: those used last
@@ -99,7 +97,8 @@ def _private(folder: Path) -> bool:
 def folder(base: Path, active: bool) -> Path:
     """That of these versions and this processor; those used longest ago are removed."""
     machine = cpu_target.target_context.codegen().magic_tuple()
-    versions = (sys.version, numba.__version__, version("llvmlite"), np.__version__)
+    packages = tuple(version(name) for name in ("numba", "llvmlite", "numpy", "scipy"))
+    versions = (sys.version, *packages)
     text = repr((_way(), versions, machine, active))
     mine = base / hashlib.sha256(text.encode()).hexdigest()[:24]
     with contextlib.suppress(OSError):
@@ -122,7 +121,7 @@ def _way() -> list[str]:
     """What the modules do that say how functions are compiled."""
     here = Path(__file__).parent
     files = [*sorted(here.glob("*.py")), here.parent / "methods.py"]
-    return [does(path.read_text(encoding="utf-8")) for path in files]
+    return [stripped(path.read_text(encoding="utf-8")) for path in files]
 
 
 def spelled(kind: Any, classes: dict[type, None]) -> str | None:
@@ -153,47 +152,35 @@ class File(NamedTuple):
     classes: tuple[type, ...]
 
 
-def _mark(function: Any, kind: Any, ours: bool, active: bool) -> Path | None:
-    """The file whose being there says that an entry point was compiled."""
-    classes: dict[type, None] = {}
-    written = spelled(kind, classes)
-    known = identity(function, classes).digest if written is not None else None
-    if known is None:
-        return None
-    name = hashlib.sha256(repr((known, written, ours)).encode()).hexdigest()[:24]
-    return folder(root(), active) / f"ready-{name}"
-
-
-def mark(function: Any, kind: Any, ours: bool, active: bool) -> None:
-    """Note that an entry point was compiled for arguments of a type, and is kept."""
-    file = _mark(function, kind, ours, active)
-    if file is not None:
-        with contextlib.suppress(OSError):
-            file.touch()
-
-
-def marked(function: Any, kind: Any, ours: bool, active: bool) -> bool:
-    """Whether an entry point was compiled before, by this process or another. (It may have been
-    removed since.)
-    """
-    file = _mark(function, kind, ours, active)
-    return file is not None and file.exists()
-
-
 def file_of(function: Any, state: Any, active: bool) -> File | None:
     """Where a function is kept for the types and options of `state`; None: it is not. active:
     whether the accelerator is used, which keeps functions one by one.
     """
-    kept = getattr(function, "kept", function)  # an entry point says what it is made of
-    if (kept is function and not active) or state.return_type is not None:
+    entry = getattr(function, "kept", None)  # an entry point says what it is made of
+    if (entry is None and not active) or state.return_type is not None:
         return None
+    if entry is not None:
+        return _file(entry, state.args[0], "", active, config.BOUNDSCHECK)
+    whole = types.Tuple(state.args)
+    return _file(function, whole, state.flags.summary(), active, config.BOUNDSCHECK)
+
+
+def is_kept(function: Any, kind: Any, active: bool, checks: Any) -> bool:
+    """Whether the entry point of a function is there, for arguments of a type. checks: of array
+    bounds.
+    """
+    file = _file(function, kind, "", active, checks)
+    return file is not None and file.path.exists()
+
+
+def _file(function: Any, kind: Any, options: str, active: bool, checks: Any) -> File | None:
+    """options: "" for an entry point, whose options are always the same."""
     classes: dict[type, None] = {}
-    written = spelled(types.Tuple(state.args), classes)
-    known = identity(kept, classes) if written is not None else Identity(None, ())
+    written = spelled(kind, classes)
+    known = identity(function, classes) if written is not None else Identity(None, ())
     if known.digest is None:
         return None
-    what = (known.digest, kept is function, written, state.flags.summary(), config.BOUNDSCHECK)
-    name = hashlib.sha256(repr(what).encode()).hexdigest()
+    name = hashlib.sha256(repr((known.digest, written, options, checks)).encode()).hexdigest()
     return File(folder(root(), active) / name, known.classes)
 
 

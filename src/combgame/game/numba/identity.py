@@ -70,10 +70,10 @@ def identity(function: Callable[..., Any], classes: Iterable[type] = ()) -> Iden
     return Identity(seal.hexdigest() if sure else None, tuple(found))
 
 
-def does(source: str) -> str:
+def stripped(source: str) -> str:
     """What a module does, of its source: without docstrings, comments and positions.
 
-    >>> does("x = 1  # one") == does("x   = 1") != does("x = 2")
+    >>> stripped("x = 1  # one") == stripped("x   = 1") != stripped("x = 2")
     True
     """
     tree = ast.parse(source)
