@@ -212,23 +212,23 @@ def test_the_p_value_is_that_of_the_whole_study():
     )
 
 
-@pytest.mark.parametrize("problem", [HARD, UNKNOWN])
-def test_a_snapshot_and_a_replay_are_judged_as_the_study_was(problem):
-    rng, study = np.random.default_rng(2), cg.Study(problem, delta=1e-3, seed=4)
-    for step in range(25):
-        todo = study.ask()
-        study.tell(todo, {a: float(rng.normal(0.1 * a)) for a in todo.arms})
-        if step in (9, 14):
-            study.retract(todo, "wrong plate")
-    advisor, setting = advisor_of(study), study._setting
-    copy, again = load(setting, "python", (0, dump(advisor))), Advisor(setting, "python")
-    events = study.events()
-    for k, event in enumerate(events):
-        again.apply(event, Past(again, events[:k]))
-    assert advisor.changes == 2 and not again.differences
-    for one in (copy, again):
-        assert one.facts("running") == advisor.facts("running") and one.delta == 1e-3 / 12
-    assert [one.choose() for one in (copy, again)] == [advisor.choose()] * 2
+def test_a_snapshot_and_a_replay_are_judged_as_the_study_was():
+    for problem in (HARD, UNKNOWN):
+        rng, study = np.random.default_rng(2), cg.Study(problem, delta=1e-3, seed=4)
+        for step in range(25):
+            todo = study.ask()
+            study.tell(todo, {a: float(rng.normal(0.1 * a)) for a in todo.arms})
+            if step in (9, 14):
+                study.retract(todo, "wrong plate")
+        advisor, setting = advisor_of(study), study._setting
+        copy, again = load(setting, "python", (0, dump(advisor))), Advisor(setting, "python")
+        events = study.events()
+        for k, event in enumerate(events):
+            again.apply(event, Past(again, events[:k]))
+        assert advisor.changes == 2 and not again.differences
+        for one in (copy, again):
+            assert one.facts("running") == advisor.facts("running") and one.delta == 1e-3 / 12
+        assert [one.choose() for one in (copy, again)] == [advisor.choose()] * 2
 
 
 def test_retractions_on_the_command_line(lab, tmp_path):

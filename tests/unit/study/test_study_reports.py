@@ -27,7 +27,7 @@ def study():
     return study
 
 
-def test_frames(study):
+def test_frames_and_the_history_say_where_the_study_is(study):
     pytest.importorskip("pandas")
     rounds, arms, events = (study.to_frame(level) for level in ("round", "arm", "event"))
     assert (
@@ -41,19 +41,10 @@ def test_frames(study):
     ].sum() == 1
     with refused("unknown", cg.UnknownNameError, kind="level", name="day"):
         study.to_frame("day")
-
-
-def test_the_history_ends_where_the_study_is(study):
     points = study.history()
     assert [one["rounds"] for one in points] == list(range(1, 9)) and points[-1][
         "evidence"
     ] == study.status.evidence
-
-
-@pytest.mark.parametrize("kind", ["evidence", "estimates", "pulls"])
-def test_pictures(study, kind, tmp_path):
-    study.plot(kind).savefig(tmp_path / "a.png")
-    assert (tmp_path / "a.png").stat().st_size > 3000
 
 
 def test_a_retracted_outlier_does_not_flatten_the_curve():
