@@ -123,15 +123,6 @@ def test_a_certificate_on_contradicted_noise_is_not_green(client, storage):
     assert "noise=unknown" in page, "the remedy is a button"
 
 
-def test_a_value_that_is_hard_to_believe_has_its_remedy_as_a_button(client, storage):
-    made = study(storage, rounds=6)
-    todo = made.ask()
-    made.tell(todo, {todo.names[0]: 7.0, todo.names[1]: MEANS[todo.names[1]]})
-    page = client.get("/studies/plate").text
-    assert "standard errors from the mean" in page
-    assert f"/studies/plate/retract?round={todo.id}" in page
-
-
 def test_estimates_are_sorted_with_winners_marked_and_the_plan_is_shown(client, storage):
     study(storage, rounds=4, expects=40.0)
     page = client.get("/studies/plate").text
@@ -166,37 +157,22 @@ def test_the_log_and_a_long_list_of_studies_have_pages(client, storage):
     assert "Page 2 of 2" in client.get("/?page=99").text
 
 
-def test_nothing_that_the_policy_forbids_is_on_any_page(client, storage):
-    study(storage, rounds=5).ask(client="local")
-    for path in (
-        "",
-        "/pictures",
-        "/log",
-        "/decision",
-        "/enter",
-        "/fail?round=6",
-        "/retract",
-        "/outside",
-        "/stop",
-        "/more",
-    ):
-        page = client.get(f"/studies/plate{path}")
-        assert page.status_code == 200, path
-        read = Tags(page.text)
-        names = {name for _, name, _ in read.attributes}
-        assert "style" not in names and not {n for n in names if n.startswith("on")}, path
-        assert "style" not in read.tags
-        assert [src for tag, name, src in read.attributes if (tag, name) == ("script", "src")] == [
-            "/static/page.js"
-        ]
-        assert len(read.ids) == len(set(read.ids)) or path in ("", "/pictures"), path
-        for name, fields in read.fields.items():
-            for one in fields:
-                if one.get("type") not in ("hidden", "radio", "checkbox"):
-                    assert one["id"] in read.labels, f"{path}: {name} has no label"
+def check_policy(path, read):
+    names = {name for _, name, _ in read.attributes}
+    assert "style" not in names and not {n for n in names if n.startswith("on")}, path
+    assert "style" not in read.tags
+    scripts = [src for tag, name, src in read.attributes if (tag, name) == ("script", "src")]
+    assert scripts == ["/static/page.js"]
+    assert len(read.ids) == len(set(read.ids)) or path in ("", "/pictures"), path
+    for name, fields in read.fields.items():
+        for one in fields:
+            if one.get("type") not in ("hidden", "radio", "checkbox"):
+                assert one["id"] in read.labels, f"{path}: {name} has no label"
 
 
-def test_markup_in_every_name_and_reason_is_text(client, storage):
+def test_markup_in_every_name_is_text_and_nothing_that_the_policy_forbids_is_on_any_page(
+    client, storage
+):
     problem = cg.Problem(
         cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(0.1), names=[EVIL, "<b>b</b>", "c'\"&"]
     )
@@ -220,9 +196,11 @@ def test_markup_in_every_name_and_reason_is_text(client, storage):
         "/pictures",
         "/outside",
         "/stop",
+        "/more",
     ):
         got = client.get(at + path)
         assert got.status_code == 200, path
+        check_policy(path, Tags(got.text))
         whole += got.text
     whole += client.get("/new?like=" + "".join(f"%{b:02X}" for b in name.encode())).text
     read = Tags(whole)
@@ -368,13 +346,20 @@ def test_what_cannot_be_read_is_said_beside_what_was_typed(client, storage):
         assert kept == [value, value], "what was typed is not lost"
 
 
-def test_an_odd_value_is_marked_before_it_is_stored(client, storage):
-    study(storage, rounds=6)
+def test_an_odd_value_is_marked_before_it_is_stored_and_afterwards_has_its_remedy_as_a_button(
+    client, storage
+):
+    made = study(storage, rounds=6)
     page = taken(client)
     values = typed_fields(page, {"wt": "2.0", "A12G": "3.4", "K7R": "2.5"})
     words = Tags(post(client, "/studies/plate/preview", **values).text).words
     assert "standard errors from the mean" in words
     assert "is it 0.34?" in words or "is it 0.25?" in words or "is it 0.2?" in words
+    (todo,) = made.pending
+    made.tell(todo, {todo.names[0]: 7.0, todo.names[1]: MEANS[todo.names[1]]})
+    page = client.get("/studies/plate").text
+    assert "standard errors from the mean" in page
+    assert f"/studies/plate/retract?round={todo.id}" in page
 
 
 @pytest.mark.parametrize("sigma", [0.15, None])
@@ -534,8 +519,10 @@ def test_fail_give_up_and_release(client, storage):
     assert none.status_code == 422 and "no reason was given" in none.text
 
 
-def test_taking_back_shows_what_and_needs_a_reason(client, storage):
-    made = study(storage, rounds=3)
+def test_taking_back_shows_what_and_needs_a_reason_and_more_is_given_until_it_is_stopped(
+    client, storage
+):
+    made = study(storage, rounds=3, max_rounds=3)
     page = client.get("/studies/plate/retract?round=2").text
     told = [row for row in made.rows("round") if row["round"] == 2]
     assert all(row["arm"] in page for row in told)
@@ -544,10 +531,6 @@ def test_taking_back_shows_what_and_needs_a_reason(client, storage):
     assert "done=retracted" in got.headers["location"] and made.status.retractions == 1
     twice = post(client, "/studies/plate/retract", round="2", reason="again")
     assert twice.status_code == 422 and "nothing to retract" in twice.text
-
-
-def test_stopping_and_giving_more(client, storage):
-    made = study(storage, rounds=2, max_rounds=2)
     few = post(client, "/studies/plate/more", max_rounds="1", reason="more money")
     assert few.status_code == 422 and "is not more than" in few.text
     post(client, "/studies/plate/more", max_rounds="9", reason="more money")
@@ -705,10 +688,9 @@ def test_rounds_with_levels_are_offered_and_shown_wherever_settings_are(client, 
     assert 'level-hint" checked' in like and f'value="{noise["noise"]}" checked' in like
 
 
-@pytest.mark.parametrize("sigma", [0.1, None])
-def test_what_cannot_be_compared_yet_is_said_with_its_reason(client, storage, sigma):
+def test_what_cannot_be_compared_yet_is_said_with_its_reason(client, storage):
     problem = cg.Problem(
-        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(sigma, level="per play"), names=list("abcd")
+        cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(level="per play"), names=list("abcd")
     )
     made = study(storage, problem=problem)
 

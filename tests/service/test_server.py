@@ -350,22 +350,20 @@ def test_events_come_in_pages_and_a_key_is_as_long_as_the_description_says(servi
     assert service.post(f"{at}/ask", key="k" * 151).code == "must-be"
 
 
-def test_open_studies_are_few_and_come_back(storage):
+def test_open_studies_are_few_and_come_back_and_one_that_was_replaced_is_the_one_that_is_served(
+    storage,
+):
     with serving(storage, tokens=False, studies=2) as service:
         ats = [service.create(f"s{k}") for k in range(5)]
         assert service.app.state.desk.open <= 2
         for at in ats * 2:
             assert service.post(f"{at}/ask").status == 200
         assert service.app.state.desk.open <= 2
-
-
-def test_a_study_that_was_replaced_is_the_one_that_is_served(service, storage):
-    at = service.create()
-    service.post(f"{at}/ask")
-    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
-    Study(problem, storage=storage, name="x", if_exists="replace").close()
-    assert service.get(at).data["problem"]["actions"] == {"kind": "Arms", "d": 2}
-    assert service.post(f"{at}/ask").data["rounds"][0]["id"] == 1
+        at = ats[0]
+        problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
+        Study(problem, storage=storage, name="s0", if_exists="replace").close()
+        assert service.get(at).data["problem"]["actions"] == {"kind": "Arms", "d": 2}
+        assert service.post(f"{at}/ask").data["rounds"][0]["id"] == 1
 
 
 def test_it_says_how_it_is(service):

@@ -158,7 +158,7 @@ def test_an_interrupt_is_raised_when_the_block_has_ended(handlers):
     assert isinstance(caught.value.__context__, ValueError)
 
 
-def test_what_is_no_handler_of_pythons_is_left_alone(handlers):
+def test_what_is_no_handler_of_pythons_is_left_alone_and_one_set_meanwhile_stays(handlers):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with deferred():
@@ -177,8 +177,6 @@ def test_what_is_no_handler_of_pythons_is_left_alone(handlers):
     thread.join()
     assert seen == [signal.SIG_IGN]
 
-
-def test_a_handler_that_somebody_sets_meanwhile_stays(handlers):
     def mine(number, frame):
         handlers.append("mine")
 
@@ -360,7 +358,7 @@ def test_a_worker_does_not_go_on_with_another_study_in_a_new_file(tmp_path):
 # ---- copies
 
 
-def test_a_copy_of_a_file_in_use_has_everything(lab, capsys):
+def test_a_copy_of_a_file_in_use_has_everything_and_overwrites_nothing(lab, capsys):
     study, path = lab
     copy = path.with_name("copy.db")
     cli.app(["study", "copy", str(path), str(copy)], standalone_mode=False)
@@ -369,10 +367,6 @@ def test_a_copy_of_a_file_in_use_has_everything(lab, capsys):
         assert other.events() == study.events() and other.status.head == study.status.head
         assert rounds(other, 1) == rounds(study, 1) == [9]
     assert sorted(one.name for one in path.parent.iterdir() if one.name.startswith(".")) == []
-
-
-def test_a_copy_overwrites_nothing(lab):
-    study, path = lab
     folder = path.parent
     (folder / "mine.db").write_text("mine")
     (folder / "beside.db-wal").write_text("somebody's")
@@ -381,7 +375,7 @@ def test_a_copy_overwrites_nothing(lab):
         with refused("already-there", cg.StoreError) as caught:
             study.copy(folder / name)
         assert name in caught.value.arguments["path"]
-    assert (folder / "mine.db").read_text() == "mine" and rounds(study, 1) == [9]
+    assert (folder / "mine.db").read_text() == "mine" and rounds(study, 1) == [10]
     with refused("copy-failed", cg.StoreError, path=str(folder / "nowhere" / "copy.db")):
         study.copy(folder / "nowhere" / "copy.db")
     with refused("not-a-file", cg.InputError) as caught:
@@ -522,7 +516,9 @@ def campaign(means, runs=3, rules=("uniform", "ofw"), **more):
     )
 
 
-def test_a_campaign_whose_means_were_edited_tells_its_rows_apart(tmp_path, capsys):
+def test_a_campaign_whose_means_were_edited_tells_its_rows_apart_and_nothing_else_is_marked(
+    tmp_path, capsys
+):
     path, said = tmp_path / "a.db", []
     campaign((0.5, 0.3, 0.2, 0.1)).run(path, engine="python", say=said.append)
     assert said == []
@@ -560,11 +556,7 @@ def test_a_campaign_whose_means_were_edited_tells_its_rows_apart(tmp_path, capsy
         )
     labels = [line["rule"] for line in json.loads(shown("report", "--json"))]
     assert len(labels) == len(set(labels)) == 4
-
-
-def test_what_a_report_shows_is_not_marked(tmp_path, capsys):
-    """Other seeds, other deltas: their columns say so."""
-    path = tmp_path / "a.db"
+    path = tmp_path / "b.db"  # other seeds, other deltas: their columns say so
     campaign((0.5, 0.3, 0.2, 0.1), delta=0.1).run(path, engine="python")
     campaign((0.5, 0.3, 0.2, 0.1), delta=0.01).run(path, engine="python")
     campaign((0.5, 0.3, 0.2, 0.1), seed=1).run(path, engine="python")

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -125,15 +126,15 @@ def test_a_budget_is_extended_for_everybody(storage):
     assert "extend() changes it afterwards" in caught.value.remedy
 
 
-def test_several_studies_live_in_one_database_and_two_objects_see_what_the_other_does(url):
+def test_several_studies_live_in_one_database_and_two_objects_see_what_the_other_does(storage):
     with (
-        cg.Study(PROBLEM, storage=url, name="a") as one,
-        cg.Study(HARD, storage=url, name="b") as b,
+        cg.Study(PROBLEM, storage=storage, name="a") as one,
+        cg.Study(HARD, storage=storage, name="b") as b,
     ):
         first = one.ask(client="x")
         assert b.ask().id == 1 and len(b.events()) == 2
         assert one._session.storage.names() == ["a", "b"]
-        with cg.Study.open(url, "a") as two:
+        with cg.Study.open(storage, "a") as two:
             assert (first.id, two.ask(client="y").id) == (1, 2)
             two.tell(first, dict.fromkeys(first.arms, 0.2))
             one.tell(first, dict.fromkeys(first.arms, 0.2))
@@ -566,23 +567,24 @@ def edit_first(study, sealed):
         connection.execute(tables.events.update().where(tables.events.c.seq == 1).values(row))
 
 
-@pytest.mark.parametrize("sealed", [False, True])
-def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(storage, often, sealed):
-    with cg.Study(HARD, delta=1e-20, storage=storage) as study:
-        for one in study.ask(8):
-            study.tell(one, {a: 5.0 * (a == 0) for a in one.arms})
-        assert study.state == "running"
-        edit_first(study, sealed)
-        for act in (study.ask, lambda: study.status, lambda: study.decision):
-            with refused("other-study", cg.StudyError):
-                act()
-    for again in (
-        lambda: cg.Study.open(storage),
-        lambda: cg.Study(HARD, delta=0.5, storage=storage, if_exists="resume"),
-    ):
-        changed = refused("event-changed", cg.StoreError, event=2 if sealed else 1)
-        with changed, again() as study:
-            study.state
+def test_what_a_study_is_cannot_be_edited_behind_a_snapshot(storage, often):
+    for sealed in (False, True):
+        how = {"name": f"sealed {sealed}"}
+        with cg.Study(HARD, delta=1e-20, storage=storage, **how) as study:
+            for one in study.ask(8):
+                study.tell(one, {a: 5.0 * (a == 0) for a in one.arms})
+            assert study.state == "running"
+            edit_first(study, sealed)
+            for act in (study.ask, lambda: study.status, lambda: study.decision):
+                with refused("other-study", cg.StudyError):
+                    act()
+        for again in (
+            partial(cg.Study.open, storage),
+            partial(cg.Study, HARD, delta=0.5, storage=storage, if_exists="resume"),
+        ):
+            changed = refused("event-changed", cg.StoreError, event=2 if sealed else 1)
+            with changed, again(**how) as study:
+                study.state
 
 
 def test_a_head_that_was_noted_shows_whether_events_were_removed(storage, often):

@@ -113,7 +113,7 @@ def texts(made):
     return [label.get_text() for axis in made.axes for label in axis.get_yticklabels()]
 
 
-def test_arms_stand_by_name_the_best_at_the_top_and_in_bold(study):
+def test_arms_stand_by_name_the_best_at_the_top_and_the_axis_has_the_unit(study):
     axis = study.plot("estimates").axes[0]
     names = [label.get_text() for label in axis.get_yticklabels()]
     arms = {one["arm"]: one for one in study.rows("arm")}
@@ -123,6 +123,10 @@ def test_arms_stand_by_name_the_best_at_the_top_and_in_bold(study):
     )
     bold = [x.get_text() for x in axis.get_yticklabels() if x.get_fontweight() == "bold"]
     assert bold == [name for name in names if arms[name]["leads"]]
+    assert study.plot("estimates", unit="mg/l").axes[0].get_xlabel().startswith("mg/l (estimate")
+    assert study.plot("estimates").axes[0].get_xlabel().startswith("value (estimate")
+    coins = told(COINS, [0.9, 0.5, 0.1], 6, draw=lambda arm: float(arm == 0))
+    assert coins.plot("estimates").axes[0].get_xlabel().startswith("share of successes")
 
 
 def test_numbers_of_arms_mean_nothing_to_a_picture():
@@ -147,13 +151,6 @@ def test_many_arms_are_summarised():
         lines = texts(study.plot(kind))[: MOST + 2]
         assert lines[0] == "v57" and lines[MOST].startswith("38 more arms")
         assert lines[MOST + 1] == "2 arms: no value"
-
-
-def test_the_axis_has_the_unit(study):
-    assert study.plot("estimates", unit="mg/l").axes[0].get_xlabel().startswith("mg/l (estimate")
-    assert study.plot("estimates").axes[0].get_xlabel().startswith("value (estimate")
-    coins = told(COINS, [0.9, 0.5, 0.1], 6, draw=lambda arm: float(arm == 0))
-    assert coins.plot("estimates").axes[0].get_xlabel().startswith("share of successes")
 
 
 def test_every_kind_of_problem_and_any_values_can_be_drawn(tmp_path):
@@ -347,7 +344,7 @@ def test_a_network_that_nobody_could_read_is_not_drawn_and_a_report_draws_the_ot
 # ---- the report
 
 
-def test_the_report_is_one_file_that_fetches_nothing(study, tmp_path):
+def test_the_report_is_one_file_that_fetches_nothing_and_has_all_that_happened(study, tmp_path):
     text = study.report(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
     read = Reader(text)
@@ -355,9 +352,6 @@ def test_the_report_is_one_file_that_fetches_nothing(study, tmp_path):
     assert all(link.startswith("#") for link in read.links)
     assert "http" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", text)
     assert "@media print" in text and "prefers-color-scheme: dark" in text
-
-
-def test_the_report_has_all_that_happened(study):
     words = " ".join(Reader(study.report(unit="mg/l")).texts)
     for said in ("not certified", "mg/l", "spilt", "bob", "Noise check", "Every round", "Margin"):
         assert said in words

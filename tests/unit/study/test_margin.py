@@ -326,9 +326,6 @@ def test_evidence_is_on_one_scale_everywhere():
         value = judge.versus(game, seen, best, vector(one.answer, 5))
         level = judge.level(int(seen.clock[0]), 0)
         assert one.evidence - one.threshold == pytest.approx(value - level)
-
-
-def test_the_scale_where_nothing_is_known_or_nothing_is_left_to_ask():
     game, seen = HARD.game(), blank(6)
     best, rival = vector([0], 6), vector([1], 6)
     assert shown(game, seen, best, rival, -math.inf, 5.0) == (0.0, 5.0)
@@ -398,7 +395,7 @@ def test_nothing_is_proved_before_the_first_value_and_by_few():
     json.dumps(study.status.to_dict(), allow_nan=False)
 
 
-def test_a_certified_lead_says_why_it_has_no_lower_end():
+def test_a_certified_lead_says_why_it_has_no_lower_end_and_a_clear_one_keeps_its_interval():
     """The interval is the one theorem, the certificate another: 0 is no end of the interval."""
     study = played(PROBLEM, 800, (0.5, 0.45, 0.2, 0.1, 0.0))
     lead, text = study.decision.lead, str(study.decision.sentence)
@@ -410,13 +407,23 @@ def test_a_certified_lead_says_why_it_has_no_lower_end():
     study = played(PROBLEM, 800, (0.5, 0.49, 0.2, 0.1, 0.0), epsilon=0.05)
     assert study.decision.lead.cut and study.decision.lead.low == -0.05
     assert "is not better by more than 0.05)" in str(study.decision.sentence)
+    study = cg.Study(PROBLEM)
+    study.observe({0: (0.9, 1000), 1: (0.3, 1000), 2: (0.2, 1000), 3: (0.1, 1000), 4: (0.0, 1000)})
+    lead = study.decision.lead
+    assert lead.low > 0.5 and not lead.cut
+    assert f"({lead.low:.3g} to {lead.high:.3g}, proved" in str(study.decision.sentence)
+    study = played(PROBLEM, 400, (0.5, 0.3, 0.2, 0.1, 0.0))
+    decision = study.decision
+    assert decision.certified and 0.0 <= decision.lead.low <= decision.lead.value
+    assert decision.lead.within == 0.0 and "would be worse by" in str(decision.sentence)
+    assert study.status.lead == decision.lead and study.status.estimates == decision.estimates
 
 
 def test_a_status_says_why_what_is_needed_has_grown():
     """What is for the confidence stays; the fee is what plates add."""
     for level in (None, "per play"):
         problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, level=level))
-        study, rng, said = cg.Study(problem, max_rounds=40), np.random.default_rng(1), []
+        study, rng, said = cg.Study(problem, max_rounds=24), np.random.default_rng(1), []
         assert study.status.needs is None
         while not study.done:
             todo = study.ask()
@@ -428,19 +435,6 @@ def test_a_status_says_why_what_is_needed_has_grown():
                 said.append(parts)
         assert study.decision.why == "budget" and study.status.needs is None
         assert len({level for level, _ in said}) == 1 and said[-1][1] > said[0][1] > 0.0
-
-
-def test_a_clear_lead_keeps_its_interval_and_no_certified_one_is_negative():
-    study = cg.Study(PROBLEM)
-    study.observe({0: (0.9, 1000), 1: (0.3, 1000), 2: (0.2, 1000), 3: (0.1, 1000), 4: (0.0, 1000)})
-    lead = study.decision.lead
-    assert lead.low > 0.5 and not lead.cut
-    assert f"({lead.low:.3g} to {lead.high:.3g}, proved" in str(study.decision.sentence)
-    study = played(PROBLEM, 400, (0.5, 0.3, 0.2, 0.1, 0.0))
-    decision = study.decision
-    assert decision.certified and 0.0 <= decision.lead.low <= decision.lead.value
-    assert decision.lead.within == 0.0 and "would be worse by" in str(decision.sentence)
-    assert study.status.lead == decision.lead and study.status.estimates == decision.estimates
 
 
 def test_sets_say_which_exchange_is_closest_and_coins_have_a_lead_too():

@@ -140,7 +140,7 @@ def test_a_mistyped_value_is_seen_and_changes_nothing(rewards):
     assert study.status.doubts == ()
 
 
-def test_what_certifies_on_a_mistake_says_so():
+def test_what_certifies_on_a_mistake_says_so_and_data_from_outside_are_observed_anew():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)))
     numbers = [study.observe({0: x}) for x in (0.0, 0.1, 0.2)]
     bad = study.observe({1: [0.3, 1000.0, 0.4]})
@@ -155,9 +155,6 @@ def test_what_certifies_on_a_mistake_says_so():
         and decision.to_dict()["doubts"][0]["value"] == 1000.0
         and len(numbers) == 3
     )
-
-
-def test_data_from_outside_are_observed_anew():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), delta=1e-9, max_rounds=9)
     study.observe({0: [0.0, 0.1, 0.2]})
     bad = study.observe({0: 1000.0})
@@ -370,7 +367,7 @@ def test_good_values_within_rounds_are_not_doubted_whatever_their_levels():
         assert study.status.doubts == ()
 
 
-def test_of_the_two_values_of_a_round_nothing_tells_which_is_off():
+def test_of_the_two_values_of_a_round_nothing_tells_which_is_off_but_of_replicates_it_does():
     for sigma in (0.15, None):
         problem, rng = levelled(6, 2, sigma), np.random.default_rng(3)
         study = cg.Study(problem, delta=1e-9, engine="python", max_rounds=9)
@@ -379,6 +376,17 @@ def test_of_the_two_values_of_a_round_nothing_tells_which_is_off():
         assert len(pair) == 2 == len(study.status.doubts)
         for one, other in (pair, pair[::-1]):
             assert one.instead == (other.name,) and f"or {other.name} is off" in one.said()
+    problem, rng = levelled(8, 4, None), np.random.default_rng(4)
+    study = cg.Study(problem, delta=1e-9, engine="python", replicates=2)
+    means = rng.normal(1.0, 0.3, 8)
+    for _ in range(6):
+        todo = study.ask()
+        values = {a: list(means[a] + rng.normal(0, 0.15, 2)) for a in todo.arms}
+        if todo.id == 2:
+            values[todo.arms[0]][1] = 1162.0
+        study.tell(todo, values)
+    (one,) = study.status.doubts
+    assert (one.round, one.value, one.instead) == (2, 1162.0, ())
 
 
 def test_a_lost_point_shows_in_the_first_round_already():
@@ -392,17 +400,3 @@ def test_a_lost_point_shows_in_the_first_round_already():
         (one,) = study.status.doubts
         assert (one.arm, one.value, one.others) == (todo.arms[1], 1162.0, 0)
         assert "far from the other values of its round" in one.said()
-
-
-def test_of_replicates_within_a_round_the_one_that_is_off_is_named():
-    problem, rng = levelled(8, 4, None), np.random.default_rng(4)
-    study = cg.Study(problem, delta=1e-9, engine="python", replicates=2)
-    means = rng.normal(1.0, 0.3, 8)
-    for _ in range(6):
-        todo = study.ask()
-        values = {a: list(means[a] + rng.normal(0, 0.15, 2)) for a in todo.arms}
-        if todo.id == 2:
-            values[todo.arms[0]][1] = 1162.0
-        study.tell(todo, values)
-    (one,) = study.status.doubts
-    assert (one.round, one.value, one.instead) == (2, 1162.0, ())

@@ -41,8 +41,7 @@ FAMILIES += [cg.Gaussian(supposed=0.5, shared=False)]
 
 
 BOUNDS = [(0.0, 0.9), (0.1, 1.0), (0.0, 1.0), (0.05, 0.95)]
-PAIRS = [(FAMILIES[0], None), (FAMILIES[0], BOUNDS), (FAMILIES[1], BOUNDS), (FAMILIES[2], None)]
-PAIRS += [(FAMILIES[2], BOUNDS), (FAMILIES[3], BOUNDS), (FAMILIES[4], None)]
+PAIRS = list(zip(FAMILIES, (None, BOUNDS, BOUNDS, BOUNDS, None), strict=True))
 
 
 @pytest.mark.parametrize(("rewards", "bounds"), PAIRS)
@@ -52,7 +51,7 @@ def test_minimising_is_maximising_the_turned_values(rewards, bounds):
     pivot = 1.0 if isinstance(rewards, cg.Bernoulli) else 0.0
     other = pivot - means
     assert least.maximised == most and most.maximised is most
-    how = {"runs": 2, "engine": "python", "seed": 3, "max_rounds": 60}
+    how = {"runs": 2, "engine": "python", "seed": 3, "max_rounds": 30}
     one, two = cg.simulate(least, means, **how), cg.simulate(most, other, **how)
     assert one.stops.tolist() == two.stops.tolist() and one.answers == two.answers
     assert (one.means == means).all() and one.best == (1,)
@@ -78,7 +77,7 @@ def test_plans_of_what_is_minimised():
     assert wide.rows() == cg.plan(turned(least), [-3.0, -1.0, -2.0], epsilon=0.3, **how).rows()
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(0.3), cg.Bernoulli(), cg.Bounded(-1, 2)], ids=str)
+@pytest.mark.parametrize("rewards", [cg.Bernoulli(), cg.Bounded(-1, 2)], ids=str)
 def test_a_study_shows_values_as_they_were_told(rewards):
     problem = cg.Problem(cg.Arms(3), rewards=rewards, goal="minimise", names=["a", "b", "c"])
     twin, means, rng = turned(problem), [0.8, 0.1, 0.9], np.random.default_rng(0)
