@@ -106,7 +106,7 @@ def answered(service, *sent):
         return heard
 
 
-def test_the_limit_of_headers_is_the_same_however_they_arrive(service):
+def test_the_limits_of_headers_are_the_same_however_they_arrive(service):
     for size in (100, 5000, 10**6):
         for length, code in ((60_000, b"200"), (65_536, b"431")):
             for head in (
@@ -116,9 +116,6 @@ def test_the_limit_of_headers_is_the_same_however_they_arrive(service):
             ):
                 pieces = [head[k : k + size] for k in range(0, len(head), size)]
                 assert answered(service, *pieces).split(b" ")[1] == code, (length, head[:80])
-
-
-def test_so_many_headers_and_no_more(service):
     for n, status in ((98, b"200"), (99, b"431")):  # besides `Host` and `Connection`
         heard = answered(service, LINE + b"x:y\r\n" * n + b"\r\n")
         assert heard.split(b" ")[1] == status, n
@@ -139,7 +136,7 @@ def test_requests_that_wait_behind_another_are_limited_and_so_are_their_bodies(s
     assert caplog.text.count("too-many-waiting") == 2
 
 
-def test_trailers_are_no_headers(service):
+def test_trailers_are_no_headers_no_token_and_no_key(service, tmp_path):
     def create(trailer, length):
         body = json.dumps({"name": "trailing", "problem": PROBLEM}).encode()
         return answered(
@@ -152,10 +149,7 @@ def test_trailers_are_no_headers(service):
 
     assert create(b"x", 65_536).startswith(b"HTTP/1.1 431")  # and nothing was made
     assert create(b"Origin", 9).startswith(b"HTTP/1.1 201")  # which as a header would be refused
-
-
-def test_a_trailer_is_no_token_and_no_key(service, tmp_path):
-    """Behind another request, so that it has come before its own request is looked at."""
+    # behind another request, so that it has come before its own request is looked at
     with serving(f"sqlite:///{tmp_path}/lab.db", tokens=True) as guarded:
         token = make_token(guarded.app.state.desk.shelf, "ann", "admin")
         head = b"Authorization: Bearer %s\r\n" % token.encode()

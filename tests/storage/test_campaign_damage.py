@@ -100,26 +100,19 @@ def write(path, at, data):
         file.write(data)
 
 
-@pytest.mark.parametrize(
-    ("words", "instead"),
-    [
-        (b'{"support":', b'{"supper_":'),  # a page that is still in order
-        (b'{"support":', b"\xff\xfe\xfd"),  # not even text
-        (b"somebody:1", b"\0" * 300),
-    ],
-)
-def test_a_row_that_was_changed_is_found_and_mended(damaged, big, words, instead):
-    write(damaged, place(damaged, words), instead)
+@pytest.mark.parametrize("what", ["a page that is still in order", "not even text", "noise"])
+def test_a_row_or_a_page_that_was_changed_is_found_and_mended(damaged, big, what):
+    row = place(damaged, b'{"support":')
+    page = damaged.stat().st_size // 2 // 4096 * 4096
+    at, instead = {
+        "a page that is still in order": (row, b'{"supper_":'),
+        "not even text": (row, b"\xff\xfe\xfd"),
+        "noise": (page, bytes(range(256)) * 16),
+    }[what]
+    write(damaged, at, instead)
     with refused("damaged", where=str(damaged)):
         open_store(damaged)
-    assert 2000 < mended(damaged, big) < 2500
-
-
-def test_a_page_of_noise_is_found_and_mended(damaged, big):
-    write(damaged, damaged.stat().st_size // 2 // 4096 * 4096, bytes(range(256)) * 16)
-    with refused("damaged", where=str(damaged)):
-        open_store(damaged)
-    assert 1250 < mended(damaged, big) < 2500
+    assert (1250 if what == "noise" else 2000) < mended(damaged, big) < 2500
 
 
 SMALL = tiny(runs=150)

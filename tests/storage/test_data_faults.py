@@ -245,9 +245,9 @@ def test_a_file_that_is_gone_acknowledges_nothing(lab, how):
 
 
 @posix
-@pytest.mark.parametrize("tails", [["-shm"], ["-wal", "-shm"]])
-def test_what_stands_beside_a_file_is_missed(lab, tails):
+def test_what_stands_beside_a_file_is_missed(lab):
     study, path = lab
+    tails = ["-wal", "-shm"]
     todo = study.ask()
     for tail in tails:
         path.with_name(path.name + tail).unlink()
@@ -480,7 +480,7 @@ def test_no_error_shows_a_password(tmp_path, monkeypatch):
             assert told.startswith("combgame: ") and SECRET not in told, k
 
 
-def test_what_is_refused_is_still_named_where_that_is_safe():
+def test_what_is_refused_is_still_named_where_that_is_safe_and_no_address_of_a_cluster_is(tmp_path):
     for url, arguments in (
         ("lab.db", {"url": "lab.db", "scheme": None}),
         ("postgres://u@h/db", {"url": None, "scheme": "postgres"}),
@@ -492,9 +492,6 @@ def test_what_is_refused_is_still_named_where_that_is_safe():
     assert (
         cli.app.pretty_exceptions_show_locals is False
     )  # an error that nobody thought of would show the URL otherwise
-
-
-def test_no_address_of_a_cluster_shows_a_password(tmp_path):
     for address in (f"tcp://u:{SECRET}@h:8786", f"u:{SECRET}@h", f"tcp://h:8786?password={SECRET}"):
         with refused("must-be", cg.InputError, name="cluster", value="<not shown>") as caught:
             campaign((0.5, 0.3, 0.2, 0.1)).run(tmp_path / "a.db", cluster=address)

@@ -207,11 +207,17 @@ def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(overdu
                 assert again.state == "certified" and again.replay().same
 
 
-def test_a_retraction_goes_before_a_certificate_that_is_due(overdue):
-    called = []
+def test_a_retraction_goes_before_a_certificate_that_is_due_and_a_repeated_request_beside_it(
+    overdue, tmp_path
+):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    called, copy = [], f"sqlite:///{tmp_path}/copy.db"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with cg.Study.open(overdue, on_certified=called.append) as later:
+            later.copy(copy)
             with refused("unknown-round"):
                 later.retract(99, "a typo")
             assert later.state == "running"
@@ -219,23 +225,14 @@ def test_a_retraction_goes_before_a_certificate_that_is_due(overdue):
             kinds = [one.kind for one in later.events()]
             assert kinds[-2:] == ["retracted", "certified"] and kinds.count("certified") == 1
             assert later.decision.values == 7 and called == [later.decision]
-
-
-def test_a_request_that_is_repeated_gets_its_answer_beside_a_certificate(overdue):
-    from combgame.storage.requests import Repeated, Request, once
-    from combgame.storage.shelf import Shelf
-
-    Shelf(overdue).close()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with cg.Study.open(overdue) as later:
+        Shelf(copy).close()
+        with cg.Study.open(copy) as later:
             with once(Request("key", "what")):
                 number = later.observe({"old": 0.5})
             with once(Request("key", "what")), pytest.raises(Repeated) as repeated:
                 later.observe({"old": 0.5})
             assert repeated.value.answer == number
-            kinds = [one.kind for one in later.events()]
-            assert kinds[-2:] == ["certified", "observed"]
+            assert [one.kind for one in later.events()][-2:] == ["certified", "observed"]
 
 
 def test_versions_that_write_by_turns_are_told(storage, runs):

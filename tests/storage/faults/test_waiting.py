@@ -340,12 +340,16 @@ def test_writers_are_served_in_the_order_in_which_they_came(url):
 @posix
 @queued
 @only_sqlite
-def test_who_is_killed_in_the_queue_keeps_nobody_waiting(url):
+def test_who_is_killed_in_the_queue_or_as_its_holder_keeps_nobody_waiting(url):
     with writers(url) as waiting:
         for name in ("first", "second", "third"):
             waiting.queue(name)
         os.kill(waiting.pids[0], signal.SIGKILL)
     assert waiting.end() == [signal.SIGKILL, 0, 0] and clients(url) == ["second", "third"]
+    with writers(url) as waiting:
+        waiting.queue("first")
+        os.kill(waiting.holder, signal.SIGKILL)
+        assert waiting.end() == [0] and clients(url)[-1] == "first"
 
 
 @posix
@@ -361,16 +365,6 @@ def test_who_is_paused_in_the_queue_keeps_nobody_from_writing(url):
     assert sorted(clients(url)) == ["second", "third"]
     os.kill(first, signal.SIGCONT)
     assert os.waitpid(first, 0)[1] == 0 and clients(url)[-1] == "first"
-
-
-@posix
-@queued
-@only_sqlite
-def test_a_holder_that_is_killed_frees_the_queue(url):
-    with writers(url) as waiting:
-        waiting.queue("first")
-        os.kill(waiting.holder, signal.SIGKILL)
-        assert waiting.end() == [0] and clients(url) == ["first"]
 
 
 @queued

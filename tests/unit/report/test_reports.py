@@ -129,7 +129,7 @@ def test_arms_stand_by_name_the_best_at_the_top_and_the_axis_has_the_unit(study)
     assert coins.plot("estimates").axes[0].get_xlabel().startswith("share of successes")
 
 
-def test_numbers_of_arms_mean_nothing_to_a_picture():
+def test_numbers_of_arms_mean_nothing_to_a_picture_and_many_are_summarised():
     """The same values under other numbers: the same lines in the same order."""
     values, order = [0.5, 0.3, 0.2, 0.1, 0.0], [3, 1, 4, 0, 2]
     names = []
@@ -141,9 +141,6 @@ def test_numbers_of_arms_mean_nothing_to_a_picture():
         study.observe({k: [values[a]] * 3 for k, a in enumerate(turned)})
         names.append(texts(study.plot("estimates")))
     assert names[0] == names[1]
-
-
-def test_many_arms_are_summarised():
     problem = cg.Problem(cg.Arms(60), rewards=cg.Gaussian(0.1), names=[f"v{k}" for k in range(60)])
     study = cg.Study(problem)
     study.observe({k: k / 60 for k in range(58)})

@@ -81,7 +81,7 @@ def test_certificates_of_tied_arms_err_no_more_than_is_said_however_often_all_is
     assert sum(stage == 0 for stage, _ in wrong) <= 24
 
 
-def test_after_retractions_the_level_is_said_wherever_one_looks():
+def test_after_retractions_the_level_is_said_wherever_one_looks_and_a_heuristic_promises_nothing():
     study = cg.Study(TWO, delta=0.05, min_pulls=0)
     slips = [study.observe({"old": 30.0}), study.observe({"new": -30.0})]
     assert "judged at" not in str(study.status) + str(study.decision) and study.status.delta == 0.05
@@ -112,9 +112,6 @@ def test_after_retractions_the_level_is_said_wherever_one_looks():
     assert [row["delta"] for row in study.history()] == pytest.approx(
         [0.05, 0.05, 0.05 / 6, 0.05 / 12, 0.05 / 12]
     )
-
-
-def test_a_heuristic_threshold_promises_nothing_after_a_retraction_either():
     study = cg.Study(TWO, delta=0.05, threshold="stylised")
     study.retract(study.observe({"old": 3.0}), "mistyped")
     study.stop("enough")

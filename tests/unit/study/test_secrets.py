@@ -34,20 +34,22 @@ def study(folder, **settings):
 
 
 @posix
-@pytest.mark.parametrize(("mode", "mask"), [(0o600, 0o000), (0o640, 0o077), (0o660, 0o022)])
-def test_new_files_are_their_owners_or_their_groups_if_asked(tmp_path, mode, mask):
-    before = os.umask(mask)
-    try:
-        with study(tmp_path, mode=mode) as made:
-            made.ask()
-            made.export(tmp_path / "all.json", mode=mode)
-            made.export(tmp_path / "rows.csv", "arm", mode=mode)
-            made.copy(tmp_path / "copy.db")
-            here = modes(tmp_path)
-    finally:
-        os.umask(before)
-    assert {"lab.db", "lab.db-wal", "all.json", "rows.csv", "copy.db"} <= set(here)
-    assert set(here.values()) == {mode}
+def test_new_files_are_their_owners_or_their_groups_if_asked(tmp_path):
+    for mode, mask in ((0o600, 0o000), (0o640, 0o077), (0o660, 0o022)):
+        folder = tmp_path / oct(mode)
+        folder.mkdir()
+        before = os.umask(mask)
+        try:
+            with study(folder, mode=mode) as made:
+                made.ask()
+                made.export(folder / "all.json", mode=mode)
+                made.export(folder / "rows.csv", "arm", mode=mode)
+                made.copy(folder / "copy.db")
+                here = modes(folder)
+        finally:
+            os.umask(before)
+        assert {"lab.db", "lab.db-wal", "all.json", "rows.csv", "copy.db"} <= set(here)
+        assert set(here.values()) == {mode}
 
 
 @posix
