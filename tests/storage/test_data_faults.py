@@ -159,6 +159,15 @@ def test_an_interrupt_is_raised_when_the_block_has_ended(handlers):
 
 
 def test_what_is_no_handler_of_pythons_is_left_alone_and_one_set_meanwhile_stays(handlers):
+    def mine(number, frame):
+        handlers.append("mine")
+
+    with deferred():
+        signal.signal(signal.SIGINT, mine)
+        signal.raise_signal(signal.SIGINT)
+        assert handlers == ["mine"]
+    assert signal.getsignal(signal.SIGINT) is mine
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with deferred():
@@ -176,15 +185,6 @@ def test_what_is_no_handler_of_pythons_is_left_alone_and_one_set_meanwhile_stays
     thread.start()
     thread.join()
     assert seen == [signal.SIG_IGN]
-
-    def mine(number, frame):
-        handlers.append("mine")
-
-    with deferred():
-        signal.signal(signal.SIGINT, mine)
-        signal.raise_signal(signal.SIGINT)
-        assert handlers == ["mine"]
-    assert signal.getsignal(signal.SIGINT) is mine
 
 
 def test_who_interrupts_again_after_a_while_is_heard_at_once(handlers, monkeypatch):
