@@ -183,7 +183,7 @@ def test_distances_are_taken_at_what_the_counts_are_worth():
     for k in range(rule.used[0]):
         arms = rule.arms[k, : rule.number[k]]
         lead = -(rule.sign[k, : rule.number[k]] * seen.mean[arms]).sum()
-        spread = (run.game.rewards.believed[arms] / seen.worth[arms]).sum()
+        spread = (run.game.rewards.spreads.believed[arms] / seen.worth[arms]).sum()
         assert rule.value[k] == pytest.approx(max(lead, 0.0) ** 2 / (2 * spread))
 
 
