@@ -156,7 +156,10 @@ RUNS = [
     case(
         "mean-outside",
         lambda: go([1.4, 0, 0, 0], problem(rewards=cg.Bernoulli())),
-        **{"arm": "0", "mean": 1.4, "low": 0.0, "high": 1.0},
+        arm="0",
+        mean=1.4,
+        low=0.0,
+        high=1.0,
     ),
     case("tie", lambda: go([0.3, 0.3, 0, 0]), best="w", rival="x"),
     case("must-be", lambda: go(delta=0.0), name="delta", value=0.0),
@@ -172,7 +175,8 @@ RUNS = [
         lambda: go(
             range(60), cg.Problem(cg.Subsets(60, 6), cg.Arms(60), cg.Gaussian(1)), rule="hedge"
         ),
-        **{"sets": 50_063_860, "limit": 250_000},
+        sets=50_063_860,
+        limit=250_000,
     ),
     case(
         "cannot-list",
@@ -207,7 +211,9 @@ EVIDENCE = [
     case(
         "must-be",
         lambda: cg.evidence(problem(rewards=cg.Bernoulli()), [1.2, 0, 0, 0], [1] * 4),
-        **{"name": "estimates", "low": 0.0, "high": 1.0},
+        name="estimates",
+        low=0.0,
+        high=1.0,
     ),
     case("tie", lambda: cg.complexity(GOOD, [0.3, 0.3, 0.1, 0.1]), best="w", rival="x"),
     case("must-be", lambda: cg.complexity(MEANS, GOOD), of="complexity", name="problem"),
