@@ -302,20 +302,16 @@ def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
     assert lab("ask")[0] == 2
 
 
-@pytest.mark.parametrize(
-    "words", [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]]
-)
-def test_looking_makes_no_file(lab, words):
-    with refused("no-study-file", cg.UnknownNameError, file="lba.db"):
-        command(*words, "--storage", "sqlite:///lba.db")
-    assert not list(Path().glob("lba.db*"))
-    for more in (words, ["create", "screen.toml"]):
+def test_looking_and_opening_make_no_file(lab):
+    looks = [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]]
+    for words in looks:
+        with refused("no-study-file", cg.UnknownNameError, file="lba.db"):
+            command(*words, "--storage", "sqlite:///lba.db")
+        assert not list(Path().glob("lba.db*")), words
+    for words in (*looks, ["create", "screen.toml"]):
         with refused("no-folder", cg.StoreError, folder=str(Path("nowhere").resolve())):
-            command(*more, "--storage", "sqlite:///nowhere/lab.db")
-        assert not Path("nowhere").exists()
-
-
-def test_opening_makes_no_file(lab):
+            command(*words, "--storage", "sqlite:///nowhere/lab.db")
+        assert not Path("nowhere").exists(), words
     with refused("no-study-file", cg.UnknownNameError, name="study", file="lba.db"):
         cg.Study.open("sqlite:///lba.db")
     assert not Path("lba.db").exists()
