@@ -11,17 +11,17 @@ from combgame.testing.fuzz.case import Case, Foreign, tried
 from combgame.testing.fuzz.run import KINDS, Tally, again, fuzz, summary
 
 FEW = {  # those that open databases take longer
-    "operations": 25,
-    "storages": 100,
-    "bytes of studies": 25,
-    "cells of studies": 15,
-    "bytes of campaigns": 15,
+    "operations": 40,
+    "storages": 200,
+    "bytes of studies": 40,
+    "cells of studies": 40,
+    "bytes of campaigns": 20,
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_foreign_exception(kind):
-    tally = fuzz(FEW.get(kind, 250), seed=20, kinds=[kind])[kind]
+    tally = fuzz(FEW.get(kind, 400), seed=20, kinds=[kind])[kind]
     assert not tally.foreign, tally.foreign[0]
     assert tally.made and tally.codes, "cases of both kinds"
 
