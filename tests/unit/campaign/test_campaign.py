@@ -199,7 +199,8 @@ def test_names_do_not_make_another_run():
 
 def test_nor_do_names_of_nodes_and_edges():
     def key_of(actions, sigma=1.0):
-        return key(cg.Problem(actions, None, cg.Gaussian(sigma)), (0.5, 0.4, 0.3))
+        problem = cg.Problem(actions, None, cg.Gaussian(sigma))
+        return key(problem, (0.5, 0.4, 0.3), threshold="proved")
 
     plain = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
     named = cg.Paths([(1, 2, "x"), (2, 9, "y"), (1, 9, "z")], 1, 9)
