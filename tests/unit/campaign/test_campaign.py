@@ -47,7 +47,8 @@ def test_capped_runs_have_no_answer(tmp_path):
     lines = tiny(runs=3, rules=["uniform"], max_rounds=3, delta=(1e-8, 1e-9)).run(
         tmp_path / "a.db", engine="python"
     )
-    assert [line["capped"] for line in lines] == [3, 3] and [line["mean"] for line in lines] == [
+    assert [line["capped"] for line in lines] == [3, 3]
+    assert [line["mean"] for line in lines] == [
         3.0,
         3.0,
     ]
@@ -138,13 +139,11 @@ def test_two_campaigns_may_share_a_file(tmp_path, made):
     made.clear()
     two = second.run(tmp_path / "a.db", engine="python")
     assert len(made) == 2 + 6  # uniform has four runs already
-    assert [line["rule"] for line in two] == ["mine"] * 2 + ["hedge"] * 2 and [
-        line["runs"] for line in two
-    ] == [6] * 4
+    assert [line["rule"] for line in two] == ["mine"] * 2 + ["hedge"] * 2
+    assert [line["runs"] for line in two] == [6] * 4
     made.clear()
-    assert (
-        unmeasured(first.run(tmp_path / "a.db", engine="python")) == unmeasured(one) and made == []
-    )
+    assert unmeasured(first.run(tmp_path / "a.db", engine="python")) == unmeasured(one)
+    assert made == []
     assert {line["rule"] for line in table(tmp_path / "a.db")} == {"ofw", "uniform", "hedge"}
     both = first + second
     assert len(both.configurations) == 3
@@ -256,11 +255,9 @@ def test_runs_made_by_other_sources_are_mentioned(tmp_path):
         db.execute("UPDATE chunks SET sources = '0.0.1 (somewhere else)'")
     db.close()
     tiny(runs=3).run(tmp_path / "a.db", engine="python", say=said.append)
-    assert (
-        len(said) == 1
-        and "has runs that were made by 0.0.1 (somewhere else)" in said[0]
-        and execute.here() in said[0]
-    )
+    assert len(said) == 1
+    assert "has runs that were made by 0.0.1 (somewhere else)" in said[0]
+    assert execute.here() in said[0]
 
 
 def one_report(problem, means, folder):

@@ -18,11 +18,9 @@ pytestmark = pytest.mark.given_numbers  # values of arms that are known to have 
 def test_asking_again_gives_the_same_table(lab):
     lab("create", "screen.toml")
     one, again = lab("ask", "-n", 3)[1], lab("ask", "-n", 3)[1]
-    assert (
-        again == one + "combgame: 3 rounds (3 of them you had already).\n"
-        and one.splitlines()[0] == "study,round,arm,value"
-        and len(one.splitlines()) == 7
-    )
+    assert again == one + "combgame: 3 rounds (3 of them you had already).\n"
+    assert one.splitlines()[0] == "study,round,arm,value"
+    assert len(one.splitlines()) == 7
     other = json.loads(lab("ask", "-n", 2, "--client", "you", "--json")[1])
     assert [o["id"] for o in other] == [4, 5] and other[0]["names"] and not other[0]["had"]
     assert (

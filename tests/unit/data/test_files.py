@@ -36,11 +36,9 @@ def written(tmp_path, text):
 
 def same(one, other):
     """The same value, and the same in what shows."""
-    assert (
-        one == other
-        and hash(one) == hash(other)
-        and (repr(one), one.names) == (repr(other), other.names)
-    )
+    assert one == other
+    assert hash(one) == hash(other)
+    assert (repr(one), one.names) == (repr(other), other.names)
     for mine, yours in ((one.actions, other.actions), (one.answers, other.answers)):
         assert mine.sets() == yours.sets()
 

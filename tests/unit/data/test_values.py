@@ -41,12 +41,10 @@ def check_value(value):
         through_json(value),
     ]
     for other in twins:
-        assert (
-            other is not value
-            and other == value
-            and hash(other) == hash(value)
-            and repr(other) == repr(value)
-        )
+        assert other is not value
+        assert other == value
+        assert hash(other) == hash(value)
+        assert repr(other) == repr(value)
         assert to_data(other) == to_data(value) and type(other) is type(value)
     assert len({value, *twins}) == 1 and "inf, " not in str(value) and "\n" not in repr(value)
     return twins[-1]
@@ -186,17 +184,13 @@ def test_a_problem_that_is_written_and_read_is_the_same(kind):
         again = check_value(drawn)
         assert (again.names, again.low, again.high) == (drawn.names, drawn.low, drawn.high)
         for mine, yours in ((drawn.actions, again.actions), (drawn.answers, again.answers)):
-            assert (
-                mine == yours
-                and mine.sets() == yours.sets()
-                and mine.covering() == yours.covering()
-            )
+            assert mine == yours
+            assert mine.sets() == yours.sets()
+            assert mine.covering() == yours.covering()
             assert getattr(mine, "names", None) == getattr(yours, "names", None)
             assert mine.unnamed().sets() == mine.sets()
-        assert (
-            drawn.unnamed() == again.unnamed()
-            and check_value(drawn.unnamed()).unnamed() == drawn.unnamed()
-        )
+        assert drawn.unnamed() == again.unnamed()
+        assert check_value(drawn.unnamed()).unnamed() == drawn.unnamed()
 
     check()
 
@@ -463,9 +457,8 @@ def test_what_a_structure_has_found_out_is_no_part_of_it():
     one, other = cg.grid_network(6), cg.grid_network(6)
     before = pickle.dumps(one)
     assert one.difference() == 12 and one.geometry() and one.deciding() and hash(one) == hash(other)
-    assert one == other == pickle.loads(before) == pickle.loads(pickle.dumps(one)) and to_data(
-        one
-    ) == to_data(other)
+    assert one == other == pickle.loads(before) == pickle.loads(pickle.dumps(one))
+    assert to_data(one) == to_data(other)
 
 
 # ---- structures under other numbers
@@ -612,10 +605,8 @@ def test_an_oracle_is_the_value_of_its_function():
     assert (
         one == eval(repr(one), {**vars(cg), "top_two": top_two}) == pickle.loads(pickle.dumps(one))
     )
-    assert (
-        one != cg.Oracle(top_two, 4) == cg.Oracle(top_two, 4)
-        and len({one, cg.Oracle(top_two, 4), cg.Oracle(top_two, 4)}) == 2
-    )
+    assert one != cg.Oracle(top_two, 4) == cg.Oracle(top_two, 4)
+    assert len({one, cg.Oracle(top_two, 4), cg.Oracle(top_two, 4)}) == 2
 
 
 def test_a_class_that_says_nothing_of_its_arguments_is_no_value():

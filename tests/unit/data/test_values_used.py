@@ -90,11 +90,9 @@ def test_a_study_with_a_rule_of_any_options_opens_again_from_the_command_line_to
     with cg.Study(problem, rule=RULE, storage=url, name="plate", engine="python") as study:
         first = study.ask()
     with cg.Study.open(url, "plate", engine="python") as again:
-        assert (
-            again.problem == problem
-            and again._setting.rule == RULE
-            and again.pending[0].arms == first.arms
-        )
+        assert again.problem == problem
+        assert again._setting.rule == RULE
+        assert again.pending[0].arms == first.arms
     with cg.Study(
         problem, rule=RULE, storage=url, name="plate", engine="python", if_exists="resume"
     ) as again:
