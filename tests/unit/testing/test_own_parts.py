@@ -280,6 +280,17 @@ def test_nor_is_it_compared_in_a_study():
             study.tell(study.ask(), {a: MEANS[a] for a in study.pending[0].arms})
 
 
+class Own(cg.RuleBase):
+    """A rule with a part of this kind, which is given some rows."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def setup(self, problem):
+        rows = padded(problem.actions.covering())
+        return FixedSetup(self.kind(rows.astype(float)), rows)
+
+
 class WrongRulePart(NamedTuple):
     kind: str
 
@@ -296,14 +307,6 @@ class WrongRulePart(NamedTuple):
         return False
 
 
-class WrongRule(cg.RuleBase):
-    def __init__(self, kind):
-        self.kind = kind
-
-    def setup(self, problem):
-        return FixedSetup(WrongRulePart(self.kind), padded(problem.actions.covering()))
-
-
 def test_check_rule_refutes():
     for kind, said in (
         ("action", "which is no action of"),
@@ -316,7 +319,7 @@ def test_check_rule_refutes():
         ("best", r"wrote into view\.best"),
     ):
         with pytest.raises(AssertionError, match=said):
-            check_rule(WrongRule(kind), rounds=10)
+            check_rule(Own(lambda _, kind=kind: WrongRulePart(kind)), rounds=10)
 
 
 class Later:
@@ -334,14 +337,10 @@ class Later:
         return False
 
 
-class Lying(cg.RuleBase):
-    def setup(self, problem):
-        return FixedSetup(Later(10), padded(problem.actions.covering()))
-
-
 def test_check_rule_refuses_more_errors_than_a_proved_threshold_makes():
     with pytest.raises(AssertionError, match="with the proved threshold 'mixture', which holds"):
-        check_rule(Lying(), rounds=10, problem=PROBLEM, means=[1.0, 0.99, 0.98, 0.97, 0.96])
+        lying = Own(lambda _: Later(10))
+        check_rule(lying, rounds=10, problem=PROBLEM, means=[1.0, 0.99, 0.98, 0.97, 0.96])
 
 
 class Favour:
@@ -585,15 +584,11 @@ class BeyondPart(NamedTuple):
         return False
 
 
-class Beyond(cg.RuleBase):
-    def setup(self, problem):
-        return FixedSetup(BeyondPart(np.zeros(5)), padded(problem.actions.covering()))
-
-
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
+    how = {"rule": Own(lambda _: BeyondPart(np.zeros(5))), "runs": 1, "threshold": "stylised"}
     with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="choose") as caught:
-        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine=engine)
+        cg.simulate(PROBLEM, MEANS, engine=engine, **how)
     error = caught.value
     assert "# beyond" in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
     assert str(error).startswith("BeyondPart.choose reached outside an array: line ")
@@ -604,7 +599,8 @@ def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
 def test_what_cannot_be_played_again_names_the_part_alone(monkeypatch):
     monkeypatch.setattr(sys.modules[Run.__module__], "REPLAYED", 0)
     with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="") as caught:
-        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine="compiled")
+        how = {"rule": Own(lambda _: BeyondPart(np.zeros(5))), "runs": 1, "threshold": "stylised"}
+        cg.simulate(PROBLEM, MEANS, engine="compiled", **how)
     assert str(caught.value).startswith("BeyondPart reached outside an array (")
 
 
@@ -650,15 +646,6 @@ class HelperPart(GonePart):
     def choose(self, game, seen, view, rng):
         game.actions.sample(rng, view.action)
         self.rows[0, 0] = marked(seen.mean[0])
-
-
-class Own(cg.RuleBase):
-    def __init__(self, kind):
-        self.kind = kind
-
-    def setup(self, problem):
-        rows = padded(problem.actions.covering())
-        return FixedSetup(self.kind(rows.astype(float)), rows)
 
 
 @pytest.mark.compiled
