@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from combgame.errors import CombGameError
-from combgame.sentences import Sentence
+from combgame.sentences import Sentence, looks
 
 Case = tuple[Callable[[], Any], str, dict[str, Any]]
 
@@ -46,7 +46,7 @@ def check_refusals(
             assert said.startswith(begins) and said.endswith((".", ")")) and "\n" not in said
             assert len(said) < 400, said
         except (Exception, pytest.fail.Exception) as error:
-            wrong.append(f"case {number}, {code} {arguments}: {type(error).__name__}: {error}")
+            wrong.append(f"case {number}, {code} {looks(arguments)}: {looks(error)}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -48,7 +48,8 @@ CIRCLE = [1]
 CIRCLE.append(CIRCLE)
 RAGGED = [[0.1], [0.2, 0.3]]
 ARRAY = np.array([1.0, 2.0])
-ODD = (Rude(), len, None, 1j, b"1", 10**10_000, NAN)
+HUGE, LONG = 10**10_000, "p" * 201
+ODD = (Rude(), len, None, 1j, b"1", HUGE, NAN)
 LISTS = (CIRCLE, RAGGED, np.zeros((2, 2)), ARRAY)
 CHECKS = {
     "a whole number": (lambda x: whole("a", x, 1), (*LISTS, {}, True, 2.5, 0, -1, "1", 2**64)),
@@ -57,7 +58,7 @@ CHECKS = {
         (*LISTS, {}, True, 0, -0.5, INF, "1", 10**310),
     ),
     "true or false": (lambda x: either("a", x), (*LISTS, {}, 0, 1, np.int64(1), "yes")),
-    "a text": (lambda x: plain_text("a", x, "a text"), (*LISTS, {}, "", " ", 3, "p" * 201)),
+    "a text": (lambda x: plain_text("a", x, "a text"), (*LISTS, {}, "", " ", 3, LONG)),
     "items": (lambda x: items_of("a", x, "a list"), (3, True, "abc")),
     "deltas": (check_deltas, (*LISTS, {}, 0, 1.0, -0.1, [], [0.1, NAN], [[0.1]], "0.05")),
     "means": (
@@ -66,12 +67,19 @@ CHECKS = {
     ),
     "scores": (cg.Subsets(3, 1).argmax, (*LISTS, {}, [0, 1], [0, NAN, 1])),
 }
+NAMED = {"deltas": "delta", "means": "means", "scores": "scores"}
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_what_checks_an_argument_refuses_whatever_else_it_is_given(check):
+def test_what_checks_an_argument_refuses_whatever_else_it_is_given_and_says_what_that_was(check):
     call, wrong = CHECKS[check]
-    check_refusals([case("must-be", lambda x=x: call(x)) for x in (*ODD, *wrong)], cg.InputError)
+
+    def refusal(x):
+        plain = isinstance(x, int | float | str) and x == x and x not in (HUGE, LONG)
+        said = {"value": x} if plain and check != "scores" else {}  # they are made an array
+        return case("must-be", lambda: call(x), name=NAMED.get(check, "a"), **said)
+
+    check_refusals(map(refusal, (*ODD, *wrong)), cg.InputError)
 
 
 # ---- what uses it
