@@ -48,10 +48,7 @@ def test_capped_runs_have_no_answer(tmp_path):
         tmp_path / "a.db", engine="python"
     )
     assert [line["capped"] for line in lines] == [3, 3]
-    assert [line["mean"] for line in lines] == [
-        3.0,
-        3.0,
-    ]
+    assert [line["mean"] for line in lines] == [3.0, 3.0]
     assert {
         (line["answer"], line["correct"], line["capped"]) for line in table(tmp_path / "a.db")
     } == {("", False, True)}

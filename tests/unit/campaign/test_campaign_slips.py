@@ -51,10 +51,7 @@ BAD = [
     rules("must-be", "[]", name="rules", value=[]),
     rules("must-be", "[3]", name="rules[0]", value=3),
     rules(
-        "same-name",
-        '["uniform", {rule = "ofw", label = "uniform"}]',
-        key="rules",
-        name="uniform",
+        "same-name", '["uniform", {rule = "ofw", label = "uniform"}]', key="rules", name="uniform"
     ),
     rules(
         "same-run",

@@ -126,11 +126,7 @@ REFUSED = [
     (f"{HEAD},n\n1,ann,0.5,0\n", "must-be", {"line": 2, "name": "n", "value": 0}),
     (f"{HEAD},n\n1,ann,0.5,two\n", "must-be", {"line": 2, "name": "n", "value": "two"}),
     (f"{HEAD},n\n1,ann,0.5,3\n1,ann,0.4,\n", "mean-not-alone", {"line": 3}),
-    (
-        f"{HEAD}\n1,ann,inf\n1,bob,0.5\n",
-        "must-be",
-        {"round": 1, "arm": "ann", "value": math.inf},
-    ),
+    (f"{HEAD}\n1,ann,inf\n1,bob,0.5\n", "must-be", {"round": 1, "arm": "ann", "value": math.inf}),
 ]
 ADVICE = {  # what only a table can do about it
     "ambiguous-number": "say it with --decimal , or --decimal .",
