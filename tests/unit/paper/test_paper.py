@@ -232,27 +232,8 @@ def test_gcb_pe_stops_where_its_definition_says(kind, scale):
                 break
         assert found.rounds[number] == n * len(covering)
     assert found.threshold == "gcb-pe" and found.validity.proved == (scale >= sigma)
+    assert found.error_rate == 0.0
     assert math.isnan(found.limit()) and "gcb-pe" in str(found)
-
-
-def gcb_pe(answers, engine):
-    return cg.simulate(
-        cg.Problem(cg.Subsets(5, 3), ANSWERS[answers], cg.Gaussian(0.1)),
-        [0.9, 0.5, 0.3, 0.1, 0.2],
-        rule="gcb-pe",
-        runs=3,
-        engine=engine,
-        delta=0.1,
-        threshold="proved",
-    )
-
-
-@pytest.mark.compiled
-def test_the_engines_agree_on_gcb_pe_and_a_tie_of_sizes_is_no_trouble():
-    """What is compiled for arms is used below; it asks answers of any kind for their best only."""
-    both = [gcb_pe("arms", engine) for engine in ("python", "compiled")]
-    assert both[0].rounds.tolist() == both[1].rounds.tolist() and both[0].error_rate == 0.0
-    assert gcb_pe("sets of several sizes", "python").error_rate == 0.0
 
 
 def test_the_proved_scale_of_gcb_pe_keeps_delta_by_the_law_of_the_error():
