@@ -75,7 +75,7 @@ PLAYED = {  # with less to draw, or to work out
 }
 MEANS = np.array([0.52, 0.31, 0.77, 0.12, 0.64, 0.41, 0.05])
 SAME = np.arange(7)
-RULES = {  # every rule, with a structure of another kind each
+RULES = {  # every rule somewhere, and "uniform" everywhere: it samples
     "arms": ("ttts", "hedge"),
     "subsets": ("ofw", "fws", "csar"),
     "partition": ("clucb", "product-adahedge"),
@@ -83,7 +83,7 @@ RULES = {  # every rule, with a structure of another kind each
     "trees": ("frank-wolfe", "p-fws"),
     "almost all": ("adahedge", "sftpl"),
     "listed": ("track-and-stop", "gcb-pe"),
-    "programme": ("uniform",),
+    "programme": (),
     "oracle": ("ttucb", "thompson"),
 }
 
@@ -130,39 +130,38 @@ def test_a_run_does_not_depend_on_the_order_in_which_arms_are_listed(own, struct
     first, second = (
         cg.Problem(relisted(structure, order), cg.Arms(7), cg.Gaussian(0.3)) for order in (SAME, r)
     )
-    for rule in RULES[structure]:
+    for rule in (*RULES[structure], "uniform"):
         threshold = "proved" if rule == "gcb-pe" else "stylised"
         assert_same_runs(own, first, second, r, MEANS, PLAYED.get(rule, rule), threshold)
 
 
 def test_every_rule_is_asked_whether_it_goes_by_numbers():
-    assert {rule for rules in RULES.values() for rule in rules} == {*PRESETS}
+    assert {rule for rules in RULES.values() for rule in rules} | {"uniform"} == {*PRESETS}
 
 
-@pytest.mark.parametrize(
-    ("rewards", "structure"),
-    [
-        ("sigmas", "paths"),
-        ("sigmas", "subsets"),
-        ("bernoulli", "arms"),
-        ("bernoulli", "trees"),
-        ("bounds", "listed"),
-        ("bounds", "partition"),
-    ],
-)
-def test_nor_for_best_actions_and_other_rewards(own, rewards, structure):
+OTHERS = {
+    "sigmas": ("paths", "subsets"),
+    "bernoulli": ("arms", "trees", "paths", "listed", "partition"),
+    "bounds": ("listed", "partition"),
+}
+
+
+@pytest.mark.parametrize("rewards", OTHERS)
+def test_nor_for_best_actions_and_other_rewards(own, rewards):
     r, sigma = np.random.default_rng(6).permutation(7), np.linspace(0.1, 0.7, 7)
-    pairs = []
-    for order in (SAME, r):
-        made = relisted(structure, order)
-        if rewards == "sigmas":
-            pairs.append(cg.Problem(made, None, cg.Gaussian(tuple(sigma[order]))))
-        elif rewards == "bernoulli":  # ties in every round
-            pairs.append(cg.Problem(made, None, cg.Bernoulli()))
-        else:
-            box = [(0.0, 1.0 + s) for s in sigma[order]]
-            pairs.append(cg.Problem(made, None, cg.Gaussian(0.4), bounds=box))
-    assert_same_runs(own, *pairs, r, MEANS, "frank-wolfe", "mixture")
+    for structure in OTHERS[rewards]:
+        pairs = []
+        for order in (SAME, r):
+            made = relisted(structure, order)
+            if rewards == "sigmas":
+                pairs.append(cg.Problem(made, None, cg.Gaussian(tuple(sigma[order]))))
+            elif rewards == "bernoulli":  # ties in every round
+                pairs.append(cg.Problem(made, None, cg.Bernoulli()))
+            else:
+                box = [(0.0, 1.0 + s) for s in sigma[order]]
+                pairs.append(cg.Problem(made, None, cg.Gaussian(0.4), bounds=box))
+        rule = "lloo" if structure == "arms" else "frank-wolfe"
+        assert_same_runs(own, *pairs, r, MEANS, rule, "mixture")
 
 
 def test_nor_on_the_order_of_rows_and_columns(own):
