@@ -141,35 +141,28 @@ def test_sums_of_many_arms_are_stable(kind):
     assert np.all((chance >= 0) & (chance < 1 + 1e-11))
 
 
-@pytest.mark.parametrize("kind", SCORES)
-def test_flows_and_groups_and_trees_keep_their_totals_at_any_size(kind):
-    rng = np.random.default_rng(1)
-    grid = cg.grid_network(30)
-    total, flow = asked(grid, SCORES[kind](grid.d, rng))
-    balance = np.zeros(len(grid._leaving))
-    for a in range(grid.d):
-        balance[grid._tail[a]] += flow[a]
-        balance[grid._head[a]] -= flow[a]
-    balance[0] -= 1.0
-    balance[-1] += 1.0
-    assert math.isfinite(total) and np.abs(balance).max() < 1e-12
+def test_flows_and_groups_and_trees_keep_their_totals_at_any_size():
+    grid, trees = cg.grid_network(30), complete(25)
     groups = cg.Partition([range(40), range(40, 70), range(70, 71)], [17, 4, 1])
-    total, chance = asked(groups, SCORES[kind](71, rng))
-    assert math.isfinite(total) and [
-        chance[:40].sum(),
-        chance[40:70].sum(),
-        chance[70],
-    ] == pytest.approx([17, 4, 1], rel=1e-12)
-    trees = complete(25)
-    total, chance = asked(trees, SCORES[kind](trees.d, rng))
-    assert (
-        math.isfinite(total)
-        and chance.sum() == pytest.approx(24, abs=1e-9)
-        and np.all((chance >= 0) & (chance < 1 + 1e-9))
-    )
     needle = cg.AlmostAllSets(60, needle=[3, 5, 8])
-    total, chance = asked(needle, SCORES[kind](60, rng))
-    assert math.isfinite(total) and np.all((chance >= 0) & (chance < 1 + 1e-12))
+    for kind, scores in SCORES.items():
+        rng = np.random.default_rng(1)
+        total, flow = asked(grid, scores(grid.d, rng))
+        balance = np.zeros(len(grid._leaving))
+        for a in range(grid.d):
+            balance[grid._tail[a]] += flow[a]
+            balance[grid._head[a]] -= flow[a]
+        balance[0] -= 1.0
+        balance[-1] += 1.0
+        assert math.isfinite(total) and np.abs(balance).max() < 1e-12, kind
+        total, chance = asked(groups, scores(71, rng))
+        sums = [chance[:40].sum(), chance[40:70].sum(), chance[70]]
+        assert math.isfinite(total) and sums == pytest.approx([17, 4, 1], rel=1e-12), kind
+        total, chance = asked(trees, scores(trees.d, rng))
+        assert math.isfinite(total) and chance.sum() == pytest.approx(24, abs=1e-9), kind
+        assert np.all((chance >= 0) & (chance < 1 + 1e-9)), kind
+        total, chance = asked(needle, scores(60, rng))
+        assert math.isfinite(total) and np.all((chance >= 0) & (chance < 1 + 1e-12)), kind
 
 
 def ask(part, score, out):

@@ -92,22 +92,22 @@ def test_a_slip_ends_the_run_in_a_sentence(engine):
                 cg.simulate(PROBLEM, MEANS, rule=Slipping(kind), **how)
 
 
-@pytest.mark.parametrize("kind", [0, *SLIPS])
-def test_nothing_false_comes_of_a_slip(kind):
+def test_nothing_false_comes_of_a_slip():
     """What was written is put back, and what cannot be played is replaced, before anything is
     observed.
     """
-    setup = GuardedSetup(Slipping(kind), PROBLEM)
-    run = a_run(PROBLEM, Slipping().setup(PROBLEM), MEANS)
-    run.advance(QUIET)
-    part, _ = setup.fresh(run.rng)
-    before = [leaf.copy() for leaf in (*leaves_of(run.seen), run.view.best, run.view.evidence)]
-    part.choose(run.game, run.seen, run.view, run.rng)
-    after = *leaves_of(run.seen), run.view.best, run.view.evidence
-    for one, other in zip(before, after, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.view.action)))
-    assert part.full() == bool(kind)
+    for kind in (0, *SLIPS):
+        setup = GuardedSetup(Slipping(kind), PROBLEM)
+        run = a_run(PROBLEM, Slipping().setup(PROBLEM), MEANS)
+        run.advance(QUIET)
+        part, _ = setup.fresh(run.rng)
+        before = [leaf.copy() for leaf in (*leaves_of(run.seen), run.view.best, run.view.evidence)]
+        part.choose(run.game, run.seen, run.view, run.rng)
+        after = *leaves_of(run.seen), run.view.best, run.view.evidence
+        for one, other in zip(before, after, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=f"kind {kind}")
+        assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.view.action))), kind
+        assert part.full() == bool(kind)
 
 
 class WritingPart:
@@ -180,22 +180,22 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("kind", SMALL)
-def test_every_set_of_arms_is_judged_as_the_structure_says(kind):
+def test_every_set_of_arms_is_judged_as_the_structure_says():
     """The structure is asked by its oracle alone; the list of all its sets is the twin."""
-    actions = SMALL[kind]
-    problem = cg.Problem(actions, None, cg.Gaussian(0.3))
-    run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
-    run.advance(len(run.start))
-    every, oracle, found = set(actions.iterate()), actions.part(), 0
-    for action in product([0.0, 1.0], repeat=actions.d):
-        part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
-        part.choose(run.game, run.seen, run.view, run.rng)
-        arms = tuple(np.flatnonzero(action).tolist())
-        member = arms in every
-        assert part.full() == (not member) and playable(actions.d, oracle, arms) == member, action
-        found += member
-    assert found == len(every) and 0 < found < 2**actions.d
+    for kind, actions in SMALL.items():
+        problem = cg.Problem(actions, None, cg.Gaussian(0.3))
+        run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
+        run.advance(len(run.start))
+        every, oracle, found = set(actions.iterate()), actions.part(), 0
+        for action in product([0.0, 1.0], repeat=actions.d):
+            part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
+            part.choose(run.game, run.seen, run.view, run.rng)
+            arms = tuple(np.flatnonzero(action).tolist())
+            member = arms in every
+            assert part.full() == (not member), (kind, action)
+            assert playable(actions.d, oracle, arms) == member, (kind, action)
+            found += member
+        assert found == len(every) and 0 < found < 2**actions.d, kind
 
 
 class Mine(cg.FrankWolfe):

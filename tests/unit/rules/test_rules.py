@@ -76,7 +76,7 @@ TOP_TWO = {
     "ttts": cg.TopTwo(leader="sample", challenger="sample", beta=0.5, tries=20),
 }
 SINGLE, THREE, PAIRS, TREE, PATH, LISTS = CASES
-FRANK_WOLFE = cg.FrankWolfe(kappa=0.5, slow=50.0, explore=2.0, ease=1.0)
+FRANK_WOLFE = cg.FrankWolfe(kappa=2.0, slow=5.0, explore=0.5, ease=1.0)
 SOLVED = {"fws on single arms": (cg.FWS(), FWSTwin, 150, (SINGLE,))}  # z is not unique elsewhere
 TWINS = SOLVED | {  # every rule on every case; of its options each on some
     "top-two": (TOP_TWO["top-two"], TopTwoTwin, 100, CASES),

@@ -66,6 +66,9 @@ def test_d_tracking_and_sampling_follow_their_definitions():
     catalogue.played[:4] = [5, 1, 2, 0]
     mixture.ids[:3], mixture.weight[:3], mixture.size[0] = [0, 1, 2], [0.7, 0.1, 0.2], 3
     assert make_tracker("D", 8).track(catalogue, mixture, rng) == 0  # 5/0.7 < 1/0.1 = 2/0.2
+    mixture.ids[:2], mixture.weight[:2], mixture.size[0] = [2, 1], [0.2, 0.1], 2
+    assert make_tracker("D", 8).track(catalogue, mixture, rng) == 1  # of equals the first number
+    mixture.ids[:3], mixture.weight[:3], mixture.size[0] = [0, 1, 2], [0.7, 0.1, 0.2], 3
     sampler = make_tracker("sample", 8)
     share = (
         np.bincount([sampler.track(catalogue, mixture, rng) for _ in range(20_000)], minlength=4)

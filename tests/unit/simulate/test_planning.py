@@ -314,6 +314,9 @@ def test_with_epsilon_the_runs_are_those_of_simulate_and_ties_are_allowed():
         PROBLEM, means, rule="frank-wolfe", delta=0.1, threshold="mixture", runs=4, **options
     )
     assert found.cases[0].simulations[0].rounds.ravel().tolist() == runs.rounds.tolist()
+    first = found.rows()[0]
+    quartiles = [first[name] for name in ("q25", "median", "q75")]
+    assert quartiles == np.percentile(runs.rounds, [25, 50, 75]).tolist()
     assert [row["errors"] for row in found.rows()] == [0, 0] and all(
         row["limit"] < math.inf for row in found.rows()
     )
