@@ -140,7 +140,7 @@ def test_every_rule_is_asked_whether_it_goes_by_numbers():
 
 
 OTHERS = {
-    "sigmas": ("paths", "subsets"),
+    "sigmas": ("paths", "subsets", "listed"),
     "bernoulli": ("arms", "trees", "paths", "listed", "partition"),
     "bounds": ("listed", "partition"),
 }
@@ -168,7 +168,7 @@ def test_nor_on_the_order_of_rows_and_columns(own):
     plain, same = teams((0, 1, 2), (0, 1, 2))
     other, r = teams((2, 0, 1), (1, 0, 2))
     means = np.random.default_rng(2).uniform(0.0, 1.0, same.size)
-    for answers, rule in ((None, "ofw"), (cg.Arms(9), "frank-wolfe"), (None, "hedge")):
+    for answers, rule in ((None, "uniform"), (cg.Arms(9), "frank-wolfe"), (None, "hedge")):
         pairs = [cg.Problem(made, answers, cg.Gaussian(0.3)) for made in (plain, other)]
         assert_same_runs(own, *pairs, r, means, rule)
 
