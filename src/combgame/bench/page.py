@@ -69,8 +69,8 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
         f"{count(len(contest.rules), 'rule')} on {count(len(contest.instances), 'instance')} "
         f"(suite {contest.suite!r}), {many} runs each, all stopped by the same threshold, "
         f"{label}, at delta = {first['delta']:g}; {labels}. A run is "
-        f"given up after {CAP:g} characteristic times (at least {SHORTEST:,} rounds); such means are "
-        f"marked with >=. combgame {__version__}.{more}",
+        f"given up after {CAP:g} characteristic times (at least {SHORTEST:,} rounds); such means "
+        f"are marked with >=. combgame {__version__}.{more}",
     ]
     found = standing(contest, rows)
     return [*made, *(verdict(found, rule) for rule in asked(contest))]
