@@ -107,11 +107,10 @@ def test_bernoulli_move_solves_its_stationarity_equation(x, weight, slope):
     )
 
 
-@pytest.mark.parametrize("box", ["free", "box"])
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "bounded"])
-@given(data=st.data())
-@settings(max_examples=120)
-def test_distance_to_one_rival_against_a_convex_solver(family, box, data):
+@given(data=st.data(), box=st.sampled_from(["free", "box"]))
+@settings(max_examples=150)
+def test_distance_to_one_rival_against_a_convex_solver(family, data, box):
     mean = data.draw(st.lists(probability, min_size=D, max_size=D))
     weight = data.draw(weights)
     sigma = (
@@ -142,9 +141,10 @@ def test_distance_to_one_rival_against_a_convex_solver(family, box, data):
         assert cost == pytest.approx(value, rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "bounded"])
 @given(data=st.data())
-def test_closest_arm_is_the_cheapest_of_all_pairs(family, data):
+@settings(max_examples=150)
+def test_closest_arm_is_the_cheapest_of_all_pairs(data):
+    family = data.draw(st.sampled_from(["gaussian", "bernoulli", "bounded"]))
     mean = np.array(
         data.draw(st.lists(st.one_of(probability, st.just(0.5)), min_size=D, max_size=D))
     )

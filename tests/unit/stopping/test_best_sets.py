@@ -111,40 +111,6 @@ def irreducible(structure):
     return sets, set(pairs)
 
 
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_every_wrong_answer_has_a_better_one_among_those_that_are_looked_at(kind):
-    """And the two differ in what the wrong one and the best differ in."""
-    structure, rng = STRUCTURES[kind], np.random.default_rng(1)
-    sets, pairs = irreducible(structure)
-    for _ in range(20):
-        mu = rng.normal(size=structure.d)
-        worth = {s: sum(mu[list(s)]) for s in sets}
-        best = max(sets, key=worth.__getitem__)
-        for one in sets:
-            if one != best:
-                assert any(
-                    worth[other] > worth[one] and (other ^ one) <= (best ^ one)
-                    for other in sets
-                    if (one, other) in pairs
-                )
-
-
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_the_shares_of_what_a_best_answer_fixes_add_up_to_one_at_most(kind):
-    structure = STRUCTURES[kind]
-    part, d = structure.rivals(), structure.d
-    sets, pairs = irreducible(structure)
-    for best in sets:
-        shares = [
-            math.exp(part.odds(vector(one, d), vector(best, d)))
-            for one in sets
-            if (one, best) in pairs
-        ]
-        assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
-    if kind in ("chain", "square", "wide"):  # and no more is given away than need be
-        assert sum(shares) == pytest.approx(1.0)
-
-
 class Asked:
     """A weigher that notes what it is asked, and finds nothing."""
 
@@ -164,16 +130,35 @@ class Asked:
 
 
 @pytest.mark.parametrize("kind", STRUCTURES)
-def test_a_search_that_prunes_nothing_meets_each_rival_once(kind):
-    structure = STRUCTURES[kind]
+def test_the_rivals_that_are_looked_at(kind):
+    """They suffice: every wrong answer has a better one among them, which differs from it in what
+    it and the best differ in. Their shares of delta add up to 1 at most. And a search that prunes
+    nothing meets each of them once.
+    """
+    structure, rng = STRUCTURES[kind], np.random.default_rng(1)
+    part, d = structure.rivals(), structure.d
     sets, pairs = irreducible(structure)
+    for _ in range(20):
+        mu = rng.normal(size=d)
+        worth = {s: sum(mu[list(s)]) for s in sets}
+        best = max(sets, key=worth.__getitem__)
+        for one in sets:
+            if one != best:
+                assert any(
+                    worth[other] > worth[one] and (other ^ one) <= (best ^ one)
+                    for other in sets
+                    if (one, other) in pairs
+                )
     for best in sets:
+        rivals = [one for one in sets if (one, best) in pairs]
+        shares = [math.exp(part.odds(vector(one, d), vector(best, d))) for one in rivals]
+        assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
         asked, other = Asked(), next(iter(j for i, j in pairs if i == best))
-        structure.rivals().scan(
-            asked, vector(best, structure.d), -math.inf, math.inf, vector(other, structure.d)
-        )
+        part.scan(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
         assert len(set(asked.met)) == len(asked.met)
         assert {best ^ one for one in asked.met} == {j for i, j in pairs if i == best}
+    if kind in ("chain", "square", "wide"):  # and no more is given away than need be
+        assert sum(shares) == pytest.approx(1.0)
 
 
 def test_shares_of_paths_beyond_counting():
@@ -380,15 +365,12 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
         assert tied @ rival >= tied @ best - 1e-9
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 5, 12, 40])
 @pytest.mark.parametrize("kind", ["grid", "matchings"])
-def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, most, monkeypatch):
+def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, monkeypatch):
     """What was not searched counts with its bound, wherever the search stood."""
-    monkeypatch.setattr(detours_module, "LIMIT", most)
-    monkeypatch.setattr(components_module, "LIMIT", most)
-    structure = cg.grid_network(6) if kind == "grid" else cg.Matchings(4, 5)
-    (sets, pairs), gave_up = irreducible(structure), 0
-    for seed in range(25):
+    structure = cg.grid_network(6) if kind == "grid" else cg.Matchings(4, 4)
+    (sets, pairs), gave_up = irreducible(structure), {0: 0, 2: 0, 5: 0, 12: 0}
+    for seed in range(12):
         rng, d = np.random.default_rng(seed), structure.d
         problem = cg.Problem(structure, None, cg.Gaussian(0.3))
         counts, mean = np.round(10 ** rng.uniform(1.5, 3.5, d)), rng.normal(size=d) * 0.3
@@ -407,10 +389,14 @@ def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, most, monkeyp
         each = [judge.versus(game, seen, best, vector(s, d)) for s in rivals]
         far = vector(max(rivals, key=lambda s, i=leader: len(s ^ i)), d)
         begin = judge.versus(game, seen, best, far)
-        value = judge.rivals.scan(judge.weigher, best, -math.inf, max(begin, min(each) + 5.0), far)
-        assert value <= min(each) + 1e-9
-        gave_up += value < min(each) - 1e-9
-    assert gave_up or most > 5
+        for most in gave_up:
+            monkeypatch.setattr(detours_module, "LIMIT", most)
+            monkeypatch.setattr(components_module, "LIMIT", most)
+            above = max(begin, min(each) + 5.0)
+            value = judge.rivals.scan(judge.weigher, best, -math.inf, above, far)
+            assert value <= min(each) + 1e-9, (seed, most)
+            gave_up[most] += value < min(each) - 1e-9
+    assert gave_up[0] and gave_up[2] and gave_up[5]
 
 
 def test_a_run_stops_only_when_every_rival_is_ruled_out():
@@ -436,30 +422,6 @@ def test_a_run_stops_only_when_every_rival_is_ruled_out():
     assert (both.at(0.001).rounds > both.at(0.3).rounds).all() and both.at(
         0.001
     ).rounds.max() < 1000
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("kind", "rule"), [("tangled", "frank-wolfe"), ("barred", "uniform"), ("list", "frank-wolfe")]
-)
-def test_the_engines_agree(kind, rule):
-    structure = STRUCTURES[kind]
-    problem = cg.Problem(structure, None, cg.Gaussian(0.3))
-    means = np.random.default_rng(3).uniform(size=structure.d)
-    runs = [
-        cg.simulate(
-            problem,
-            means,
-            rule=rule,
-            delta=0.1,
-            threshold="mixture",
-            runs=3,
-            engine=engine,
-        )
-        for engine in ("python", "compiled")
-    ]
-    assert runs[0].rounds.tolist() == runs[1].rounds.tolist()
-    assert runs[0].answers == runs[1].answers
 
 
 def test_a_precise_start_does_not_hide_a_noisy_end():

@@ -190,62 +190,60 @@ def problem_of(name, sigma=0.4):
     return cg.Problem(actions, answers, cg.Gaussian(sigma, level=LEVEL)), means
 
 
+def unknown_of(name, sigma=0.4):
+    actions, answers, means = PROBLEMS[name]
+    return cg.Problem(actions, answers, cg.Gaussian(supposed=sigma, level=LEVEL)), means
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", ["arms", "top two"])  # and groups with an unknown sigma
-def test_both_engines_agree(name):
-    problem, means = problem_of(name)
-    runs = [
-        cg.simulate(
-            problem, means, runs=4, delta=[0.2, 0.05], level_sd=2.0, max_rounds=400, engine=engine
-        )
-        for engine in ("python", "compiled")
-    ]
-    assert (runs[0].stops > 0).all()
-    assert runs[0].stops.tolist() == runs[1].stops.tolist()
-    assert runs[0].winners.tolist() == runs[1].winners.tolist()
+@pytest.mark.parametrize(("of", "name"), [(problem_of, "top two"), (unknown_of, "partition")])
+def test_both_engines_agree(of, name):
+    problem, means = of(name)
+    options = {"runs": 4, "delta": [0.2, 0.05], "level_sd": 2.0, "max_rounds": 400}
+    one, other = (cg.simulate(problem, means, engine=e, **options) for e in ("python", "compiled"))
+    assert (one.stops > 0).all() and one.stops.tolist() == other.stops.tolist()
+    assert one.winners.tolist() == other.winners.tolist()
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_every_structure_is_certified(name):
-    problem, means = problem_of(name)
-    sim = cg.simulate(problem, means, runs=3, level_sd=4.0, max_rounds=3000, engine="python")
-    assert sim.validity.proved
-    assert not sim.capped.any()
-    assert sim.correct.all()
+def test_every_structure_is_certified_whatever_the_levels(name):
+    """Sigma known or not, in as many rounds."""
+    for of, code in ((problem_of, "mixture-levels"), (unknown_of, "mixture-levels-unknown")):
+        problem, means = of(name)
+        sims = [
+            cg.simulate(problem, means, runs=2, level_sd=sd, max_rounds=3000, engine="python")
+            for sd in (0.1, 1000.0)
+        ]
+        assert sims[0].validity.proved and sims[0].validity.reason.code == code
+        assert sims[0].correct.all() and not sims[0].capped.any()
+        assert sims[0].rounds.tolist() == sims[1].rounds.tolist()
 
 
-@pytest.mark.parametrize("rule", ["uniform", "lloo"])
-def test_other_rules_are_judged_by_single_plays(rule):
+def test_other_rules_are_judged_by_single_plays():
     problem, means = problem_of("arms")
-    sim = cg.simulate(
-        problem, means, rule=rule, runs=2, level_sd=4.0, max_rounds=3000, engine="python"
-    )
-    assert sim.validity.proved and sim.threshold == "mixture" and sim.correct.all()
-
-
-def test_rounds_do_not_depend_on_the_size_of_levels():
-    problem, means = problem_of("arms")
-    rounds = [
-        cg.simulate(problem, means, runs=4, level_sd=sd, engine="python").rounds.tolist()
-        for sd in (0.1, 1.0, 1000.0)
-    ]
-    assert rounds[0] == rounds[1] == rounds[2]
+    options = {"runs": 2, "level_sd": 4.0, "max_rounds": 3000, "engine": "python"}
+    for rule in ("uniform", "lloo"):
+        sim = cg.simulate(problem, means, rule=rule, **options)
+        assert sim.validity.proved and sim.threshold == "mixture" and sim.correct.all(), rule
 
 
 @pytest.mark.slow
-def test_a_tie_is_rarely_decided():
-    """At most delta; with 300 runs a rate of 0.1 would show more than 55 with chance 1e-6."""
-    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0, level=LEVEL))
-    sim = cg.simulate(
-        problem,
-        [1e-6, 0.0, -2.0],
-        runs=300,
-        delta=0.1,
-        level_sd=3.0,
-        max_rounds=60,
-        engine="python",
-    )
-    assert (~sim.capped).sum() <= 55
+@pytest.mark.parametrize(
+    ("noise", "runs", "rounds", "most"),
+    [
+        (cg.Gaussian(1.0, level=LEVEL), 300, 60, 55),
+        (cg.Gaussian(supposed=1.0, level=LEVEL), 100, 40, 26),
+    ],
+    ids=["known", "unknown"],
+)
+def test_a_tie_is_rarely_decided(noise, runs, rounds, most):
+    """At most delta; with 300 runs a rate of 0.1 would show more than 55, with 100 runs more than
+    26, with chance 1e-6.
+    """
+    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), noise)
+    options = {"delta": 0.1, "level_sd": 3.0, "max_rounds": rounds, "engine": "python"}
+    sim = cg.simulate(problem, [1e-6, 0.0, -2.0], runs=runs, **options)
+    assert (~sim.capped).sum() <= most
 
 
 def test_epsilon_counts_within_plays():
@@ -307,6 +305,10 @@ def test_what_levels_exclude_is_said():
         cg.simulate(
             cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0)), [1, 0, 0], level_sd=1.0
         )
+    plain = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0))
+    for runs in (0, 1):
+        with refused("level-sd-without-level", InputError):
+            cg.plan(plain, [1, 0, 0], runs=runs, level_sd=1.0)
     with refused("must-be", InputError, name="level_sd"):
         cg.simulate(problem, means, level_sd=math.nan)
     with refused("too-coarse", InputError):
@@ -332,13 +334,6 @@ def test_a_plan_draws_levels():
     assert np.array_equal(runs.leads, twin.leads)
     still = cg.plan(problem, means, shrink=1.0, **options | {"level_sd": 0.0})
     assert not np.array_equal(runs.leads, still.cases[0].simulations[0].leads)
-
-
-def test_a_plan_without_levels_has_no_deviation_of_levels():
-    plain = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(1.0))
-    for runs in (0, 1):
-        with refused("level-sd-without-level", InputError):
-            cg.plan(plain, [1, 0, 0], runs=runs, level_sd=1.0)
 
 
 def test_a_campaign_draws_levels():
@@ -386,33 +381,34 @@ def carried_out(n=1, lift=lambda t, rng: 0.0, seed=0, **options):
 
 
 @pytest.mark.own_numbers
-@pytest.mark.parametrize("rule", ["frank-wolfe", "uniform"])
-def test_a_study_reproduces_the_run_of_simulate(rule):
+def test_a_study_reproduces_the_run_of_simulate():
     """Rewards come from the study's own generator, as in a simulation."""
-    problem, means = problem_of("arms", 0.8)
-    study, game = cg.Study(problem, seed=7, rule=rule, min_pulls=0), problem.game()
-    rng, order = advisor_of(study).rng, advisor_of(study).numbers.order.tolist()
-    while not study.done:
-        (todo,) = study.ask(1)
-        mine = sorted(todo.arms, key=order.index)
-        study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
-    run = make_bench(problem, means, rule, 0.05, "mixture", 7, 10**4, "python").run(0)
-    run.advance(10**4)
-    assert study.decision.rounds == run.stops[0] > 40
-    ahead = float(run.view.evidence[0]) - run.game.judge.level(study.decision.rounds, 0)
-    decision = study.decision  # whose evidence and threshold are on the scale that people see
-    assert decision.evidence - decision.threshold == pytest.approx(ahead, rel=1e-6)
+    for rule in ("frank-wolfe", "uniform"):
+        problem, means = problem_of("arms", 0.8)
+        study, game = cg.Study(problem, seed=7, rule=rule, min_pulls=0), problem.game()
+        rng, order = advisor_of(study).rng, advisor_of(study).numbers.order.tolist()
+        while not study.done:
+            (todo,) = study.ask(1)
+            mine = sorted(todo.arms, key=order.index)
+            study.tell(todo, {a: game.rewards.draw(means[a], a, rng) for a in mine})
+        run = make_bench(problem, means, rule, 0.05, "mixture", 7, 10**4, "python").run(0)
+        run.advance(10**4)
+        assert study.decision.rounds == run.stops[0] > 40
+        ahead = float(run.view.evidence[0]) - run.game.judge.level(study.decision.rounds, 0)
+        decision = study.decision  # whose evidence and threshold are on the scale that people see
+        assert decision.evidence - decision.threshold == pytest.approx(ahead, rel=1e-6)
 
 
-@pytest.mark.parametrize("n", [1, 4])
-def test_levels_do_not_matter_to_a_study(n):
-    still = carried_out(n)
-    shaken = carried_out(n, lambda t, rng: 1000.0 * (-1) ** t + 50.0 * rng.standard_normal())
-    assert shaken.decision.answer == (0,)
-    assert shaken.decision.rounds == still.decision.rounds
-    assert shaken.decision.evidence == pytest.approx(still.decision.evidence, abs=1e-6)
-    assert says(shaken.decision.assumptions, "levels-cancel")
-    assert shaken.replay().same and "rounds left" not in str(shaken.status)
+def test_levels_do_not_matter_to_a_study():
+    for n in (1, 4):
+        still = carried_out(n)
+        shaken = carried_out(n, lambda t, rng: 1000.0 * (-1) ** t + 50.0 * rng.standard_normal())
+        assert shaken.decision.answer == (0,)
+        assert shaken.decision.rounds == still.decision.rounds
+        assert shaken.decision.evidence == pytest.approx(still.decision.evidence, abs=1e-6)
+        assert says(shaken.decision.assumptions, "levels-cancel")
+        assert shaken.replay().same and "rounds left" not in str(shaken.status)
+        assert shaken.status.levels is None  # they were stated
 
 
 def blocks_of(study):
@@ -428,12 +424,8 @@ def test_what_is_asked_together_is_a_block():
         study.tell(todo, measured(rng, todo, 0.0))
     study.ask(5)
     assert blocks_of(study)[4:] == [(5, 5)] * 5
-
-
-def test_a_large_first_batch_is_one_block():
-    problem, _ = problem_of("arms")
     study = cg.Study(problem)
-    study.ask(9)
+    study.ask(9)  # more than the start
     assert blocks_of(study) == [(1, 9)] * 9
 
 
@@ -469,10 +461,9 @@ def test_a_block_counts_when_all_of_it_and_before_it_is_told_or_given_up():
     assert study.status.next.code == "ask"
 
 
-@pytest.mark.parametrize("sigma", [1.0, None])
-def test_a_status_says_which_arms_cannot_be_compared_yet(sigma):
+def test_a_status_says_which_arms_cannot_be_compared_yet():
     names = list("abcdef")
-    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(sigma, level=LEVEL), names=names)
+    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(level=LEVEL), names=names)
     study = cg.Study(problem, engine="python", seed=1)
     assert study.status.compared is None  # nothing is there to compare
 
@@ -683,10 +674,6 @@ def test_evidence_is_the_least_over_all_sigmas(z, sure, degrees, variance):
     assert value >= sought - FINEST - loose
 
 
-def test_the_chances_of_sigmas_add_up():
-    assert CHANCES.sum() == pytest.approx(1.0, abs=1e-12) and RATIOS[0] == 0.0
-
-
 def product(rng, sigma, drifts):
     """The mixture times E_var at the true sigma, at most 50, of two tied arms, after four blocks:
     which plays come next, how many, and their levels depend on the values so far. drifts: levels
@@ -719,31 +706,6 @@ def test_the_product_is_a_supermartingale_whatever_levels_and_rule_do(drifts):
     assert mean > 2.0 if drifts else 0.4 < mean < 1.1
 
 
-def unknown_of(name, sigma=0.4):
-    actions, answers, means = PROBLEMS[name]
-    return cg.Problem(actions, answers, cg.Gaussian(supposed=sigma, level=LEVEL)), means
-
-
-@pytest.mark.compiled
-def test_both_engines_agree_on_an_unknown_sigma():
-    problem, means = unknown_of("partition")
-    options = {"runs": 4, "delta": [0.2, 0.05], "level_sd": 2.0, "max_rounds": 400}
-    one, other = (cg.simulate(problem, means, engine=e, **options) for e in ("python", "compiled"))
-    assert (one.stops > 0).all() and one.stops.tolist() == other.stops.tolist()
-    assert one.winners.tolist() == other.winners.tolist()
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_an_unknown_sigma_is_certified_whatever_the_levels(name):
-    problem, means = unknown_of(name)
-    sims = [
-        cg.simulate(problem, means, runs=2, level_sd=sd, max_rounds=3000, engine="python")
-        for sd in (0.1, 1000.0)
-    ]
-    assert sims[0].validity.proved and sims[0].validity.reason.code == "mixture-levels-unknown"
-    assert sims[0].correct.all() and sims[0].rounds.tolist() == sims[1].rounds.tolist()
-
-
 def test_the_unit_of_an_unknown_sigma_does_not_matter():
     actions, answers, means = PROBLEMS["arms"]
     rounds = [
@@ -756,15 +718,6 @@ def test_the_unit_of_an_unknown_sigma_does_not_matter():
         for unit in (1.0, 1024.0)
     ]
     assert rounds[0] == rounds[1]
-
-
-@pytest.mark.slow
-def test_a_tie_with_an_unknown_sigma_is_rarely_decided():
-    """At most delta; with 100 runs a rate of 0.1 would show more than 26 with chance 1e-6."""
-    problem = cg.Problem(cg.Subsets(3, 2), cg.Arms(3), cg.Gaussian(supposed=1.0, level=LEVEL))
-    options = {"delta": 0.1, "level_sd": 3.0, "max_rounds": 40, "engine": "python"}
-    sim = cg.simulate(problem, [1e-6, 0.0, -2.0], runs=100, **options)
-    assert (~sim.capped).sum() <= 26
 
 
 def told(problem, sigma=0.4, lift=0.0, replicates=1, **options):
@@ -828,20 +781,18 @@ def test_an_unknown_sigma_survives_storage_and_retractions(tmp_path, monkeypatch
     study.close()
 
 
-@pytest.mark.parametrize(
-    ("stated", "verdict"), [(0.04, "too small"), (0.4, "fits"), (4, "too large")]
-)
-def test_a_stated_sigma_is_checked_within_rounds(stated, verdict):
-    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(stated, level=LEVEL))
-    study = cg.Study(problem, max_rounds=30)
-    rng = np.random.default_rng(5)
-    for todo in study.ask(20):
-        study.tell(todo, measured(rng, todo, 50.0 * rng.standard_normal()))
-    noise = study.status.noise
-    assert noise.verdict == verdict and noise.observed == pytest.approx(0.4, rel=0.4)
-    if verdict == "too small":
-        assert noise.contradicted and "observe" not in str(noise.sentence)
-        assert "Gaussian(level='per play')" in str(noise.sentence)
+def test_a_stated_sigma_is_checked_within_rounds():
+    for stated, verdict in ((0.04, "too small"), (0.4, "fits"), (4, "too large")):
+        problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(stated, level=LEVEL))
+        study = cg.Study(problem, max_rounds=30)
+        rng = np.random.default_rng(5)
+        for todo in study.ask(20):
+            study.tell(todo, measured(rng, todo, 50.0 * rng.standard_normal()))
+        noise = study.status.noise
+        assert noise.verdict == verdict and noise.observed == pytest.approx(0.4, rel=0.4)
+        if verdict == "too small":
+            assert noise.contradicted and "observe" not in str(noise.sentence)
+            assert "Gaussian(level='per play')" in str(noise.sentence)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -962,10 +913,6 @@ def test_the_check_of_levels_has_its_level():
         ]
         assert sum(one > math.log(1e4) for one in made) <= 9  # 2 expected; > 9 with chance 5e-5
         assert np.exp(np.minimum(made, 6.0)).mean() < 1.1
-
-
-def test_stated_levels_are_not_pointed_out():
-    assert carried_out(1, lambda t, rng: 10.0 * rng.standard_normal()).status.levels is None
 
 
 def test_an_opening_survives_a_snapshot(tmp_path, monkeypatch):

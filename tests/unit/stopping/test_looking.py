@@ -182,33 +182,33 @@ def test_a_round_is_measured_again_as_a_whole_where_plays_have_levels(again):
     assert studies[0].replay().same
 
 
-@pytest.mark.parametrize("again", ["failed twice", "failed", "late", "between"])
-def test_nobody_can_make_a_play_of_two(again):
+def test_nobody_can_make_a_play_of_two():
     """Whoever failed a round and told of it nevertheless, or came late, put values of two plates
     into one round: six of six studies certified the wrong arm.
     """
-    study = cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), engine="python")
-    todo = study.ask(client="ada", lease=1e-9 if again in ("late", "between") else None)
-    if again in ("failed twice", "failed"):
-        study.fail(todo, "dropped", client="ada")
-        study.tell(todo, {1: 0.5}, final=False, client="ada")  # one well was read nevertheless
-        if again == "failed twice":
-            study.fail(todo, "and the rest is lost", client="ada")
-        assert study.ask(client="ada").left == (0, 1)
-    else:
-        new = study.ask(client="bob")
-        assert (new.id, new.left) == (todo.id, (0, 1)) and new.mark != todo.mark
-        if again == "between":
-            study.tell(new, {0: 0.1}, final=False, client="bob")
-        before = study.events()
-        for late, who in ((todo, None), (todo.id, "ada"), (todo, "ada")):
-            with refused("measured-anew", StudyError, round=1, asker="bob"):
-                study.tell(late, {1: 0.5}, final=False, client=who)
-        with refused("measured-anew", StudyError):
-            study.step(todo, {1: 0.5}, client="ada")
-        assert study.events() == before
-        study.tell(new, {0: 0.1, 1: 0.2}, client="bob")
-    assert study.replay().same
+    for again in ("failed twice", "failed", "late", "between"):
+        study = cg.Study(cg.Problem(PAIR, cg.Arms(2), KNOWN), engine="python")
+        todo = study.ask(client="ada", lease=1e-9 if again in ("late", "between") else None)
+        if again in ("failed twice", "failed"):
+            study.fail(todo, "dropped", client="ada")
+            study.tell(todo, {1: 0.5}, final=False, client="ada")  # one well was read nevertheless
+            if again == "failed twice":
+                study.fail(todo, "and the rest is lost", client="ada")
+            assert study.ask(client="ada").left == (0, 1), again
+        else:
+            new = study.ask(client="bob")
+            assert (new.id, new.left) == (todo.id, (0, 1)) and new.mark != todo.mark
+            if again == "between":
+                study.tell(new, {0: 0.1}, final=False, client="bob")
+            before = study.events()
+            for late, who in ((todo, None), (todo.id, "ada"), (todo, "ada")):
+                with refused("measured-anew", StudyError, round=1, asker="bob"):
+                    study.tell(late, {1: 0.5}, final=False, client=who)
+            with refused("measured-anew", StudyError):
+                study.step(todo, {1: 0.5}, client="ada")
+            assert study.events() == before, again
+            study.tell(new, {0: 0.1, 1: 0.2}, client="bob")
+        assert study.replay().same, again
 
 
 def test_an_arm_that_was_retracted_is_missing_in_plays_that_go_on():
