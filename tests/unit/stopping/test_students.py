@@ -48,7 +48,7 @@ def log_z(u, n, squares, off, c, h, rho):
         + h * math.log(b)
         + math.lgamma(h + n / 2)
         - math.lgamma(h)
-        - (h + n / 2) * math.log(b + u * rest)
+        - (h + n / 2) * np.log(b + u * rest)
     )
 
 
@@ -69,13 +69,13 @@ def worst(n, squares, off, c, h, rho, one=False):
     """The minimum of ln Z over the variance, by search; one: one-sided."""
 
     def at(v):
-        more = log_sided(math.exp(v), n, squares, off, c, h, rho) if one else 0.0
-        return log_z(math.exp(v), n, squares, off, c, h, rho) + more
+        more = log_sided(np.exp(v), n, squares, off, c, h, rho) if one else 0.0
+        return log_z(np.exp(v), n, squares, off, c, h, rho) + more
 
     start, end = math.log(n / squares) - 25, math.log(n / squares) + 10
     if one:  # the other is unimodal
         grid = np.linspace(start, end, 400)
-        near, wide = min(grid, key=at), grid[1] - grid[0]
+        near, wide = grid[np.argmin(at(grid))], grid[1] - grid[0]
         start, end = near - wide, near + wide
     value = minimize_scalar(at, bounds=(start, end), method="bounded", options={"xatol": 1e-12}).fun
     return min(value, log_z(0.0, n, squares, off, c, h, rho))
