@@ -60,7 +60,7 @@ def psi(z):
 # ---- the conjugate
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.floats(math.log(LEAST) - 3, math.log(MOST) + 3))
 def test_the_conjugate_is_never_understated(log_p):
     p = math.exp(log_p)
@@ -532,7 +532,7 @@ def test_weights_in_a_study_are_fixed_when_a_round_is_asked_for():
 # ---- values 0 or 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(kind=st.sampled_from(sorted(STRUCTURES)), seed=st.integers(0, 10**6), boxed=st.booleans())
 def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
     """The average with the Beta mixture, rival by rival, from its definition; and what stops a run
@@ -555,7 +555,7 @@ def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
     view = View(best, rival, alternative, np.zeros(1), np.zeros(d))
     value, judge, each = game.judge.look(game, seen, view), game.judge, []
     low, high = np.array(problem.low), np.array(problem.high)
-    for other in itertools.islice(structure.iterate(), 40):
+    for other in itertools.islice(structure.iterate(), 20):
         n = differ(best, vector(other, d), judge.arms, judge.sign)
         if n == 0:
             continue

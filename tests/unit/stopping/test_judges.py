@@ -327,10 +327,10 @@ def test_both_engines_give_the_same_evidence(case):
     assert python[0][1] == -1 or python[0][0] <= python[0][1]
 
 
-@pytest.mark.parametrize("case", ["known", "own sigmas", "one sigma", "coins"])
-def test_a_run_in_steps_is_the_run_in_one_go(case):
+def test_a_run_in_steps_is_the_run_in_one_go():
     """Looking again at the same round, as a run that goes on does, changes nothing."""
-    assert ends_of(case, "python", 1, 150) == ends_of(case, "python", 10, 150)
+    for case in ("known", "own sigmas", "one sigma", "coins"):
+        assert ends_of(case, "python", 1, 120) == ends_of(case, "python", 10, 120), case
 
 
 @pytest.mark.compiled
