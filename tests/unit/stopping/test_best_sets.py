@@ -129,36 +129,36 @@ class Asked:
         return math.inf
 
 
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_the_rivals_that_are_looked_at(kind):
+def test_the_rivals_that_are_looked_at():
     """They suffice: every wrong answer has a better one among them, which differs from it in what
     it and the best differ in. Their shares of delta add up to 1 at most. And a search that prunes
     nothing meets each of them once.
     """
-    structure, rng = STRUCTURES[kind], np.random.default_rng(1)
-    part, d = structure.rivals(), structure.d
-    sets, pairs = irreducible(structure)
-    for _ in range(20):
-        mu = rng.normal(size=d)
-        worth = {s: sum(mu[list(s)]) for s in sets}
-        best = max(sets, key=worth.__getitem__)
-        for one in sets:
-            if one != best:
-                assert any(
-                    worth[other] > worth[one] and (other ^ one) <= (best ^ one)
-                    for other in sets
-                    if (one, other) in pairs
-                )
-    for best in sets:
-        rivals = [one for one in sets if (one, best) in pairs]
-        shares = [math.exp(part.odds(vector(one, d), vector(best, d))) for one in rivals]
-        assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
-        asked, other = Asked(), next(iter(j for i, j in pairs if i == best))
-        part.scan(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
-        assert len(set(asked.met)) == len(asked.met)
-        assert {best ^ one for one in asked.met} == {j for i, j in pairs if i == best}
-    if kind in ("chain", "square", "wide"):  # and no more is given away than need be
-        assert sum(shares) == pytest.approx(1.0)
+    for kind, structure in STRUCTURES.items():
+        rng = np.random.default_rng(1)
+        part, d = structure.rivals(), structure.d
+        sets, pairs = irreducible(structure)
+        for _ in range(20):
+            mu = rng.normal(size=d)
+            worth = {s: sum(mu[list(s)]) for s in sets}
+            best = max(sets, key=worth.__getitem__)
+            for one in sets:
+                if one != best:
+                    assert any(
+                        worth[other] > worth[one] and (other ^ one) <= (best ^ one)
+                        for other in sets
+                        if (one, other) in pairs
+                    )
+        for best in sets:
+            rivals = [one for one in sets if (one, best) in pairs]
+            shares = [math.exp(part.odds(vector(one, d), vector(best, d))) for one in rivals]
+            assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
+            asked, other = Asked(), next(iter(j for i, j in pairs if i == best))
+            part.scan(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
+            assert len(set(asked.met)) == len(asked.met)
+            assert {best ^ one for one in asked.met} == {j for i, j in pairs if i == best}
+        if kind in ("chain", "square", "wide"):  # and no more is given away than need be
+            assert sum(shares) == pytest.approx(1.0)
 
 
 def test_shares_of_paths_beyond_counting():

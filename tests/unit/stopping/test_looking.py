@@ -41,20 +41,20 @@ def plates(rewards, seed, extra, asked=1, batches=40, replicates=None):
     return study
 
 
-@pytest.mark.parametrize("rewards", [KNOWN, UNKNOWN], ids=str)
-def test_wells_that_are_read_again_do_not_certify_the_wrong_arm(rewards):
+def test_wells_that_are_read_again_do_not_certify_the_wrong_arm():
     """When all readings counted, all six studies certified the wrong arm with sigma known, and five
     without it (one did not stop); no interval covered the lead. Each is wrong with probability
     at most 0.05, so two of six or more are with probability at most 0.033; the seeds are fixed.
     """
-    studies = [plates(rewards, seed, extra=9) for seed in range(6)]
-    wrong = [one for one in studies if one.done and one.decision.answer == (1,)]
-    assert len(wrong) <= 1
-    for one in studies:
-        lead = one.status.lead
-        if lead is not None and lead.low is not None:
-            truth = 0.05 if one.status.leader == (0,) else -0.05
-            assert lead.low <= truth <= lead.high
+    for rewards in (KNOWN, UNKNOWN):
+        studies = [plates(rewards, seed, extra=9) for seed in range(6)]
+        wrong = [one for one in studies if one.done and one.decision.answer == (1,)]
+        assert len(wrong) <= 1
+        for one in studies:
+            lead = one.status.lead
+            if lead is not None and lead.low is not None:
+                truth = 0.05 if one.status.leader == (0,) else -0.05
+                assert lead.low <= truth <= lead.high
 
 
 def test_readings_beyond_those_that_were_asked_for_change_nothing():
@@ -167,19 +167,19 @@ def drifting(seed, again):
     return study
 
 
-@pytest.mark.parametrize("again", ["fail", "lease"])
-def test_a_round_is_measured_again_as_a_whole_where_plays_have_levels(again):
+def test_a_round_is_measured_again_as_a_whole_where_plays_have_levels():
     """Five of five studies certified the wrong arm with "confidence 95 %": each of their rounds had
     one value of either plate. Each errs with probability at most 0.05; the seeds are fixed.
     """
-    studies = [drifting(seed, again) for seed in range(2)]
-    assert not any(one.done and one.decision.answer == (1,) for one in studies)
-    ledger = advisor_of(studies[0]).ledger
-    assert ledger.happened["started-over"] == 80 and ledger.seen.counts.tolist() == [80.0, 80.0]
-    studies[0].stop("enough")
-    (said,) = [x for x in studies[0].decision.assumptions if x.code == "started-over"]
-    assert "80 values do not count" in str(said)
-    assert studies[0].replay().same
+    for again in ("fail", "lease"):
+        studies = [drifting(seed, again) for seed in range(2)]
+        assert not any(one.done and one.decision.answer == (1,) for one in studies)
+        ledger = advisor_of(studies[0]).ledger
+        assert ledger.happened["started-over"] == 80 and ledger.seen.counts.tolist() == [80.0, 80.0]
+        studies[0].stop("enough")
+        (said,) = [x for x in studies[0].decision.assumptions if x.code == "started-over"]
+        assert "80 values do not count" in str(said)
+        assert studies[0].replay().same
 
 
 def test_nobody_can_make_a_play_of_two():
@@ -507,15 +507,6 @@ def test_a_round_of_the_start_that_is_out_does_not_hide_a_sigma_that_is_too_smal
     assert study.status.noise.verdict == "too small" and first.id in [x.id for x in study.pending]
 
 
-def test_replicates_that_were_asked_for_before_any_value_are_the_start():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian()), seed=0, engine="python")
-    rounds = [study.ask(1, client=name, replicates=3)[0] for name in ("ada", "eve")]
-    for todo in rounds:
-        study.tell(todo, {todo.arms[0]: list(range(3))})
-    assert squares_of(study) == (pytest.approx(2.0 + 2.0), 4.0)
-    assert not advisor_of(study).ledger.startless
-
-
 def test_replicates_cannot_be_chosen_before_anything_was_told_either():
     """Values may be seen before they are told. With 1,500 controls, of which those that read within
     half a sigma were asked for three times more before anything was told, D/K was 0.957 +- 0.014
@@ -528,6 +519,12 @@ def test_replicates_cannot_be_chosen_before_anything_was_told_either():
 
 
 def test_more_replicates_that_were_asked_for_are_the_start():
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian()), seed=0, engine="python")
+    rounds = [study.ask(1, client=name, replicates=3)[0] for name in ("ada", "eve")]
+    for todo in rounds:  # before any value
+        study.tell(todo, {todo.arms[0]: list(range(3))})
+    assert squares_of(study) == (pytest.approx(2.0 + 2.0), 4.0)
+    assert not advisor_of(study).ledger.startless
     study = cg.Study(
         cg.Problem(cg.Arms(3), rewards=cg.Gaussian()), replicates=4, seed=0, engine="python"
     )
@@ -704,10 +701,7 @@ def test_a_missing_replicate_is_missing_like_any_other():
     assert said.arguments["n"] == 1
     row = next(row for row in study.rows() if row["arm"] == "b")
     assert row["n"] == 1 and row["mean"] == 0.7
-
-
-def test_replicates_that_were_asked_for_and_not_told_are_missing():
-    study = cg.Study(
+    study = cg.Study(  # and so are those that were asked for and not told
         cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0)), replicates=3, engine="python"
     )
     todo = study.ask()

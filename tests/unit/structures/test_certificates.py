@@ -180,9 +180,7 @@ def test_tied_paths_of_unequal_precision_err_no_more_than_delta():
     assert sim.error_rate < 0.35
 
 
-@pytest.mark.parametrize(
-    "name", ["chain", "braid", "matchings 2 x 3", "two of three pairs", "listed"]
-)
+@pytest.mark.parametrize("name", ["braid", "matchings 2 x 3", "two of three pairs", "listed"])
 def test_no_judge_says_more_than_its_theorem(name):
     """Theorem 1 by enumeration: for some scale, the least distance of all sets at the weights W,
     less the largest fees and ln 1/p.
@@ -261,7 +259,7 @@ def feasible(lead, widths, sides, low, high):
     return best
 
 
-@pytest.mark.parametrize("name", ["chain", "braid", "matchings", "matchings 2 x 3", "listed"])
+@pytest.mark.parametrize("name", ["braid", "matchings", "matchings 2 x 3", "listed"])
 def test_no_set_is_judged_above_its_mixture(name):
     """Theorem 5, without weights: at most what some tied means give, against every rival."""
     structure, rng = STRUCTURES[name], np.random.default_rng(5)
@@ -390,30 +388,33 @@ def test_the_unit_of_the_values_does_not_matter():
         assert values == pytest.approx(values[:1] * 3, rel=loose), name
 
 
-@pytest.mark.parametrize(
-    ("structure", "module"),
-    [
-        (cg.Matchings(5, 5), cycles),
-        (cg.grid_network(8), detour_search),
-        (cg.AlmostAllSets(8, range(7)), flips),
-    ],
+GIVING_UP = (
+    (cg.Matchings(5, 5), cycles),
+    (cg.grid_network(8), detour_search),
+    (cg.AlmostAllSets(8, range(7)), flips),
 )
-def test_a_search_that_gives_up_says_what_is_certain(monkeypatch, structure, module):
-    rng, d = np.random.default_rng(3), structure.d
-    lower = 0
-    for _ in range(30):
-        mean, counts = np.round(rng.uniform(0, 1, d), 2), rng.integers(1, 4, d).astype(float) ** 6
-        values = []
-        for limit in (200_000, 12):
-            monkeypatch.setattr(module, "LIMIT", limit)
-            part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
-            part.argmax(mean, best)
-            rewards = cg.Bernoulli().part(np.zeros(d), np.ones(d))
-            values.append(part.nearest(rewards, mean, counts, best, rival, alternative))
-            assert structure.contains(arms_of(rival)) and arms_of(rival) != arms_of(best)
-        assert 0.0 <= values[1] <= values[0] * (1.0 + 1e-9)
-        lower += values[1] < values[0] * (1.0 - 1e-9)
-    assert lower > 0
+
+
+def test_a_search_that_gives_up_says_what_is_certain(monkeypatch):
+    for structure, module in GIVING_UP:
+        rng, d = np.random.default_rng(3), structure.d
+        lower = 0
+        for _ in range(30):
+            mean, counts = (
+                np.round(rng.uniform(0, 1, d), 2),
+                rng.integers(1, 4, d).astype(float) ** 6,
+            )
+            values = []
+            for limit in (200_000, 12):
+                monkeypatch.setattr(module, "LIMIT", limit)
+                part, (best, rival, alternative) = structure.answer_part(), np.zeros((3, d))
+                part.argmax(mean, best)
+                rewards = cg.Bernoulli().part(np.zeros(d), np.ones(d))
+                values.append(part.nearest(rewards, mean, counts, best, rival, alternative))
+                assert structure.contains(arms_of(rival)) and arms_of(rival) != arms_of(best)
+            assert 0.0 <= values[1] <= values[0] * (1.0 + 1e-9)
+            lower += values[1] < values[0] * (1.0 - 1e-9)
+        assert lower > 0
 
 
 def nearest_of_many(net, pairs, most, rewards, means, counts, bests, rival, alternative, out):
