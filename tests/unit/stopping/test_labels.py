@@ -539,11 +539,7 @@ def test_every_part_of_a_user_is_a_condition():
             "gaussian",
             [("actions", "Own", "largest"), (*claimed, "licenses", "divergence")],
         ),
-        (
-            cg.Problem(ORACLE, Own(), gaussian),
-            "gaussian",
-            [near, ("actions", "Oracle", "argmax")],
-        ),
+        (cg.Problem(ORACLE, Own(), gaussian), "gaussian", [near, ("actions", "Oracle", "argmax")]),
         (cg.Problem(ORACLE, Own(), gaussian), "mixture", [near]),
         (  # an oracle with a nearest of its own
             cg.Problem(lying, rewards=gaussian),

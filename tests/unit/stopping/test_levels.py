@@ -109,11 +109,7 @@ def test_estimates_are_least_squares_over_all_plays(seed, d):
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.floats(-20, 60),
-    st.floats(1e-3, 1e4),
-    st.floats(1e-2, 10),
-)
+@given(st.floats(-20, 60), st.floats(1e-3, 1e4), st.floats(1e-2, 10))
 def test_evidence_is_the_integral_over_half_normal_theta(z, sure, unit):
     lead, logs = z * math.sqrt(sure), []
     for scale, share in SCALES.tolist():
@@ -622,12 +618,7 @@ def log_spread(degrees, squares, variance):
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.floats(0.1, 30),
-    st.floats(1e-2, 1e4),
-    st.integers(1, 2000),
-    st.floats(1e-3, 1e3),
-)
+@given(st.floats(0.1, 30), st.floats(1e-2, 1e4), st.integers(1, 2000), st.floats(1e-3, 1e3))
 def test_evidence_is_the_least_over_all_sigmas(z, sure, degrees, variance):
     blocks, lead = make_blocks(np.ones(2)), z * math.sqrt(sure * variance)
     blocks.noise[0] = degrees, degrees * variance
@@ -745,6 +736,7 @@ def test_a_stated_sigma_is_checked_within_rounds():
         if verdict == "too small":
             assert noise.contradicted and "observe" not in str(noise.sentence)
             assert "Gaussian(level='per play')" in str(noise.sentence)
+        assert ("larger than it need be" in str(noise.sentence)) == (verdict == "too large")
 
 
 def test_the_lead_within_rounds_has_an_interval():

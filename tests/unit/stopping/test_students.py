@@ -150,11 +150,7 @@ def test_the_remainder_of_stirling(x):
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    **ARM,
-    far=st.floats(0, 30),
-    spread=st.floats(0.01, 100),
-)
+@given(**ARM, far=st.floats(0, 30), spread=st.floats(0.01, 100))
 def test_the_worst_variance_in_closed_form(k, side, n, far, spread):
     seen = filled([n], [spread / (1 + 4 / FINE)], [0.0])
     part = of(seen)
@@ -195,10 +191,7 @@ def test_one_sided_shifts_by_quadrature():
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    **ARM,
-    z=st.floats(0, 12),
-)
+@given(**ARM, z=st.floats(0, 12))
 def test_what_one_sidedness_is_worth_from_below(k, side, n, z):
     part = of(filled([n], [1.0], [0.0]))
     c, h, b = part.prior[side, k], part.shape[side, k], part.rate[side, k]
@@ -221,12 +214,7 @@ def test_the_normal_deviate_of_student_from_below():
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    **ARM,
-    start=st.floats(0, 10),
-    wide=st.floats(0, 10),
-    share=st.floats(0, 1),
-)
+@given(**ARM, start=st.floats(0, 10), wide=st.floats(0, 10), share=st.floats(0, 1))
 def test_one_sidedness_between_two_points(k, side, n, start, wide, share):
     """It is worth no less than at one of them, and with it Z still rises."""
     part = of(filled([n], [1.0], [0.0]))
@@ -241,12 +229,7 @@ def test_one_sidedness_between_two_points(k, side, n, start, wide, share):
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    **ARM,
-    start=st.floats(0, 10),
-    wide=st.floats(0, 10),
-    share=st.floats(0, 1),
-)
+@given(**ARM, start=st.floats(0, 10), wide=st.floats(0, 10), share=st.floats(0, 1))
 def test_between_two_points_it_is_as_steep_as_at_the_flatter_one(k, side, n, start, wide, share):
     part = of(filled([n], [1.0], [0.0]))
     scale = part.prior[side, k], part.shape[side, k], part.rate[side, k]

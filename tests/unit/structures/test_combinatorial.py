@@ -110,6 +110,10 @@ def test_counts_are_exact_where_enumeration_is_out_of_reach():
         derangements.append((n - 1) * (derangements[-1] + derangements[-2]))
     assert cg.Matchings(10, 10, forbidden=[(i, i) for i in range(10)]).size() == derangements[10]
     assert cg.AlmostAllSets(100, [3, 4]).size() == 2**100 - 2**98
+    forced = cg.Matchings(3, 3, forbidden=[(0, 1), (0, 2)])
+    assert forced.deciding() == {2, 3, 5, 6}  # 0-0 is in all of them
+    parallel = cg.SpanningTrees([(0, 1)] * 3 + [(1, 2), (2, 3)])
+    assert len(parallel.covering()) == 3  # though two trees have as many edges
 
 
 def test_graphs_of_other_libraries_are_read_with_their_names():
@@ -151,21 +155,13 @@ UNDIRECTED = networkx.Graph([("s", "t")]), rustworkx.generators.path_graph(3)
 REFUSED = {
     "graph": [
         (lambda: cg.Paths([(0, 1), (1, 2), (2, 1), (2, 3)], 0, 3), "cycle", {"nodes": [1, 2]}),
-        (
-            lambda: cg.Paths([(0, 1), (2, 3)], 0, 3),
-            "sink-unreachable",
-            {"sink": 3, "source": 0},
-        ),
+        (lambda: cg.Paths([(0, 1), (2, 3)], 0, 3), "sink-unreachable", {"sink": 3, "source": 0}),
         (
             lambda: cg.Paths([(0, 1)], 7, 1),
             "unknown",
             {"of": "Paths", "kind": "source", "name": 7, "known": [0, 1]},
         ),
-        (
-            lambda: cg.Paths([(0, 1)], 0, 0),
-            "must-be",
-            {"of": "Paths", "name": "sink", "value": 0},
-        ),
+        (lambda: cg.Paths([(0, 1)], 0, 0), "must-be", {"of": "Paths", "name": "sink", "value": 0}),
         (lambda: cg.Paths([], 0, 1), "no-edges", {"what": "Paths"}),
         (lambda: cg.Paths(3, 0, 1), "not-edges", {"what": "Paths"}),
         (lambda: cg.Paths(UNDIRECTED[0], "s", "t"), "graph-undirected", {}),
@@ -177,11 +173,7 @@ REFUSED = {
         (lambda: cg.Paths([([0], [1])], 0, 1), "not-edges", {}),  # nodes that cannot be hashed
         (lambda: cg.SpanningTrees([(0, 1), (2, 3)]), "not-connected", {}),
         (lambda: cg.SpanningTrees([(0, 1), (1, 1)]), "loop", {"edge": "1-1"}),
-        (
-            lambda: cg.grid_network(5),
-            "must-be",
-            {"of": "grid_network", "name": "n_s", "value": 5},
-        ),
+        (lambda: cg.grid_network(5), "must-be", {"of": "grid_network", "name": "n_s", "value": 5}),
     ],
     "group or pair": [
         (lambda: cg.Partition([[0, 1], [1, 2]], 1), "not-a-partition", {"arms": [0, 1, 1, 2]}),
@@ -190,16 +182,8 @@ REFUSED = {
             "must-be",
             {"of": "Partition", "name": "a size", "value": 3, "arms": 2},
         ),
-        (
-            lambda: cg.Partition([[0, 1], [2]], [1]),
-            "one-size-per-group",
-            {"sizes": 1, "groups": 2},
-        ),
-        (
-            lambda: cg.Partition(3, 1),
-            "must-be",
-            {"of": "Partition", "name": "groups", "value": 3},
-        ),
+        (lambda: cg.Partition([[0, 1], [2]], [1]), "one-size-per-group", {"sizes": 1, "groups": 2}),
+        (lambda: cg.Partition(3, 1), "must-be", {"of": "Partition", "name": "groups", "value": 3}),
         (
             lambda: cg.Partition([[0, 1]], 0),
             "must-be",

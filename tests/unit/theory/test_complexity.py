@@ -107,7 +107,7 @@ REWARDS = {
 ACTIONS = [  # every structure, and every reward; all pairs where the solver works on its own parts
     *((name, "gaussian") for name in STRUCTURES),
     *(("subsets", one) for one in ("bernoulli", "bounded", "boxed")),
-    ("paths", "bernoulli"),
+    *(("paths", one) for one in ("bernoulli", "bounded")),
     ("partition", "boxed"),
     ("trees", "bernoulli"),
     ("matchings", "bernoulli"),
