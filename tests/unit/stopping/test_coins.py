@@ -169,6 +169,18 @@ def test_any_count():
                 assert value >= here - loose, (n, p, ratio)
 
 
+def test_other_values_as_many_give_another_least():
+    seen = blank(2)
+    seen.counts[:], seen.sums[:], seen.mean[:] = 1e12, (6e11, 1e11), (0.6, 0.1)
+    part = coins(seen, np.zeros(2), np.ones(2))
+    for ones in (6e11, 5e11 + 2e6):
+        seen.sums[:], seen.mean[:] = (ones, 5e11), (ones / 1e12, 0.5)
+        part.ready(0, 0)
+        part.ready(1, 1)
+        value = part.least(seen.mean, 0, 1, math.inf)
+        assert value == pytest.approx(claimed(1e12, ones, 1e12, 5e11), rel=1e-9)
+
+
 def test_gaps_that_are_finer_than_every_scale_are_found_in_the_end():
     """By the Beta mixture: without it nothing would ever be certified."""
     n = 1e14

@@ -777,6 +777,11 @@ def test_the_bounds_on_variances_follow_delta():
         assert stopping.on(unknown.game(), blank(5)).judge.fees.spreads.bar == pytest.approx(
             math.log(5 / (0.1 * delta))
         )
+    groups = cg.Problem(STRUCTURES["list"], None, cg.Gaussian(shared=[[0, 1, 2], [3, 4]]))
+    stopping = make_stopping("mixture", groups, [0.01])
+    seen = blank(5, groups.rewards.groups(5))
+    bar = stopping.on(groups.game(), seen).judge.fees.spreads.bar
+    assert bar == pytest.approx(math.log(2 / (0.1 * 0.01)))
 
 
 def test_levels_are_those_of_the_theorems():
