@@ -53,6 +53,9 @@ STRUCTURES = {
 }
 
 
+LN2 = math.log(2.0)
+
+
 def psi(z):
     return 0.5 * z * z + math.log(2.0) + log_ndtr(z)
 
@@ -354,6 +357,9 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
             offers = judge.weigher.offer[:, judge.arms[:n]].sum(axis=1) + judge.weigher.base
             evidence = each[j] - judge.rivals.odds(best, other)
             assert offers.max() <= evidence + 0.01 * (1 + abs(evidence))
+            about = judge.arms, judge.sign, n  # half of either mixture
+            half = np.logaddexp(judge.weigher.own(*about), judge.weigher.joint(*about)) - LN2
+            assert evidence == pytest.approx(half, rel=1e-9, abs=1e-9)
             bounds[j] = offers
     true = min(each.values())
     assert true - 1e-7 * (1 + abs(true)) <= least <= true + 0.01 * (1 + abs(true))
@@ -368,6 +374,21 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
     tied = alternative + epsilon / problem.answers.largest() * best
     if box is None:
         assert tied @ rival >= tied @ best - 1e-9
+
+
+def test_epsilon_is_what_the_leader_is_lifted_by_in_all():
+    for kind in ("list", "tangled", "square"):
+        found = []
+        for epsilon in (0.3, 0.0):
+            problem, game, seen, view = scene(kind, 5, 0.3, epsilon=epsilon)
+            if epsilon == 0.0:
+                lift = 0.3 / problem.answers.largest() * view.best
+                seen.mean[:], seen.weighed[3] = seen.mean + lift, seen.weighed[3] + lift
+            game.judge.look(game, seen, view)
+            others = (vector(s, problem.d) for s in problem.answers.sets())
+            others = [one for one in others if (one != view.best).any()]
+            found.append([game.judge.versus(game, seen, view.best, one) for one in others])
+        assert found[0] == pytest.approx(found[1], rel=1e-6, abs=1e-6), kind
 
 
 @pytest.mark.parametrize("kind", ["grid", "matchings"])

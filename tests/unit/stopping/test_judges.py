@@ -273,7 +273,7 @@ RUNS = {  # problem, means, rule, last round
         800,
     ),
     "epsilon": (cg.Problem(cg.Arms(5), None, cg.Gaussian(0.2)), ARMS, "frank-wolfe", 100),
-    "trees": (cg.Problem(STRUCTURES["trees"], None, cg.Gaussian(0.2)), ARMS, "uniform", 400),
+    "trees": (cg.Problem(STRUCTURES["trees"], None, cg.Gaussian(0.1)), ARMS, "uniform", 800),
     "paths": (
         cg.Problem(GRID, None, cg.Gaussian(0.05)),  # differences of up to 12 arms
         np.linspace(0.9, 0.1, GRID.d) ** 2,
@@ -281,7 +281,7 @@ RUNS = {  # problem, means, rule, last round
         300,
     ),
     "tangled paths": (
-        cg.Problem(of_sets.STRUCTURES["tangled"], None, cg.Gaussian(0.3)),
+        cg.Problem(of_sets.STRUCTURES["tangled"], None, cg.Gaussian(0.1)),
         np.random.default_rng(3).uniform(size=12),
         "frank-wolfe",
         300,
