@@ -171,14 +171,14 @@ def test_any_count():
 
 def test_other_values_as_many_give_another_least():
     seen = blank(2)
-    seen.counts[:], seen.sums[:], seen.mean[:] = 1e12, (6e11, 1e11), (0.6, 0.1)
+    seen.counts[:] = 1e14
     part = coins(seen, np.zeros(2), np.ones(2))
-    for ones in (6e11, 5e11 + 2e6):
-        seen.sums[:], seen.mean[:] = (ones, 5e11), (ones / 1e12, 0.5)
+    for ones in (6e13, 5e13 + 2e8):
+        seen.sums[:], seen.mean[:] = (ones, 5e13), (ones / 1e14, 0.5)
         part.ready(0, 0)
         part.ready(1, 1)
         value = part.least(seen.mean, 0, 1, math.inf)
-        assert value == pytest.approx(claimed(1e12, ones, 1e12, 5e11), rel=1e-9)
+        assert value == pytest.approx(claimed(1e14, ones, 1e14, 5e13), rel=1e-9)
 
 
 def test_gaps_that_are_finer_than_every_scale_are_found_in_the_end():
