@@ -173,7 +173,7 @@ def test_other_values_as_many_give_another_least():
     seen = blank(2)
     seen.counts[:] = 1e14
     part = coins(seen, np.zeros(2), np.ones(2))
-    for ones in (6e13, 5e13 + 2e8):
+    for ones in (1e14, 5e13 + 2e8):
         seen.sums[:], seen.mean[:] = (ones, 5e13), (ones / 1e14, 0.5)
         part.ready(0, 0)
         part.ready(1, 1)
