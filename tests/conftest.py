@@ -138,3 +138,9 @@ def lab(tmp_path, monkeypatch):
         return done.exit_code, done.output
 
     return run
+
+
+@pytest.fixture
+def storage(tmp_path):
+    """A file of its own, for what talks to every database alike."""
+    return f"sqlite:///{tmp_path}/lab.db"

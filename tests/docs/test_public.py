@@ -47,16 +47,13 @@ def public():
     return "\n".join(lines) + "\n"
 
 
-def test_names_and_signatures_are_as_they_were():
+def test_names_and_signatures_are_as_they_were_and_all_are_there():
     assert public() == FILE.read_text()
-
-
-def test_every_public_name_is_in_dir_and_there():
     assert set(cg.__all__) <= set(dir(cg))
     assert all(hasattr(cg, name) for name in cg.__all__)
 
 
-def test_problem_and_means_come_first_and_the_rest_by_name():
+def test_problem_and_means_come_first_the_rest_by_name_and_defaults_are_the_same_everywhere():
     for verb, first in (
         (cg.simulate, ["problem", "means"]),
         (cg.compare, ["problem", "means"]),
@@ -69,9 +66,6 @@ def test_problem_and_means_come_first_and_the_rest_by_name():
         kinds = inspect.signature(verb).parameters
         by_place = [name for name, p in kinds.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
         assert by_place == first, verb
-
-
-def test_the_defaults_are_the_same_everywhere():
     for verb in (cg.simulate, cg.plan, cg.Study, cg.Campaign.cross):
         found = inspect.signature(verb).parameters
         rule = found.get("rule") or found.get("rules")

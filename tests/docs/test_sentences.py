@@ -14,7 +14,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 import combgame as cg
 from combgame import errors, sentences
@@ -251,13 +250,10 @@ def faults(one):
 MADE = sites()
 
 
-def test_every_sentence_has_a_literal_code_and_a_place_for_every_argument():
+def test_every_sentence_has_a_literal_code_of_its_own_and_a_place_for_every_argument():
     assert len(MADE) > 100
     wrong = [fault for one in MADE for fault in faults(one)]
     assert not wrong, "\n".join(wrong)
-
-
-def test_one_code_has_one_text():
     texts = defaultdict(dict)
     for one in MADE:
         if one.verb not in HELPERS:
@@ -266,44 +262,42 @@ def test_one_code_has_one_text():
     assert not twice, twice
 
 
-@pytest.mark.parametrize(
-    ("source", "fault"),
-    [
-        ("raise InputError(f'{x} is wrong')", "its code"),
-        ("raise InputError('x is wrong')", "literal templates"),
-        ("raise InputError('Not_Kebab', 'x is wrong')", "its code"),
-        ("raise InputError('wrong', f'{x} is wrong')", "literal templates"),
-        ("raise InputError('wrong', '{x} is wrong')", "places"),
-        ("raise InputError('wrong', 'it is wrong', x=1)", "places"),
-        ("raise InputError('wrong', 'it is wrong', remedy=advice)", "literal templates"),
-        ("raise must_be('x', x, f'at least {least}')", "literal templates"),
-        ("raise must_be('x', x, 'at least {least}')", "places"),
-        ("class Mine(InputError): pass\nraise Mine('it is wrong')", "literal templates"),
-        ("text = f'{x} is wrong'\nraise InputError('wrong', text)", "literal templates"),
-        ("why.within('line {line}', row=1)", "places"),
-        ("raise errors.InputError('wrong', f'{x} is wrong')", "literal templates"),
-        ("raise at.at('x').must_be(x, f'at least {least}')", "literal templates"),
-        ("raise at.must_be(x, 'an arm', 'one of {names}')", "places"),
-        ("raise at.must_be(x, 'an arm', names)", "literal templates"),
-        ("raise at.missing('kind', f'one of {known}')", "literal templates"),
-        ("raise at.missing('kind', 'one of {known}', names=names)", "places"),
-    ],
-)
-def test_the_walk_sees_what_is_wrong(source, fault, tmp_path):
+SEEN = [
+    ("raise InputError(f'{x} is wrong')", "its code"),
+    ("raise InputError('x is wrong')", "literal templates"),
+    ("raise InputError('Not_Kebab', 'x is wrong')", "its code"),
+    ("raise InputError('wrong', f'{x} is wrong')", "literal templates"),
+    ("raise InputError('wrong', '{x} is wrong')", "places"),
+    ("raise InputError('wrong', 'it is wrong', x=1)", "places"),
+    ("raise InputError('wrong', 'it is wrong', remedy=advice)", "literal templates"),
+    ("raise must_be('x', x, f'at least {least}')", "literal templates"),
+    ("raise must_be('x', x, 'at least {least}')", "places"),
+    ("class Mine(InputError): pass\nraise Mine('it is wrong')", "literal templates"),
+    ("text = f'{x} is wrong'\nraise InputError('wrong', text)", "literal templates"),
+    ("why.within('line {line}', row=1)", "places"),
+    ("raise errors.InputError('wrong', f'{x} is wrong')", "literal templates"),
+    ("raise at.at('x').must_be(x, f'at least {least}')", "literal templates"),
+    ("raise at.must_be(x, 'an arm', 'one of {names}')", "places"),
+    ("raise at.must_be(x, 'an arm', names)", "literal templates"),
+    ("raise at.missing('kind', f'one of {known}')", "literal templates"),
+    ("raise at.missing('kind', 'one of {known}', names=names)", "places"),
+]
+
+
+def test_the_walk_sees_what_is_wrong(tmp_path):
     root = "class InputError(CombGameError): pass\n"
-    (tmp_path / "part.py").write_text(root + source + "\n")
-    assert fault in " ".join(text for one in sites(tmp_path) for text in faults(one))
+    for source, fault in SEEN:
+        (tmp_path / "part.py").write_text(root + source + "\n")
+        said = " ".join(text for one in sites(tmp_path) for text in faults(one))
+        assert fault in said, source
 
 
-def test_the_walk_reads_what_is_put_together_from_literals(tmp_path):
+def test_the_walk_reads_what_is_put_together_and_what_a_name_stands_for(tmp_path):
     source = "raise InputError('late', 'it was ' + ('late' if n else 'early'), remedy='{x}', x=x)"
     (tmp_path / "part.py").write_text("class InputError(CombGameError): pass\n" + source)
     (one,) = sites(tmp_path)
     assert (one.code, one.texts) == ("late", ("it was late", "it was early"))
     assert not list(faults(one))
-
-
-def test_the_walk_knows_what_a_name_stands_for_where_it_is_used(tmp_path):
     (tmp_path / "part.py").write_text(
         """
 class InputError(CombGameError): pass
@@ -420,29 +414,28 @@ def test_what_is_advised_is_spelt_by_the_surface():
     )
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        must_be("sigma", -1, "positive", remedy="try {x}", x=1),
-        must_be("argmax", len, "a function of {d} scores", d=3),
-        must_be("means", np.arange(3.0), "{d} numbers", d=4),
-        must_be("x", {(0, 1): {2}, "a": None}, "plain"),
-        must_be("x", np.float64(0.5), "larger"),
-        unknown("rule", "loo", ["lloo", "ofw"]),
-        unknown("arm", 7, range(100)),
-        needs_extra("to_frame()", "frames"),
-        InputError("braces", "{{}} is no {what}", what="place"),
-        InputError("braces-alone", "{} is no place"),
-    ],
-    ids=lambda error: error.code,
-)
-def test_an_error_survives_a_trip_and_is_plain_data(error):
-    again = pickle.loads(pickle.dumps(error))
-    assert type(again) is type(error) and str(again) == str(error)
-    assert (again.code, again.arguments) == (error.code, error.arguments)
-    data = json.loads(json.dumps(error.sentence.to_data()))
-    assert data["code"] == error.code and data["text"] == str(error)
-    assert isinstance(error, CombGameError) and "\n" not in str(error)
+ERRORS = [
+    must_be("sigma", -1, "positive", remedy="try {x}", x=1),
+    must_be("argmax", len, "a function of {d} scores", d=3),
+    must_be("means", np.arange(3.0), "{d} numbers", d=4),
+    must_be("x", {(0, 1): {2}, "a": None}, "plain"),
+    must_be("x", np.float64(0.5), "larger"),
+    unknown("rule", "loo", ["lloo", "ofw"]),
+    unknown("arm", 7, range(100)),
+    needs_extra("to_frame()", "frames"),
+    InputError("braces", "{{}} is no {what}", what="place"),
+    InputError("braces-alone", "{} is no place"),
+]
+
+
+def test_an_error_survives_a_trip_and_is_plain_data():
+    for error in ERRORS:
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error)
+        assert (again.code, again.arguments) == (error.code, error.arguments)
+        data = json.loads(json.dumps(error.sentence.to_data()))
+        assert data["code"] == error.code and data["text"] == str(error)
+        assert isinstance(error, CombGameError) and "\n" not in str(error)
 
 
 def test_what_an_argument_must_be_is_an_argument_too():
@@ -460,9 +453,6 @@ def test_what_an_argument_must_be_is_an_argument_too():
     with refused("must-be", InputError, of="Gaussian", name="sigma", value=-1) as caught:
         cg.Gaussian(-1)
     assert caught.value.arguments["what"].startswith("positive and finite")
-
-
-def test_a_file_is_where_and_the_class_is_of():
     data = {
         "actions": {"kind": "subsets", "arms": 3, "size": 4},
         "rewards": {"kind": "gaussian", "sigma": 1},
@@ -482,7 +472,7 @@ def test_what_is_known_is_whole_in_the_arguments_and_cut_in_the_sentence():
     assert error.remedy == "the keys are runs, seed"
 
 
-def test_lists_are_said_in_several_ways():
+def test_lists_are_said_in_several_ways_and_numpys_numbers_as_pythons():
     for form, said in {
         "list": "a, b, c",
         "list 2": "a, b, ...",
@@ -495,6 +485,11 @@ def test_lists_are_said_in_several_ways():
         assert sentence.spelt(PYTHON) == said and sentence.arguments == {"names": ["a", "b", "c"]}
     long = list(range(sentences.LONGEST + 1))  # too long to be data: it is said as it looks
     assert Sentence("x", "{names:list}", names=long).said() == f"{long}."
+    assert str(must_be("x", np.float64(0.5), "larger")) == "x = 0.5 must be larger."
+    assert (
+        str(must_be("x", [np.float64(1), np.int64(2)], "larger")) == "x = [1.0, 2] must be larger."
+    )
+    assert unknown("rule", np.str_("loo"), []).arguments["name"].__class__ is str
 
 
 def test_facts_are_arguments_rather_than_words(tmp_path):
@@ -520,14 +515,6 @@ def test_a_plan_says_its_figures_as_arguments():
     assert said["rounds"][0].arguments["where"].arguments["threshold"] == rows[0]["threshold"]
     assert json.loads(json.dumps(plan.sentence.to_data()))["text"] == str(plan.sentence)
     assert plan.to_dict()["sentence"] == str(plan.sentence) and "{" not in str(plan.sentence)
-
-
-def test_numpys_numbers_and_texts_are_said_as_pythons():
-    assert str(must_be("x", np.float64(0.5), "larger")) == "x = 0.5 must be larger."
-    assert (
-        str(must_be("x", [np.float64(1), np.int64(2)], "larger")) == "x = [1.0, 2] must be larger."
-    )
-    assert unknown("rule", np.str_("loo"), []).arguments["name"].__class__ is str
 
 
 # ---- the page
@@ -575,11 +562,8 @@ in front, and its arguments beside its own.
 """
 
 
-def test_the_page_of_codes_is_that_of_the_source():
+def test_the_page_of_codes_is_that_of_the_source_and_has_the_recurring_sentences():
     assert PAGE.read_text() == page(), "run python -m tests.docs.test_sentences"
-
-
-def test_the_recurring_sentences_are_as_the_page_has_them():
     assert errors.must_be("x", 1, "2").sentence.text.startswith("{name} = {value!r} must be ")
     assert errors.unknown("x", 1, "2").sentence.text == "{kind} = {name!r} is not known"
     assert errors.needs_extra("x", "y").sentence.text == "{what} needs the extra {extra!r}"

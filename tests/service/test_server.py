@@ -12,6 +12,7 @@ import pytest
 
 import combgame as cg
 from combgame.server import api, people
+from combgame.server.guard import in_path
 from combgame.server.tokens import hashed, make_token
 from combgame.storage.shelf import Shelf
 from combgame.study.study import Study
@@ -29,11 +30,6 @@ WRITES = {
     "extend": ("admin", {"max_rounds": 9, "reason": "more"}),
     "stop": ("admin", {"reason": "enough"}),
 }
-
-
-@pytest.fixture
-def storage(tmp_path):
-    return f"sqlite:///{tmp_path}/lab.db"
 
 
 @pytest.fixture
@@ -73,29 +69,24 @@ def test_every_role_may_do_what_it_may_and_nothing_else(storage, tokens):
                     assert said.code == "role-missing"
 
 
-def test_a_token_is_kept_as_its_hash_and_a_revoked_one_opens_nothing(storage, tokens, tmp_path):
+def test_a_name_has_one_token_and_roles_are_those_that_exist(storage, tokens, tmp_path):
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert not any(token.encode() in stored for token in tokens.values())
-    with serving(storage) as service:
-        assert service.get("me", token=tokens["read"]).data == {"name": "the read", "role": "read"}
-        shelf = Shelf(storage)
-        shelf.remove_token("the read")
-        shelf.close()
-        service.app.state.people._read = -1e9  # two seconds later
-        assert service.get("me", token=tokens["read"]).code == "bad-token"
-        assert service.get("me", token=tokens["admin"]).status == 200
-
-
-def test_a_name_has_one_token_and_roles_are_those_that_exist(storage, tokens):
-    shelf = Shelf(storage)
-    with pytest.raises(cg.StudyError, match="already"):
-        make_token(shelf, "the read", "admin")
-    with pytest.raises(cg.UnknownNameError, match="role"):
-        make_token(shelf, "other", "root")
-    with pytest.raises(cg.UnknownNameError, match="there are 'the read'"):
-        shelf.remove_token("nobody")
-    assert [one.role for one in shelf.tokens()] == ["read", "measure", "admin"]
-    shelf.close()
+    assert not any(token.encode() in stored for token in tokens.values()), "it is kept as its hash"
+    with closing(Shelf(storage)) as shelf:
+        with pytest.raises(cg.StudyError, match="already"):
+            make_token(shelf, "the read", "admin")
+        with pytest.raises(cg.UnknownNameError, match="role"):
+            make_token(shelf, "other", "root")
+        with pytest.raises(cg.UnknownNameError, match="there are 'the read'"):
+            shelf.remove_token("nobody")
+        assert [one.role for one in shelf.tokens()] == ["read", "measure", "admin"]
+        with serving(storage) as service:
+            me = {"name": "the read", "role": "read"}
+            assert service.get("me", token=tokens["read"]).data == me
+            shelf.remove_token("the read")
+            service.app.state.people._read = -1e9  # two seconds later
+            assert service.get("me", token=tokens["read"]).code == "bad-token"
+            assert service.get("me", token=tokens["admin"]).status == 200
 
 
 def test_who_guesses_tokens_is_slowed_down_and_who_has_one_is_not(storage, tokens):
@@ -130,7 +121,7 @@ def test_a_browser_logs_in_with_a_cookie_and_changes_things_with_its_form_token(
         assert said.code == "form-expired"
 
 
-def test_another_page_cannot_write_nor_can_another_name_lead_here(service):
+def test_another_page_cannot_write_and_every_answer_has_the_headers_that_protect_it(service):
     at = service.create()
     for headers in (
         {"Origin": "https://evil.example"},
@@ -147,9 +138,6 @@ def test_another_page_cannot_write_nor_can_another_name_lead_here(service):
     asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
     preflight = service.call("OPTIONS", f"/api/v1/{at}/ask", headers=asked)
     assert preflight.status == 405 and "access-control-allow-origin" not in preflight.headers
-
-
-def test_every_answer_has_the_headers_that_protect_it(service):
     for path in ("/health", "/api/v1/studies", "/nowhere", "/api/v1/studies/none"):
         said = service.call("GET", path)
         assert said.headers["content-security-policy"].startswith("default-src 'none'; script-src")
@@ -160,19 +148,13 @@ def test_every_answer_has_the_headers_that_protect_it(service):
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
 
 
-def test_no_start_for_others_without_tokens(storage):
-    from combgame.server.run import serve
-
-    with pytest.raises(cg.AccessError, match="token make"):
-        serve(storage, "0.0.0.0")
-
-
 def test_a_service_that_does_not_start_makes_no_file(tmp_path):
     from combgame.server.run import serve
 
     where = f"sqlite:///{tmp_path}/lab.db"
-    with refused("tokens-needed"):
+    with refused("tokens-needed", cg.AccessError) as caught:
         serve(where, "0.0.0.0", 0)
+    assert "token make" in str(caught.value)
     with refused("bad-certificate"):
         serve(where, port=0, certificate=str(tmp_path / "none.pem"))
     with socket.create_server(("127.0.0.1", 0)) as taken, refused("cannot-listen"):
@@ -206,32 +188,24 @@ def test_a_request_that_is_made_again_does_nothing_twice_and_is_answered_alike(s
         assert service.get(f"{at}/events").data == before
 
 
-def test_at_another_server_too_and_by_its_own_person_only(url, tmp_path):
-    shelf = Shelf(url)
-    for one in shelf.tokens():
-        shelf.remove_token(one.name)
-    ann, bob = (make_token(shelf, name, "admin") for name in ("ann", "bob"))
-    shelf.close()
+def test_two_servers_on_one_database_do_everything_once_and_for_its_own_person_only(url):
+    with closing(Shelf(url)) as shelf:
+        for one in shelf.tokens():
+            shelf.remove_token(one.name)
+        ann, bob = (make_token(shelf, name, "admin") for name in ("ann", "bob"))
     with serving(url) as one, serving(url) as two:
-        at = one.create(token=ann, key="made")
+        at, given = one.create(token=ann, key="made"), []
         first = one.post(f"{at}/ask", {"n": 3}, token=ann, key="k").data
         assert two.post(f"{at}/ask", {"n": 3}, token=ann, key="k").data == first
         theirs = two.post(f"{at}/ask", {"n": 3}, token=bob, key="k").data
         assert not {x["id"] for x in theirs["rounds"]} & {x["id"] for x in first["rounds"]}
-        events = [x.get(f"{at}/events", token=ann).data for x in (one, two)]
-        assert events[0] == events[1] and len(events[0]["events"]) == 7
-
-
-def test_two_servers_on_one_database_give_out_every_round_once(url):
-    with serving(url, tokens=False) as one, serving(url, tokens=False) as two:
-        at, given = one.create(), []
 
         def work(service, who):
             for _ in range(6):
-                todo = service.post(f"{at}/ask", {"client": who}).data["rounds"][0]
+                todo = service.post(f"{at}/ask", {"client": who}, token=ann).data["rounds"][0]
                 values = dict.fromkeys(todo["names"], 0.5)
                 body = {"rounds": [{"round": todo["id"], "values": values}], "client": who}
-                assert service.post(f"{at}/tell", body).status == 200
+                assert service.post(f"{at}/tell", body, token=ann).status == 200
                 given.append(todo["id"])
 
         threads = [
@@ -242,9 +216,10 @@ def test_two_servers_on_one_database_give_out_every_round_once(url):
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(given) == list(range(1, 25))
-        assert one.get(f"{at}/replay").data["same"]
-        assert one.get(at).data["seq"] == two.get(at).data["seq"] == 49
+        assert sorted(given) == list(range(7, 31))
+        assert one.get(f"{at}/replay", token=ann).data["same"]
+        events = [x.get(f"{at}/events", token=ann).data for x in (one, two)]
+        assert events[0] == events[1] and len(events[0]["events"]) == 1 + 6 + 2 * 24
 
 
 # ---- live
@@ -290,30 +265,22 @@ def watchful(monkeypatch):
         monkeypatch.setattr(module, "FRESH", -1.0)
 
 
-def test_a_stream_tells_nothing_more_once_its_token_is_revoked(storage, tokens, watchful):
-    with serving(storage, poll=0.05) as service:
+def test_a_stream_tells_nothing_more_once_its_token_is_revoked_or_its_log_in_over(
+    storage, tokens, watchful
+):
+    with serving(storage, poll=0.05) as service, closing(Shelf(storage)) as shelf:
         at = service.create(token=tokens["admin"])
-        watching = changes(service, f"{at}/changes", 9, Authorization=f"Bearer {tokens['read']}")
-        assert next(watching)["seq"] == 1
-        shelf = Shelf(storage)
-        shelf.remove_token("the read")
-        shelf.close()
-        service.post(f"{at}/ask", token=tokens["admin"])
-        assert list(watching) == []
-
-
-def test_a_stream_ends_with_its_log_in(storage, tokens, watchful):
-    with serving(storage, poll=0.05) as service:
-        at = service.create(token=tokens["admin"])
-        shelf = Shelf(storage)
-        number = next(one.id for one in shelf.tokens() if one.role == "read")
+        number = next(one.id for one in shelf.tokens() if one.role == "measure")
         shelf.add_login(hashed("mine"), number, time.time() + 60.0, time.time())
-        watching = changes(service, f"{at}/changes", 9, Cookie="combgame=mine")
-        assert next(watching)["seq"] == 1
+        several = [
+            changes(service, f"{at}/changes", 9, Authorization=f"Bearer {tokens['read']}"),
+            changes(service, f"{at}/changes", 9, Cookie="combgame=mine"),
+        ]
+        assert [next(one)["seq"] for one in several] == [1, 1]
+        shelf.remove_token("the read")
         shelf.remove_login(hashed("mine"))
-        shelf.close()
         service.post(f"{at}/ask", token=tokens["admin"])
-        assert list(watching) == []
+        assert [list(one) for one in several] == [[], []]
 
 
 def test_streams_end_when_the_server_stops_and_are_limited(storage):
@@ -360,9 +327,10 @@ def test_a_name_may_have_any_character_that_a_name_may_have(service):
         assert service.post(f"{at}/ask").status == 200
     listed = service.get("studies?state=true").data["studies"]
     assert {one["state"] for one in listed} == {"running"} and len(listed) == 6
+    assert in_path("a/b c%") == quote("a/b c%", safe="") == "a%2Fb%20c%25"
 
 
-def test_events_come_in_pages(service):
+def test_events_come_in_pages_and_a_key_is_as_long_as_the_description_says(service):
     at = service.create()
     service.post(f"{at}/ask", {"n": 6})
     seen, after = [], 0
@@ -371,24 +339,24 @@ def test_events_come_in_pages(service):
         seen, after = seen + page["events"], page["next"]
     assert [one["seq"] for one in seen] == [1, 2, 3, 4, 5, 6, 7]
     assert service.get(f"{at}/events?after=100").data == {"events": [], "next": None}
+    assert service.post(f"{at}/ask", key="k" * 150).status == 200
+    assert service.post(f"{at}/ask", key="k" * 151).code == "must-be"
 
 
-def test_open_studies_are_few_and_come_back(storage):
+def test_open_studies_are_few_and_come_back_and_one_that_was_replaced_is_the_one_that_is_served(
+    storage,
+):
     with serving(storage, tokens=False, studies=2) as service:
         ats = [service.create(f"s{k}") for k in range(5)]
         assert service.app.state.desk.open <= 2
         for at in ats * 2:
             assert service.post(f"{at}/ask").status == 200
         assert service.app.state.desk.open <= 2
-
-
-def test_a_study_that_was_replaced_is_the_one_that_is_served(service, storage):
-    at = service.create()
-    service.post(f"{at}/ask")
-    problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
-    Study(problem, storage=storage, name="x", if_exists="replace").close()
-    assert service.get(at).data["problem"]["actions"] == {"kind": "Arms", "d": 2}
-    assert service.post(f"{at}/ask").data["rounds"][0]["id"] == 1
+        at = ats[0]
+        problem = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1.0))
+        Study(problem, storage=storage, name="s0", if_exists="replace").close()
+        assert service.get(at).data["problem"]["actions"] == {"kind": "Arms", "d": 2}
+        assert service.post(f"{at}/ask").data["rounds"][0]["id"] == 1
 
 
 def test_it_says_how_it_is(service):
@@ -434,12 +402,6 @@ def test_without_the_extra_it_says_which_one_is_needed(storage):
     )
 
 
-def test_names_are_quoted_in_paths():
-    from combgame.server.guard import in_path
-
-    assert in_path("a/b c%") == quote("a/b c%", safe="") == "a%2Fb%20c%25"
-
-
 def test_only_what_may_go_on_later_is_answered_with_503(service, storage, tmp_path):
     at = service.create()
     head = service.get(f"{at}/replay?head=99:0123456789abcdef")
@@ -453,9 +415,3 @@ def test_only_what_may_go_on_later_is_answered_with_503(service, storage, tmp_pa
     said = service.get(f"{at}/events")
     assert (said.status, said.code) == (500, "event-changed")
     assert "retry-after" not in said.headers
-
-
-def test_a_key_is_as_long_as_the_description_says(service):
-    at = service.create()
-    assert service.post(f"{at}/ask", key="k" * 150).status == 200
-    assert service.post(f"{at}/ask", key="k" * 151).code == "must-be"

@@ -70,13 +70,17 @@ def go_on(study, n=1, values=APART):
 # ---- versions
 
 
-def test_every_event_has_the_version_that_wrote_it(url, runs):
+def test_every_event_has_the_version_that_wrote_it_and_the_status_says_so(url, runs):
     runs("0.3")
     with study(url) as made:
         go_on(made)
     runs("0.4")
     with told("made with combgame 0.3; this is version 0.4", "3 events"):
         with cg.Study.open(url) as made:
+            status = made.status
+            assert says(status.notes, "other-versions", n=3, others=["0.3"], here="0.4")
+            assert "3 events of this study were written by combgame 0.3" in str(status)
+            assert status_from(json.loads(json.dumps(status_data(status)))) == status
             made.ask()
         by = [one.version for one in made.events()]
         assert by == ["0.3", "0.3", "0.3", "0.4"]
@@ -85,50 +89,30 @@ def test_every_event_has_the_version_that_wrote_it(url, runs):
         made.close()
 
 
-def test_a_version_that_is_changed_is_found(url, runs):
-    with study(url) as made:
-        go_on(made)
-        with made._session.storage._transaction(write=True) as connection:
-            connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
-    with refused("event-changed", cg.StoreError, event=2):
-        cg.Study.open(url).replay()
-
-
-def test_a_study_of_one_version_says_nothing_of_versions(url):
-    with told(), study(url) as made:
+def test_a_study_of_one_version_says_nothing_of_versions(storage):
+    with told(), study(storage) as made:
         go_on(made, 4)
         assert made.status.notes == () and "versions" not in str(made.status)
-    with told(), cg.Study.open(url) as made:
+    with told(), cg.Study.open(storage) as made:
         assert made.status.notes == ()
         kept = [one for one in made.decision.assumptions if one.code.startswith("certificate")]
         assert not kept and made.decision.proved
 
 
-def test_the_status_says_which_versions_wrote_a_part(url, runs):
+@pytest.mark.parametrize("every", [session.EVERY, 7])
+def test_a_certificate_stays_given_whatever_a_later_version_computes(
+    storage, runs, every, monkeypatch
+):
+    """every=7: from a snapshot of the later version."""
+    monkeypatch.setattr(session, "EVERY", every)
     runs("0.3")
-    with study(url) as made:
-        go_on(made)
-    runs("0.4")
-    with told("made with", "3 events"), cg.Study.open(url) as made:
-        status = made.status
-        assert says(status.notes, "other-versions", n=3, others=["0.3"], here="0.4")
-        assert "3 events of this study were written by combgame 0.3" in str(status)
-        assert status_from(json.loads(json.dumps(status_data(status)))) == status
-
-
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_certificate_stays_given_whatever_a_later_version_computes(url, runs, kept, request):
-    """kept: from a snapshot of the later version."""
-    if kept:
-        request.getfixturevalue("often")
-    runs("0.3")
-    with study(url) as made:
+    with study(storage) as made:
         go_on(made, 4)
         first = made.decision
     assert first.certified and first.proved
     runs("0.4", stricter=True)
     for _ in range(2):
-        with told("made with", "events"), cg.Study.open(url) as later:
+        with told("made with", "events"), cg.Study.open(storage) as later:
             decision, status = later.decision, later.status
             assert later.state == "certified" and later.done and later.ask(1) == []
             assert (decision.answer, decision.confidence) == (first.answer, first.confidence)
@@ -143,42 +127,35 @@ def test_a_certificate_stays_given_whatever_a_later_version_computes(url, runs, 
             assert decision_from(json.loads(json.dumps(decision_data(decision)))) == decision
             with refused("certified-already", cg.StudyError):
                 later.stop("enough")
+    with told("made with", "events"), cg.Study.open(storage) as later:
+        later.retract(1, "wrong plate")  # which takes it back under any version
+        assert later.state == "running" and later.decision is None
+        assert not says(later.status.notes, "certificate-due")
 
 
-def test_a_version_that_would_have_given_a_certificate_vouches_for_it(url, runs):
+def test_a_version_that_would_have_given_a_certificate_vouches_for_it(storage, runs):
     runs("0.3")
-    with study(url) as made:
+    with study(storage) as made:
         go_on(made, 4)
         first = made.decision
     runs("0.4")
-    with told("made with", "events"), cg.Study.open(url) as later:
+    with told("made with", "events"), cg.Study.open(storage) as later:
         assert later.decision.proved and later.decision.sentence == first.sentence
         assert says(later.decision.assumptions, "certificate-alike", version="0.3", here="0.4")
         assert later.decision.lead == first.lead and later.decision.estimates == first.estimates
 
 
-def test_a_retraction_takes_a_certificate_back_under_any_version(url, runs):
-    runs("0.3")
-    with study(url) as made:
-        go_on(made, 4)
-    runs("0.4", stricter=True)
-    with told("made with", "events"), cg.Study.open(url) as later:
-        later.retract(1, "wrong plate")
-        assert later.state == "running" and later.decision is None
-        assert not says(later.status.notes, "certificate-due")
-
-
-def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(url, runs):
+def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(storage, runs):
     """A certificate is an event: nobody has one that others do not see."""
     runs("0.3", stricter=True)
-    with study(url) as made:
+    with study(storage) as made:
         go_on(made, 4)
         assert made.state == "running"
     runs("0.4")
     called = []
     with (
         told("made with", "events"),
-        cg.Study.open(url, on_certified=called.append) as later,
+        cg.Study.open(storage, on_certified=called.append) as later,
     ):
         assert later.state == "running" and says(later.status.notes, "certificate-due", here="0.4")
         assert "whatever is stored next, but for a retraction, certifies it" in str(later.status)
@@ -187,54 +164,60 @@ def test_what_is_enough_for_a_later_version_is_certified_by_what_is_stored_next(
         assert later.decision.proved and called == [later.decision]
         assert not says(later.status.notes, "certificate-due")
     runs("0.3", stricter=True)
-    with told("1 event"), cg.Study.open(url) as first:
+    with told("1 event"), cg.Study.open(storage) as first:
         assert first.state == "certified"
         assert says(first.decision.assumptions, "certificate-stays", version="0.4", here="0.3")
 
 
 @pytest.fixture
-def overdue(url, runs):
+def overdue(storage, runs):
     """A study in which this version finds enough what the one that wrote it did not."""
     runs("0.3", stricter=True)
-    with study(url) as made:
+    with study(storage) as made:
         go_on(made, 8)
         assert made.state == "running"
     runs("0.4")
-    return url
+    return storage
 
 
-@pytest.mark.parametrize(
-    ("code", "refused_verb"),
-    [
-        ("certified-already", lambda one: one.stop("enough")),
-        ("ended", lambda one: one.extend(99, reason="more")),
-        ("unknown-round", lambda one: one.tell(99, {0: 1.0})),
-        ("nothing-to-ask", lambda one: one.ask()),
-    ],
-)
-def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(
-    overdue, code, refused_verb
+VERBS = [
+    ("certified-already", lambda one: one.stop("enough")),
+    ("ended", lambda one: one.extend(99, reason="more")),
+    ("unknown-round", lambda one: one.tell(99, {0: 1.0})),
+    ("nothing-to-ask", lambda one: one.ask()),
+]
+
+
+def test_a_certificate_that_is_due_is_stored_whatever_becomes_of_the_call(overdue, tmp_path):
+    for k, (code, verb) in enumerate(VERBS):
+        copy, called = f"sqlite:///{tmp_path}/{k}.db", []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with cg.Study.open(overdue) as one:
+                one.copy(copy)
+            with cg.Study.open(copy, on_certified=called.append) as later:
+                with refused(code):
+                    verb(later)
+                assert later.state == "certified" and later.decision.proved
+                with refused(code):
+                    verb(later)
+                assert [one.kind for one in later.events()].count("certified") == 1
+                assert later.ask(1) == [] and called == [later.decision]
+            with cg.Study.open(copy) as again:
+                assert again.state == "certified" and again.replay().same
+
+
+def test_a_retraction_goes_before_a_certificate_that_is_due_and_a_repeated_request_beside_it(
+    overdue, tmp_path
 ):
-    called = []
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    called, copy = [], f"sqlite:///{tmp_path}/copy.db"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with cg.Study.open(overdue, on_certified=called.append) as later:
-            with refused(code):
-                refused_verb(later)
-            assert later.state == "certified" and later.decision.proved
-            with refused(code):
-                refused_verb(later)
-            assert [one.kind for one in later.events()].count("certified") == 1
-            assert later.ask(1) == [] and called == [later.decision]
-        with cg.Study.open(overdue) as again:
-            assert again.state == "certified" and again.replay().same
-
-
-def test_a_retraction_goes_before_a_certificate_that_is_due(overdue):
-    called = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with cg.Study.open(overdue, on_certified=called.append) as later:
+            later.copy(copy)
             with refused("unknown-round"):
                 later.retract(99, "a typo")
             assert later.state == "running"
@@ -242,32 +225,23 @@ def test_a_retraction_goes_before_a_certificate_that_is_due(overdue):
             kinds = [one.kind for one in later.events()]
             assert kinds[-2:] == ["retracted", "certified"] and kinds.count("certified") == 1
             assert later.decision.values == 7 and called == [later.decision]
-
-
-def test_a_request_that_is_repeated_gets_its_answer_beside_a_certificate(overdue):
-    from combgame.storage.requests import Repeated, Request, once
-    from combgame.storage.shelf import Shelf
-
-    Shelf(overdue).close()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with cg.Study.open(overdue) as later:
+        Shelf(copy).close()
+        with cg.Study.open(copy) as later:
             with once(Request("key", "what")):
                 number = later.observe({"old": 0.5})
             with once(Request("key", "what")), pytest.raises(Repeated) as repeated:
                 later.observe({"old": 0.5})
             assert repeated.value.answer == number
-            kinds = [one.kind for one in later.events()]
-            assert kinds[-2:] == ["certified", "observed"]
+            assert [one.kind for one in later.events()][-2:] == ["certified", "observed"]
 
 
-def test_versions_that_write_by_turns_are_told(url, runs):
+def test_versions_that_write_by_turns_are_told(storage, runs):
     runs("0.3")
-    with study(url) as one:
+    with study(storage) as one:
         one.ask()
         runs("0.4")
         with told("made with", "2 events"):
-            other = cg.Study.open(url)
+            other = cg.Study.open(storage)
             other.ask()
         runs("0.3")
         with told("1 event", "versions 0.3, and 0.4 of combgame write to this study by turns"):
@@ -281,30 +255,29 @@ def test_versions_that_write_by_turns_are_told(url, runs):
         other.close()
 
 
-def test_a_certificate_whose_evidence_is_infinite_is_stored(url):
+def test_a_certificate_whose_evidence_is_infinite_is_stored(storage):
     coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
-    with cg.Study(coins, storage=url, engine="python", min_pulls=0) as made:
+    with cg.Study(coins, storage=storage, engine="python", min_pulls=0) as made:
         for arm, value in ((0, 1), (1, 0)):
             made.observe({arm: [value] * 40})
         ended = made.decision
-    with cg.Study.open(url) as again:
+    with cg.Study.open(storage) as again:
         assert again.decision == ended and ended.certified
 
 
-def test_the_page_says_which_versions_wrote_a_part(tmp_path, runs):
+def test_the_page_says_which_versions_wrote_a_part(storage, runs):
     pytest.importorskip("fastapi")
     from fastapi.testclient import TestClient
 
     from combgame.server.app import create_app
 
-    url = f"sqlite:///{tmp_path}/lab.db"
     runs("0.3")
-    with study(url) as made:
+    with study(storage) as made:
         go_on(made, 4)
     runs("0.4", stricter=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        app = create_app(url, tokens=False, engine="python")
+        app = create_app(storage, tokens=False, engine="python")
         with TestClient(app, headers={"Accept": "text/html"}) as client:
             page = client.get("/studies/study").text
             printed = client.get("/studies/study/decision").text
@@ -313,13 +286,12 @@ def test_the_page_says_which_versions_wrote_a_part(tmp_path, runs):
     assert "would not have stopped there" in printed
 
 
-def test_the_command_line_says_it_in_a_line(tmp_path, runs):
-    url = f"sqlite:///{tmp_path}/lab.db"
+def test_the_command_line_says_it_in_a_line(storage, runs):
     runs("0.3")
-    with study(url) as made:
+    with study(storage) as made:
         go_on(made)
     words = [sys.executable, "-c", "from combgame.cli.app import main; main()"]
-    words += ["study", "status", "-s", url]
+    words += ["study", "status", "-s", storage]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     first, *others = done.stderr.splitlines()
     assert first.startswith("combgame: study 'study': it was made with combgame 0.3"), done.stderr
@@ -360,6 +332,7 @@ def test_a_file_from_before_events_said_their_version_is_brought_up_to_date(old)
         assert says(made.status.notes, "sources-changed", n=10)
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_certificate_from_before_certificates_were_events_stays_given(old):
     with told(), cg.Study.open(old, "done") as made:
         assert made.state == "certified" and made.decision.rounds == 4 and made.decision.proved
@@ -370,25 +343,11 @@ def test_a_certificate_from_before_certificates_were_events_stays_given(old):
     with told(), cg.Study.open(old, "done") as made:
         made.retract(1, "a typo")
         assert made.state == "running"
-
-
-def test_what_an_older_version_stored_is_sealed_as_it_was(old):
-    with cg.Study.open(old, "done") as made:
         made.ask(1)
         with made._session.storage._transaction(write=True) as connection:
             connection.exec_driver_sql("UPDATE combgame_events SET version = '9' WHERE seq = 2")
-    with refused("event-changed", cg.StoreError, event=2):
+    with refused("event-changed", cg.StoreError, event=2):  # it is sealed as it was
         cg.Study.open(old, "done").replay()
-
-
-def test_a_schema_of_the_future_is_refused(tmp_path):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    study(url).close()
-    with closing(sqlite3.connect(tmp_path / "lab.db")) as file:
-        file.execute("UPDATE combgame_schema SET version = 99")
-        file.commit()
-    with refused("other-version", cg.StoreError, theirs=99):
-        cg.Study.open(url)
 
 
 # ---- sources of one version
@@ -406,35 +365,34 @@ def sources(monkeypatch):
     return become
 
 
-def test_a_version_that_is_developed_is_told_apart_by_its_sources(url, sources):
+def test_a_version_that_is_developed_is_told_apart_by_its_sources(storage, sources):
     sources("a")
-    with told(), study(url) as made:
+    with told(), study(storage) as made:
         go_on(made)
         assert {one.version for one in made.events()} == {"0.2.0.dev0+aaaaaaaa"}
         assert made.status.notes == ()
     sources("b")
-    with told(), cg.Study.open(url) as made:
+    with told(), cg.Study.open(storage) as made:
         made.ask()
         assert says(made.status.notes, "sources-changed", n=3, here="0.2.0.dev0+bbbbbbbb")
         assert str(made.status).count("other sources of the same version") == 1
         assert made.events()[-1].version == "0.2.0.dev0+bbbbbbbb"
     sources("a")
-    with told(), cg.Study.open(url) as made:
+    with told(), cg.Study.open(storage) as made:
         made.ask()
         assert says(made.status.notes, "sources-by-turns", n=2, version="0.2.0.dev0")
 
 
-def test_sources_that_changed_say_nothing_beside_a_certificate(url, sources):
+def test_sources_that_changed_say_nothing_beside_a_certificate_and_a_release_needs_none(
+    storage, sources, runs
+):
     sources("a")
-    with study(url) as made:
+    with study(storage) as made:
         go_on(made, 4)
         first = made.decision
     sources("b")
-    with told(), cg.Study.open(url) as made:
+    with told(), cg.Study.open(storage) as made:
         assert made.decision == first
-
-
-def test_a_version_that_is_released_needs_no_sources(runs):
     runs("0.3")
     assert here() == "0.3"
 
@@ -460,7 +418,11 @@ def machines(monkeypatch):
 START = 1_900_000_000.0
 
 
-@pytest.mark.parametrize(("off", "where"), [(-7200.0, "behind"), (7200.0, "ahead of")])
+@pytest.mark.parametrize(
+    ("url", "off", "where"),
+    [("sqlite", -7200.0, "behind"), ("postgresql", 7200.0, "ahead of")],
+    indirect=["url"],
+)
 def test_leases_and_deadlines_go_by_the_clock_of_the_storage(url, machines, off, where):
     """Of a server, or of the machine that holds the file: not by that of a worker."""
     here = time.time()
@@ -483,28 +445,33 @@ def test_leases_and_deadlines_go_by_the_clock_of_the_storage(url, machines, off,
             assert first.state == "running" and first.status.expired == ()
         with told(), cg.Study.open(url, client="c") as third:
             assert third.state == "running" and third.ask(1)[0].id not in (todo.id, mine.id)
+        machines(here + off)
+        with told(where), study(url, name="another") as made:
+            made.ask()
+            assert [one.at for one in made.events()] == pytest.approx([here] * 2, abs=60)
 
 
-def test_a_study_is_made_at_the_time_of_the_storage(url, machines):
-    study(url).close()
-    here = time.time()
-    machines(here + 7200)
-    with told("7,200 seconds ahead of"), study(url, name="another") as made:
-        made.ask()
-        assert [one.at for one in made.events()] == pytest.approx([here] * 2, abs=60)
-
-
-def test_a_lease_ends_by_the_clock_of_the_storage(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
+def test_a_lease_ends_by_the_clock_of_the_storage_and_holds_at_most_twice_as_long_if_it_is_set_back(
+    storage, machines
+):
     machines(START, START)
-    with study(url, client="a") as first:
+    with study(storage, client="a") as first:
         todo = first.ask(lease=2)
         machines(START - 3600, START + 1)
-        with told("3,601 seconds behind"), cg.Study.open(url, client="b") as second:
+        with told("3,601 seconds behind"), cg.Study.open(storage, client="b") as second:
             assert second.ask(lease=2).id == 2
             machines(START + 9000, START + 4)
             assert second.status.expired == (todo.id, 2)
             assert second.ask(client="d").id == todo.id
+    machines(START, START)
+    with told(), study(storage, name="back", client="a") as made:
+        todo = made.ask(lease=600)
+        for back, ended in ((599, False), (601, True), (86400, True), (0, False)):
+            machines(START - back, START - back)
+            assert (todo.id in made.status.expired) is ended, back
+        machines(START - 86400, START - 86400)
+        assert made.ask(client="b", lease=600).id == todo.id
+        assert made.status.expired == ()
 
 
 def test_an_event_of_a_clock_that_was_ahead_stops_no_clock(tmp_path, machines):
@@ -524,70 +491,43 @@ def test_an_event_of_a_clock_that_was_ahead_stops_no_clock(tmp_path, machines):
         assert made.ask(client="b").id == todo.id
 
 
-def test_a_lease_holds_at_most_twice_as_long_when_the_clock_is_set_back(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START, START)
-    with study(url, client="a") as made:
-        todo = made.ask(lease=600)
-        for back, ended in ((599, False), (601, True), (86400, True), (0, False)):
-            machines(START - back, START - back)
-            assert (todo.id in made.status.expired) is ended, back
-        machines(START - 86400, START - 86400)
-        assert made.ask(client="b", lease=600).id == todo.id
-        assert made.status.expired == ()
-
-
-def test_a_pause_is_no_clock_that_is_ahead(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START, START)
-    study(url).close()
+def test_a_pause_is_no_clock_that_is_ahead_and_less_than_a_minute_is_not_told(storage, machines):
+    machines(START - 59, START)
+    with told(), study(storage) as made:
+        made.ask()
+        assert made.events()[-1].at == START
     machines(START + 1e6, START + 1e6)
-    with told(), cg.Study.open(url) as made:
+    with told(), cg.Study.open(storage) as made:
         made.ask()
         assert made.events()[-1].at == START + 1e6
 
 
-def test_who_is_off_by_less_than_a_minute_is_not_told(tmp_path, machines):
-    url = f"sqlite:///{tmp_path}/lab.db"
-    machines(START - 59, START)
-    with told(), study(url) as made:
-        made.ask()
-        assert made.events()[-1].at == START
-
-
-def test_looking_leaves_the_time_of_the_file_as_it_is(tmp_path):
-    """Who copies what has changed goes by it."""
-    url = f"sqlite:///{tmp_path}/lab.db"
-    study(url).close()
-    before = (tmp_path / "lab.db").stat().st_mtime_ns
-    with cg.Study.open(url) as made:
-        assert made.state == "running"
-        assert (tmp_path / "lab.db").stat().st_mtime_ns == before
-
-
-def test_a_place_without_a_clock_has_that_of_the_machine(tmp_path):
+def test_a_place_without_a_clock_has_that_of_the_machine_and_looking_leaves_that_of_a_file(
+    storage, tmp_path
+):
     assert clock.of_file(str(tmp_path / "nowhere")) == pytest.approx(time.time(), abs=60)
-
-
-def test_answers_are_forgotten_by_the_clock_of_the_storage(tmp_path, machines):
-    from combgame.storage.requests import Repeated, Request, once
-    from combgame.storage.shelf import Shelf
-
-    url = f"sqlite:///{tmp_path}/lab.db"
-    study(url).close()
-    Shelf(url).close()
-    with cg.Study.open(url) as made, once(Request("key", "what")):
-        made.ask()
-    machines(time.time() + 30 * 86400)
-    with told("ahead of"), cg.Study.open(url) as made:
-        with made._session.storage.writing() as log:
-            log.forget()
-        with once(Request("key", "what")), pytest.raises(Repeated):
-            made.ask()
-
-
-def test_a_study_in_memory_has_no_other_clock():
     with told():
         made = cg.Study(PROBLEM, engine="python")
         todo = made.ask(lease=1e-9)
         assert made.status.expired in ((), (todo.id,))
+    study(storage).close()
+    before = (tmp_path / "lab.db").stat().st_mtime_ns
+    with cg.Study.open(storage) as made:  # who copies what has changed goes by it
+        assert made.state == "running"
+        assert (tmp_path / "lab.db").stat().st_mtime_ns == before
+
+
+def test_answers_are_forgotten_by_the_clock_of_the_storage(storage, machines):
+    from combgame.storage.requests import Repeated, Request, once
+    from combgame.storage.shelf import Shelf
+
+    study(storage).close()
+    Shelf(storage).close()
+    with cg.Study.open(storage) as made, once(Request("key", "what")):
+        made.ask()
+    machines(time.time() + 30 * 86400)
+    with told("ahead of"), cg.Study.open(storage) as made:
+        with made._session.storage.writing() as log:
+            log.forget()
+        with once(Request("key", "what")), pytest.raises(Repeated):
+            made.ask()

@@ -114,16 +114,14 @@ def held(url, monkeypatch):
 
 def test_a_child_of_a_transaction_that_nobody_waits_for_is_told_so(held, url):
     """SQLite itself would not be usable there. A server's client makes a connection of its own, and
-    waits for the lock as anybody does.
+    waits for the lock as anybody does. Nobody waits for a study that is somebody else's.
     """
-    assert in_child(lambda: asked(held)) == ("forked" if url.startswith("sqlite") else "busy")
 
-
-def test_a_child_does_not_wait_for_a_study_that_is_somebody_elses(held, url, tmp_path):
     def fresh():
         with cg.Study(HARD, rule="uniform", engine="python") as study:
             return asked(study)
 
+    assert in_child(lambda: asked(held)) == ("forked" if url.startswith("sqlite") else "busy")
     assert in_child(fresh) == "round 1"
 
 

@@ -113,7 +113,7 @@ def texts(made):
     return [label.get_text() for axis in made.axes for label in axis.get_yticklabels()]
 
 
-def test_arms_stand_by_name_the_best_at_the_top_and_in_bold(study):
+def test_arms_stand_by_name_the_best_at_the_top_and_the_axis_has_the_unit(study):
     axis = study.plot("estimates").axes[0]
     names = [label.get_text() for label in axis.get_yticklabels()]
     arms = {one["arm"]: one for one in study.rows("arm")}
@@ -123,9 +123,13 @@ def test_arms_stand_by_name_the_best_at_the_top_and_in_bold(study):
     )
     bold = [x.get_text() for x in axis.get_yticklabels() if x.get_fontweight() == "bold"]
     assert bold == [name for name in names if arms[name]["leads"]]
+    assert study.plot("estimates", unit="mg/l").axes[0].get_xlabel().startswith("mg/l (estimate")
+    assert study.plot("estimates").axes[0].get_xlabel().startswith("value (estimate")
+    coins = told(COINS, [0.9, 0.5, 0.1], 6, draw=lambda arm: float(arm == 0))
+    assert coins.plot("estimates").axes[0].get_xlabel().startswith("share of successes")
 
 
-def test_numbers_of_arms_mean_nothing_to_a_picture():
+def test_numbers_of_arms_mean_nothing_to_a_picture_and_many_are_summarised():
     """The same values under other numbers: the same lines in the same order."""
     values, order = [0.5, 0.3, 0.2, 0.1, 0.0], [3, 1, 4, 0, 2]
     names = []
@@ -137,9 +141,6 @@ def test_numbers_of_arms_mean_nothing_to_a_picture():
         study.observe({k: [values[a]] * 3 for k, a in enumerate(turned)})
         names.append(texts(study.plot("estimates")))
     assert names[0] == names[1]
-
-
-def test_many_arms_are_summarised():
     problem = cg.Problem(cg.Arms(60), rewards=cg.Gaussian(0.1), names=[f"v{k}" for k in range(60)])
     study = cg.Study(problem)
     study.observe({k: k / 60 for k in range(58)})
@@ -149,40 +150,22 @@ def test_many_arms_are_summarised():
         assert lines[MOST + 1] == "2 arms: no value"
 
 
-def test_the_axis_has_the_unit(study):
-    assert study.plot("estimates", unit="mg/l").axes[0].get_xlabel().startswith("mg/l (estimate")
-    assert study.plot("estimates").axes[0].get_xlabel().startswith("value (estimate")
-    coins = told(COINS, [0.9, 0.5, 0.1], 6, draw=lambda arm: float(arm == 0))
-    assert coins.plot("estimates").axes[0].get_xlabel().startswith("share of successes")
-
-
-@pytest.mark.parametrize("kind", experiment.KINDS)
-@pytest.mark.parametrize(
-    ("problem", "means"),
-    [
-        (UNKNOWN, [0.5, 0.4, 0.3, 0.2, 0.1, 0.0]),
-        (
-            cg.Problem(cg.grid_network(4), rewards=cg.Gaussian(0.1)),
-            [0.1 * k for k in range(cg.grid_network(4).d)],
-        ),
-        (cg.Problem(cg.Arms(2), rewards=cg.Bounded(0, 1)), [0.5, 0.4]),
-    ],
-    ids=["unknown sigma", "paths", "bounded"],
-)
-def test_every_kind_of_problem_can_be_drawn(problem, means, kind, tmp_path):
-    study = told(problem, means, 12, draw=None)
-    study.plot(kind).savefig(tmp_path / "a.png")
-
-
-def test_extreme_values_are_drawn(tmp_path):
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1e40)))
-    study.observe({0: [1e45, 2e45], 1: [-1e45, 0.0]})
-    for kind in experiment.KINDS:
-        study.plot(kind).savefig(tmp_path / "a.png")
+def test_every_kind_of_problem_and_any_values_can_be_drawn(tmp_path):
+    grid = cg.grid_network(4)
+    extreme = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1e40)))
+    extreme.observe({0: [1e45, 2e45], 1: [-1e45, 0.0]})
     same = cg.Study(PROBLEM)
     same.observe({k: [0.5, 0.5] for k in range(5)})  # all equal
-    for kind in experiment.KINDS:
-        same.plot(kind).savefig(tmp_path / "a.png")
+    drawn = [
+        told(UNKNOWN, [0.5, 0.4, 0.3, 0.2, 0.1, 0.0], 12),
+        told(cg.Problem(grid, rewards=cg.Gaussian(0.1)), [0.1 * k for k in range(grid.d)], 12),
+        told(cg.Problem(cg.Arms(2), rewards=cg.Bounded(0, 1)), [0.5, 0.4], 12),
+    ]
+    pairs = [(one, kind) for one in (extreme, same) for kind in experiment.KINDS]
+    pairs += [(one, kind) for one in drawn for kind in ("overview", "evidence")]
+    for study, kind in pairs:
+        study.plot(kind).savefig(tmp_path / "a.png")
+        assert (tmp_path / "a.png").stat().st_size > 3000
 
 
 points = st.lists(
@@ -235,6 +218,11 @@ def test_the_picture_shows_the_moment_of_the_certificate_and_what_came_later_apa
     assert [text.get_text().strip() for text in axis.texts] == [
         f"certified after {end.rounds} rounds"
     ]
+    with overtaken.moment(history=True) as now:
+        points = now.history(most=3)
+    part = [one for one in points if not one["late"]]
+    assert part[-1]["evidence"] == overtaken.decision.evidence and len(points) <= 4
+    assert points[-1]["seq"] == overtaken.history()[-1]["seq"]
 
 
 def test_estimates_of_an_ended_study_are_those_of_its_end(overtaken):
@@ -255,14 +243,6 @@ def test_estimates_of_an_ended_study_are_those_of_its_end(overtaken):
     said = [one for one in overtaken.decision.assumptions if one.code == "results-late"]
     assert "would lead" in str(said[0]) or "less than the" in str(said[0])
     assert "the certificate stays as it was given" in str(said[0])
-
-
-def test_a_picture_of_few_points_has_the_certificate_among_them(overtaken):
-    with overtaken.moment(history=True) as now:
-        points = now.history(most=3)
-    part = [one for one in points if not one["late"]]
-    assert part[-1]["evidence"] == overtaken.decision.evidence and len(points) <= 4
-    assert points[-1]["seq"] == overtaken.history()[-1]["seq"]
 
 
 def test_what_the_data_contradict_stands_on_every_picture(study):
@@ -325,38 +305,35 @@ EDGES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "structure",
-    [
-        cg.Paths(EDGES, "s", "t"),
-        cg.SpanningTrees(EDGES),
-        cg.Matchings(["ann", "bob"], ["<x>", "y"]),
-    ],
-)
-def test_a_network_is_drawn_alike_every_time_and_inside_its_picture(structure):
-    problem = cg.Problem(structure, rewards=cg.Gaussian(0.1))
-    best = structure.argmax([0.1 * a for a in range(structure.d)])
-    rows = [{"arm": problem.label([a]), "n": a, "leads": a in best} for a in range(structure.d)]
-    made = network(problem, rows)
-    places, tall = networks.placed(made)
-    assert networks.placed(made) == (places, tall) and len(set(places)) == len(made.nodes)
-    assert all(0 <= x <= networks.WIDE and 0 <= y <= tall for x, y in places)
-    text = networks.drawn(made)
-    read = Reader(text)
-    assert "b" not in read.tags and "x" not in read.tags and " style=" not in text
-    assert text.count('stroke="var(--best') == sum(1 for a in best if a > 0)
-    assert "stroke-dasharray" in text, "an edge without values"
+NETWORKS = [
+    cg.Paths(EDGES, "s", "t"),
+    cg.SpanningTrees(EDGES),
+    cg.Matchings(["ann", "bob"], ["<x>", "y"]),
+]
 
 
-def test_a_network_that_nobody_could_read_is_not_drawn():
+def test_a_network_is_drawn_alike_every_time_and_inside_its_picture():
+    for structure in NETWORKS:
+        problem = cg.Problem(structure, rewards=cg.Gaussian(0.1))
+        best = structure.argmax([0.1 * a for a in range(structure.d)])
+        rows = [{"arm": problem.label([a]), "n": a, "leads": a in best} for a in range(structure.d)]
+        made = network(problem, rows)
+        places, tall = networks.placed(made)
+        assert networks.placed(made) == (places, tall) and len(set(places)) == len(made.nodes)
+        assert all(0 <= x <= networks.WIDE and 0 <= y <= tall for x, y in places)
+        text = networks.drawn(made)
+        read = Reader(text)
+        assert "b" not in read.tags and "x" not in read.tags and " style=" not in text
+        assert text.count('stroke="var(--best') == sum(1 for a in best if a > 0)
+        assert "stroke-dasharray" in text, "an edge without values"
+
+
+def test_a_network_that_nobody_could_read_is_not_drawn_and_a_report_draws_the_others():
     edges = [(k, k + 1) for k in range(networks.MOST_NODES + 1)] + [(0, networks.MOST_NODES + 1)]
     problem = cg.Problem(cg.Paths(edges, 0, networks.MOST_NODES + 1), rewards=cg.Gaussian(0.1))
     rows = [{"arm": str(a), "n": 1, "leads": False} for a in range(problem.d)]
     assert networks.drawn(network(problem, rows)) == ""
     assert network(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), rows[:2]) is None
-
-
-def test_a_report_draws_the_network():
     study = cg.Study(cg.Problem(cg.Paths(EDGES, "s", "t"), rewards=cg.Gaussian(0.1)))
     assert "The network" in study.report()
 
@@ -364,7 +341,7 @@ def test_a_report_draws_the_network():
 # ---- the report
 
 
-def test_the_report_is_one_file_that_fetches_nothing(study, tmp_path):
+def test_the_report_is_one_file_that_fetches_nothing_and_has_all_that_happened(study, tmp_path):
     text = study.report(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
     read = Reader(text)
@@ -372,9 +349,6 @@ def test_the_report_is_one_file_that_fetches_nothing(study, tmp_path):
     assert all(link.startswith("#") for link in read.links)
     assert "http" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", text)
     assert "@media print" in text and "prefers-color-scheme: dark" in text
-
-
-def test_the_report_has_all_that_happened(study):
     words = " ".join(Reader(study.report(unit="mg/l")).texts)
     for said in ("not certified", "mg/l", "spilt", "bob", "Noise check", "Every round", "Margin"):
         assert said in words
@@ -401,7 +375,7 @@ def test_the_report_says_who_measured_what():
     assert "ann 0.5 (mean of 7) (measured outside the study)" in study.report()
 
 
-def test_names_with_markup_are_texts(tmp_path):
+def test_names_with_markup_and_every_other_text_are_escaped(tmp_path):
     problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.1), names=NASTY)
     study = told(problem, [0.5, 0.4, 0.3, 0.2, 0.1, 0.0], 9, name="<b>&</b>", client="<i>ann</i>")
     study.fail(study.ask(), "<u>spilt</u>")
@@ -411,12 +385,9 @@ def test_names_with_markup_are_texts(tmp_path):
         assert any("<script>alert(1)</script>" in one for one in read.texts)
     save(study.plot(), tmp_path / "a")
     assert "酵素" in (tmp_path / "a.svg").read_text(encoding="utf-8")
-
-
-def test_a_study_without_values_has_a_report():
-    study = cg.Study(PROBLEM)
-    assert "There are no values yet." in study.report()
-    assert "still running" in study._repr_html_()
+    assert html.table(["<a>"], [["<b>"]]).count("&lt;") == 2
+    assert "&lt;c&gt;" in html.facts([("x", "<c>")]) and "&lt;d&gt;" in html.listed(["<d>"])
+    assert "<title>&lt;e&gt;</title>" in html.page("<e>", [])
 
 
 def test_a_certified_study_says_so_first():
@@ -442,10 +413,14 @@ def test_the_report_compares_with_a_plan(study):
         study.report(unit=3)
 
 
-def test_of_very_many_rounds_the_first_and_the_last_are_listed(monkeypatch, study):
+def test_of_very_many_rounds_the_first_and_the_last_are_listed_and_of_none_that(monkeypatch, study):
     monkeypatch.setattr(studies, "LONG", 4)
     words = " ".join(Reader(study.report()).texts)
     assert "5 rounds left out" in words
+    # a study without values has a report, too
+    study = cg.Study(PROBLEM)
+    assert "There are no values yet." in study.report()
+    assert "still running" in study._repr_html_()
 
 
 def test_what_a_status_has_besides_is_shown():
@@ -468,12 +443,6 @@ def test_plans_comparisons_and_simulations_show_themselves():
         read = Reader(one._repr_html_())
         assert "svg" in read.tags and "table" in read.tags
     assert "uniform" in compared._repr_html_()
-
-
-def test_every_text_is_escaped():
-    assert html.table(["<a>"], [["<b>"]]).count("&lt;") == 2
-    assert "&lt;c&gt;" in html.facts([("x", "<c>")]) and "&lt;d&gt;" in html.listed(["<d>"])
-    assert "<title>&lt;e&gt;</title>" in html.page("<e>", [])
 
 
 # ---- commands

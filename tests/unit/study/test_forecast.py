@@ -23,20 +23,17 @@ def told(problem, means, counts, seed=0):
     return study
 
 
-@pytest.mark.parametrize("problem", [KNOWN, UNKNOWN])
-def test_the_range_narrows_as_data_come(problem):
-    ranges = []
-    for n in (8, 14, 20):
-        study = told(problem, (0.8, 0.0, -0.5), (n, n, n // 2))
-        assert study.state == "running"
-        ranges.append(study.status.forecast)
-    first, *_, last = ranges
-    assert last is not None and 1 <= last[0] < last[1]
-    if first is not None:
-        assert last[1] - last[0] < first[1] - first[0]
-
-
-def test_too_little_data_have_no_range():
+def test_the_range_narrows_as_data_come_and_too_little_have_none():
+    for problem in (KNOWN, UNKNOWN):
+        ranges = []
+        for n in (8, 14, 20):
+            study = told(problem, (0.8, 0.0, -0.5), (n, n, n // 2))
+            assert study.state == "running"
+            ranges.append(study.status.forecast)
+        first, *_, last = ranges
+        assert last is not None and 1 <= last[0] < last[1]
+        if first is not None:
+            assert last[1] - last[0] < first[1] - first[0]
     study = cg.Study(KNOWN)
     assert study.status.forecast is None
     study.observe({0: [0.1, 0.0], 1: [0.0, 0.1], 2: [0.0, 0.0]})

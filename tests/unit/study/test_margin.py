@@ -252,27 +252,33 @@ def test_the_chance_of_two_arms_is_that_of_draws():
     more = seen_of([[0.5] * 4, [0.1] * 9, [-9.0] * 9])
     assert chance(three, three.game(), more, vector([0], 3)) == pytest.approx(exact, abs=0.03)
     assert chance(three, three.game(), seen_of([[1.0], [1.0], []]), vector([0], 3)) is None
+    # none is stated while nothing tells of sigma
+    problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian())
+    seen = seen_of([[1.0], [0.5], [0.0]])
+    game = problem.game()
+    game.rewards.estimate(seen)
+    assert chance(problem, game, seen, vector([0], 3)) is None
 
 
-@pytest.mark.parametrize("about", [True, False])
-def test_means_are_shrunk_as_the_posterior_has_it(about):
+def test_means_are_shrunk_as_the_posterior_has_it():
     """Against a sum over spreads, with matrices; the spread has a flat prior."""
-    x, blur = np.array([1.0, 0.2, 0.1, -0.4]), np.array([0.1, 0.2, 0.05, 0.4])
-    draws = _drawn(x, blur, 1.0, about, np.random.default_rng(0), 200_000)
-    seen, logs, means, squares = np.diag(blur), [], [], []
-    taus = np.linspace(0.005, 40.0, 16_000)
-    for tau in taus:
-        prior = tau**2 * np.eye(4) + (1e6 if about else 0.0)
-        both = prior + seen
-        gain = prior @ np.linalg.inv(both)
-        mean, cov = gain @ x, prior - gain @ prior
-        logs.append(-0.5 * (np.linalg.slogdet(both)[1] + x @ np.linalg.solve(both, x)))
-        means.append(mean)
-        squares.append(cov + np.outer(mean, mean))
-    odds = special.softmax(logs)
-    mean, square = np.tensordot(odds, means, 1), np.tensordot(odds, squares, 1)
-    assert draws.mean(axis=0) == pytest.approx(mean, abs=0.02)
-    assert np.cov(draws.T) == pytest.approx(square - np.outer(mean, mean), abs=0.02)
+    for about in (True, False):
+        x, blur = np.array([1.0, 0.2, 0.1, -0.4]), np.array([0.1, 0.2, 0.05, 0.4])
+        draws = _drawn(x, blur, 1.0, about, np.random.default_rng(0), 200_000)
+        seen, logs, means, squares = np.diag(blur), [], [], []
+        taus = np.linspace(0.005, 40.0, 16_000)
+        for tau in taus:
+            prior = tau**2 * np.eye(4) + (1e6 if about else 0.0)
+            both = prior + seen
+            gain = prior @ np.linalg.inv(both)
+            mean, cov = gain @ x, prior - gain @ prior
+            logs.append(-0.5 * (np.linalg.slogdet(both)[1] + x @ np.linalg.solve(both, x)))
+            means.append(mean)
+            squares.append(cov + np.outer(mean, mean))
+        odds = special.softmax(logs)
+        mean, square = np.tensordot(odds, means, 1), np.tensordot(odds, squares, 1)
+        assert draws.mean(axis=0) == pytest.approx(mean, abs=0.02)
+        assert np.cov(draws.T) == pytest.approx(square - np.outer(mean, mean), abs=0.02)
 
 
 def test_the_best_looking_of_arms_that_are_alike_is_hardly_ever_certain():
@@ -286,14 +292,6 @@ def test_the_best_looking_of_arms_that_are_alike_is_hardly_ever_certain():
         best = vector([int(seen.mean.argmax())], 10)
         stated.append(chance(problem, problem.game(), seen, best))
     assert np.mean(stated) < 0.32 and max(stated) < 0.8
-
-
-def test_no_chance_is_stated_while_nothing_tells_of_sigma():
-    problem = cg.Problem(cg.Arms(3), rewards=cg.Gaussian())
-    seen = seen_of([[1.0], [0.5], [0.0]])
-    game = problem.game()
-    game.rewards.estimate(seen)
-    assert chance(problem, game, seen, vector([0], 3)) is None
 
 
 # ---- in studies
@@ -328,14 +326,13 @@ def test_evidence_is_on_one_scale_everywhere():
         value = judge.versus(game, seen, best, vector(one.answer, 5))
         level = judge.level(int(seen.clock[0]), 0)
         assert one.evidence - one.threshold == pytest.approx(value - level)
-
-
-def test_the_scale_where_nothing_is_known_or_nothing_is_left_to_ask():
     game, seen = HARD.game(), blank(6)
     best, rival = vector([0], 6), vector([1], 6)
     assert shown(game, seen, best, rival, -math.inf, 5.0) == (0.0, 5.0)
     assert shown(game, seen, best, rival, math.inf, 5.0) == (math.inf, 5.0)
     assert shown(game, seen, best, rival, -2.0, 5.0) == (0.0, 7.0)
+    assert least_passing(lambda x: x > 1e9, 1.0) is None
+    assert 0.0 < least_passing(lambda x: True, 0.0) < 1e-5
 
 
 def test_the_lead_is_said_when_the_budget_ends():
@@ -389,9 +386,16 @@ def test_nothing_is_proved_before_the_first_value_and_by_few():
     assert "nobody leads. Nothing is proved" in text
     study = played(HARD, 12, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, max_rounds=12)
     assert "another answer is better has the p-value 1; a certificate needs" in str(study.decision)
+    # neither has one answer, or one value, a lead
+    study = cg.Study(PROBLEM)
+    assert study.status.lead is None and study.status.estimates[0].mean is None
+    todo = study.ask()
+    study.tell(todo, {todo.arms[0]: 0.1})
+    assert study.status.lead is None
+    json.dumps(study.status.to_dict(), allow_nan=False)
 
 
-def test_a_certified_lead_says_why_it_has_no_lower_end():
+def test_a_certified_lead_says_why_it_has_no_lower_end_and_a_clear_one_keeps_its_interval():
     """The interval is the one theorem, the certificate another: 0 is no end of the interval."""
     study = played(PROBLEM, 800, (0.5, 0.45, 0.2, 0.1, 0.0))
     lead, text = study.decision.lead, str(study.decision.sentence)
@@ -403,35 +407,11 @@ def test_a_certified_lead_says_why_it_has_no_lower_end():
     study = played(PROBLEM, 800, (0.5, 0.49, 0.2, 0.1, 0.0), epsilon=0.05)
     assert study.decision.lead.cut and study.decision.lead.low == -0.05
     assert "is not better by more than 0.05)" in str(study.decision.sentence)
-
-
-@pytest.mark.parametrize("level", [None, "per play"])
-def test_a_status_says_why_what_is_needed_has_grown(level):
-    """What is for the confidence stays; the fee is what plates add."""
-    problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, level=level))
-    study, rng, said = cg.Study(problem, max_rounds=40), np.random.default_rng(1), []
-    assert study.status.needs is None
-    while not study.done:
-        todo = study.ask()
-        study.tell(todo, measure(todo, rng, (0.5, 0.47, 0.2, 0.1, 0.0, 0.0), 0.1))
-        if (needs := study.status.needs) is not None:
-            parts = [float(needs.arguments[key]) for key in ("level", "fee")]
-            assert sum(parts) == pytest.approx(study.status.threshold, abs=0.011)
-            assert f"needed       {parts[0]:.2f} for the confidence" in str(study.status)
-            said.append(parts)
-    assert study.decision.why == "budget" and study.status.needs is None
-    assert len({level for level, _ in said}) == 1 and said[-1][1] > said[0][1] > 0.0
-
-
-def test_a_clear_lead_keeps_its_interval():
     study = cg.Study(PROBLEM)
     study.observe({0: (0.9, 1000), 1: (0.3, 1000), 2: (0.2, 1000), 3: (0.1, 1000), 4: (0.0, 1000)})
     lead = study.decision.lead
     assert lead.low > 0.5 and not lead.cut
     assert f"({lead.low:.3g} to {lead.high:.3g}, proved" in str(study.decision.sentence)
-
-
-def test_a_certified_lead_is_not_negative():
     study = played(PROBLEM, 400, (0.5, 0.3, 0.2, 0.1, 0.0))
     decision = study.decision
     assert decision.certified and 0.0 <= decision.lead.low <= decision.lead.value
@@ -439,7 +419,25 @@ def test_a_certified_lead_is_not_negative():
     assert study.status.lead == decision.lead and study.status.estimates == decision.estimates
 
 
-def test_sets_say_which_exchange_is_closest():
+def test_a_status_says_why_what_is_needed_has_grown():
+    """What is for the confidence stays; the fee is what plates add."""
+    for level in (None, "per play"):
+        problem = cg.Problem(cg.Subsets(6, 3), cg.Arms(6), cg.Gaussian(0.1, level=level))
+        study, rng, said = cg.Study(problem, max_rounds=24), np.random.default_rng(1), []
+        assert study.status.needs is None
+        while not study.done:
+            todo = study.ask()
+            study.tell(todo, measure(todo, rng, (0.5, 0.47, 0.2, 0.1, 0.0, 0.0), 0.1))
+            if (needs := study.status.needs) is not None:
+                parts = [float(needs.arguments[key]) for key in ("level", "fee")]
+                assert sum(parts) == pytest.approx(study.status.threshold, abs=0.011)
+                assert f"needed       {parts[0]:.2f} for the confidence" in str(study.status)
+                said.append(parts)
+        assert study.decision.why == "budget" and study.status.needs is None
+        assert len({level for level, _ in said}) == 1 and said[-1][1] > said[0][1] > 0.0
+
+
+def test_sets_say_which_exchange_is_closest_and_coins_have_a_lead_too():
     names = ["A06", "F03", "B01", "C02", "D04"]
     problem = cg.Problem(cg.Subsets(5, 3), cg.Subsets(5, 2), cg.Gaussian(0.1), names=names)
     study = played(problem, 6, (0.5, 0.4, 0.38, 0.0, 0.0), delta=1e-6)
@@ -449,9 +447,14 @@ def test_sets_say_which_exchange_is_closest():
         made.exchange.spelt(cg.sentences.PYTHON)
         == f"{made.enters[0]} instead of " + (made.leaves[0])
     )
+    study = cg.Study(COINS, max_rounds=2)
+    study.observe({0: (0.8, 1000), 1: (0.75, 1000), 2: (0.5, 1000)})
+    made = study.status.lead
+    assert made.value == pytest.approx(0.05) and made.low < 0.0 < made.high < 0.2
+    assert made.chance > 0.98 and 0.0 < made.within < 0.2
 
 
-def test_how_much_the_leader_can_lack_is_the_least_epsilon_that_would_do():
+def test_how_much_the_leader_can_lack_is_the_least_epsilon_that_would_do_and_is_offered():
     study = played(HARD, 30, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0)
     advisor = advisor_of(study)
     within = study.status.lead.within
@@ -462,31 +465,6 @@ def test_how_much_the_leader_can_lack_is_the_least_epsilon_that_would_do():
         assert other.done == enough
     heuristic = played(HARD, 30, (1.0, 0.9, 0.0, 0.0, 0.0, 0.0), 1.0, threshold="stylised")
     assert heuristic.status.lead.within is None
-
-
-def test_the_least_number_that_passes():
-    assert least_passing(lambda x: x > 1e9, 1.0) is None
-    assert 0.0 < least_passing(lambda x: True, 0.0) < 1e-5
-
-
-def test_one_answer_and_one_value_have_no_lead():
-    study = cg.Study(PROBLEM)
-    assert study.status.lead is None and study.status.estimates[0].mean is None
-    todo = study.ask()
-    study.tell(todo, {todo.arms[0]: 0.1})
-    assert study.status.lead is None
-    json.dumps(study.status.to_dict(), allow_nan=False)
-
-
-def test_coins_have_a_lead_too():
-    study = cg.Study(COINS, max_rounds=2)
-    study.observe({0: (0.8, 1000), 1: (0.75, 1000), 2: (0.5, 1000)})
-    made = study.status.lead
-    assert made.value == pytest.approx(0.05) and made.low < 0.0 < made.high < 0.2
-    assert made.chance > 0.98 and 0.0 < made.within < 0.2
-
-
-def test_a_tolerance_is_offered_while_the_end_is_far():
     study = played(HARD, 60, (1.0, 0.95, 0.0, 0.0, 0.0, 0.0), 1.0)
     said = study.status.enough
     assert said.code == "good-enough" and said.arguments["within"] == study.status.lead.within
@@ -524,15 +502,15 @@ def test_evidence_that_is_enough_says_so_and_what_the_study_waits_for():
     assert "more than the" in str(study.status) and "more than the" in str(study.decision)
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(), UNKNOWN, cg.Gaussian(level="per play")])
-def test_few_values_do_not_make_evidence_look_large(rewards):
+def test_few_values_do_not_make_evidence_look_large():
     """With sigma not known a ratio at its estimate may be hundreds by chance; what is shown is the
     likelihood ratio.
     """
-    study = cg.Study(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards), engine="python")
-    values, rng = np.array([3.0, 0.0, 1.0, 2.0]), np.random.default_rng(1)
-    for _ in range(6):
-        todo = study.ask()
-        study.tell(todo, {a: values[a] + 1e-3 * rng.standard_normal() for a in todo.arms})
-        for one in study.status.rivals:
-            assert one.evidence < 100.0
+    for rewards in (cg.Gaussian(), UNKNOWN, cg.Gaussian(level="per play")):
+        study = cg.Study(cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards), engine="python")
+        values, rng = np.array([3.0, 0.0, 1.0, 2.0]), np.random.default_rng(1)
+        for _ in range(6):
+            todo = study.ask()
+            study.tell(todo, {a: values[a] + 1e-3 * rng.standard_normal() for a in todo.arms})
+            for one in study.status.rivals:
+                assert one.evidence < 100.0

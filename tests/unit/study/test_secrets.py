@@ -34,25 +34,28 @@ def study(folder, **settings):
 
 
 @posix
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o660])
-@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
-def test_new_files_are_their_owners_or_their_groups_if_asked(tmp_path, mode, mask):
-    before = os.umask(mask)
-    try:
-        with study(tmp_path, mode=mode) as made:
-            made.ask()
-            made.export(tmp_path / "all.json", mode=mode)
-            made.export(tmp_path / "rows.csv", "arm", mode=mode)
-            made.copy(tmp_path / "copy.db")
-            here = modes(tmp_path)
-    finally:
-        os.umask(before)
-    assert {"lab.db", "lab.db-wal", "all.json", "rows.csv", "copy.db"} <= set(here)
-    assert set(here.values()) == {mode}
+def test_new_files_are_their_owners_or_their_groups_if_asked(tmp_path):
+    for mode, mask in ((0o600, 0o000), (0o640, 0o077), (0o660, 0o022)):
+        folder = tmp_path / oct(mode)
+        folder.mkdir()
+        before = os.umask(mask)
+        try:
+            with study(folder, mode=mode) as made:
+                made.ask()
+                made.export(folder / "all.json", mode=mode)
+                made.export(folder / "rows.csv", "arm", mode=mode)
+                made.copy(folder / "copy.db")
+                here = modes(folder)
+        finally:
+            os.umask(before)
+        assert {"lab.db", "lab.db-wal", "all.json", "rows.csv", "copy.db"} <= set(here)
+        assert set(here.values()) == {mode}
 
 
 @posix
-def test_without_being_asked_new_files_are_their_owners_alone(tmp_path):
+def test_without_being_asked_new_files_are_their_owners_alone_and_old_ones_keep_their_mode(
+    tmp_path,
+):
     before = os.umask(0)
     try:
         with study(tmp_path) as made:
@@ -63,36 +66,29 @@ def test_without_being_asked_new_files_are_their_owners_alone(tmp_path):
     finally:
         os.umask(before)
     assert set(modes(tmp_path).values()) == {0o600}
-
-
-@posix
-@pytest.mark.parametrize("mode", ["600", "640", "660"])
-def test_a_campaign_of_the_command_line_lets_its_group_in_if_asked(
-    tmp_path, monkeypatch, capsys, mode
-):
-    monkeypatch.setattr(execute, "work", made_up)
-    (tmp_path / "a.toml").write_text(TOML)
-    run = ["campaign", "run", tmp_path / "a.toml", "--mode"]
-    assert command(capsys, *run, mode)[0] == 0
-    assert modes(tmp_path)["a.db"] == modes(tmp_path)["a.db.lock"] == int(mode, 8)
-    code, _, said = command(capsys, *run, "644", "--store", tmp_path / "b.db")
-    assert code == 2 and "0o640" in said and not (tmp_path / "b.db").exists()
-
-
-@posix
-def test_a_file_that_is_there_keeps_its_mode(tmp_path):
     path = tmp_path / "shared.csv"
     path.write_text("old")
     path.chmod(0o664)
     save(path, "new")
-    assert path.read_text() == "new" and modes(tmp_path) == {"shared.csv": 0o664}
+    assert path.read_text() == "new" and modes(tmp_path)["shared.csv"] == 0o664
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o777, 0, "640", None, True, -1, 2**70])
-def test_nobody_beyond_the_group_is_let_in(tmp_path, mode):
-    with refused("must-be", InputError, name="mode"):
-        study(tmp_path, mode=mode)
-    assert not list(tmp_path.iterdir())
+@posix
+def test_a_campaign_of_the_command_line_lets_its_group_in_if_asked(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(execute, "work", made_up)
+    (tmp_path / "a.toml").write_text(TOML)
+    run = ["campaign", "run", tmp_path / "a.toml", "--mode"]
+    assert command(capsys, *run, "640")[0] == 0
+    assert modes(tmp_path)["a.db"] == modes(tmp_path)["a.db.lock"] == 0o640
+    code, _, said = command(capsys, *run, "644", "--store", tmp_path / "b.db")
+    assert code == 2 and "0o640" in said and not (tmp_path / "b.db").exists()
+
+
+def test_nobody_beyond_the_group_is_let_in(tmp_path):
+    for mode in (0o644, 0o777, 0, "640", None, True, -1, 2**70):
+        with refused("must-be", InputError, name="mode"):
+            study(tmp_path, mode=mode)
+        assert not list(tmp_path.iterdir())
 
 
 # ---- spreadsheets
@@ -113,12 +109,18 @@ def test_no_cell_begins_like_a_formula_unless_it_is_a_number(first, rest):
         assert cell[0] in "+-" and float(cell) is not None
 
 
-@pytest.mark.parametrize("first", BEGINS)
-def test_a_formula_in_any_width_is_a_text_in_what_is_exported(first):
-    cell = f"{first}SUM(A1)"
-    assert defused(cell) == f"'{cell}"
-    [row] = csv.DictReader(io.StringIO(as_csv([{"arm": cell}]), newline=""))
-    assert row["arm"] == f"'{cell}" and restored(row["arm"]) == cell
+def test_a_formula_in_any_width_is_a_text_in_what_is_exported():
+    for first in BEGINS:
+        cell = f"{first}SUM(A1)"
+        assert defused(cell) == f"'{cell}"
+        [row] = csv.DictReader(io.StringIO(as_csv([{"arm": cell}]), newline=""))
+        assert row["arm"] == f"'{cell}" and restored(row["arm"]) == cell
+    rows = [{"arm": "=cmd|'/C calc'!A0", "mean": -0.5}, {"arm": "'-x", "mean": "-0.5"}]
+    text = as_csv(rows)
+    assert "'=cmd" in text and "-0.5" in text
+    back = list(csv.DictReader(io.StringIO(text)))
+    assert [restored(row["arm"]) for row in back] == [row["arm"] for row in rows]
+    assert [float(row["mean"]) for row in back] == [-0.5, -0.5]
 
 
 @given(st.text(alphabet="a=,\"'\r\n"))
@@ -126,15 +128,6 @@ def test_no_text_of_an_exported_table_begins_another_row(text):
     rows = [{"reason": text, "n": 1}, {"reason": "x", "n": 2}]
     back = list(csv.DictReader(io.StringIO(as_csv(rows), newline="")))
     assert [restored(row["reason"]) for row in back] == [text, "x"]
-
-
-def test_exported_tables_are_defused_and_come_back():
-    rows = [{"arm": "=cmd|'/C calc'!A0", "mean": -0.5}, {"arm": "'-x", "mean": "-0.5"}]
-    text = as_csv(rows)
-    assert "'=cmd" in text and "-0.5" in text
-    back = list(csv.DictReader(io.StringIO(text)))
-    assert [restored(row["arm"]) for row in back] == [row["arm"] for row in rows]
-    assert [float(row["mean"]) for row in back] == [-0.5, -0.5]
 
 
 # ---- terminals

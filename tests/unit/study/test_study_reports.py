@@ -10,13 +10,6 @@ from tests.studies import PROBLEM, measure
 pytestmark = pytest.mark.given_numbers  # values of arms that are known to have been asked for
 
 
-def test_names_with_commas_are_kept_apart():
-    problem = cg.Problem(
-        cg.Subsets(3, 2), rewards=cg.Gaussian(0.1), names=["K7R,A2T", "wild", "A2T"]
-    )
-    assert problem.label([0, 1]) == "K7R,A2T; wild" and problem.label([1, 2]) == "wild, A2T"
-
-
 @pytest.fixture(scope="module")
 def study():
     study, rng = cg.Study(PROBLEM, name="five"), np.random.default_rng(0)
@@ -27,7 +20,7 @@ def study():
     return study
 
 
-def test_frames(study):
+def test_frames_and_the_history_say_where_the_study_is(study):
     pytest.importorskip("pandas")
     rounds, arms, events = (study.to_frame(level) for level in ("round", "arm", "event"))
     assert (
@@ -41,19 +34,10 @@ def test_frames(study):
     ].sum() == 1
     with refused("unknown", cg.UnknownNameError, kind="level", name="day"):
         study.to_frame("day")
-
-
-def test_the_history_ends_where_the_study_is(study):
     points = study.history()
     assert [one["rounds"] for one in points] == list(range(1, 9)) and points[-1][
         "evidence"
     ] == study.status.evidence
-
-
-@pytest.mark.parametrize("kind", ["evidence", "estimates", "pulls"])
-def test_pictures(study, kind, tmp_path):
-    study.plot(kind).savefig(tmp_path / "a.png")
-    assert (tmp_path / "a.png").stat().st_size > 3000
 
 
 def test_a_retracted_outlier_does_not_flatten_the_curve():
@@ -83,13 +67,17 @@ def test_the_legend_of_pulls_is_off_the_bars(study):
     )
 
 
-def test_pictures_that_cannot_be_drawn(study):
+def test_pictures_that_cannot_be_drawn_and_names_with_commas(study):
     with refused("unknown", cg.UnknownNameError, kind="kind", name="pie"):
         study.plot("pie")
     with refused("no-values", cg.StudyError):
         cg.Study(PROBLEM).plot()
     with refused("file-unwritable", cg.StoreError, path="/nowhere/at/all.json"):
         study.export("/nowhere/at/all.json")
+    problem = cg.Problem(
+        cg.Subsets(3, 2), rewards=cg.Gaussian(0.1), names=["K7R,A2T", "wild", "A2T"]
+    )
+    assert problem.label([0, 1]) == "K7R,A2T; wild" and problem.label([1, 2]) == "wild, A2T"
 
 
 def test_a_study_of_paths_can_be_looked_at_before_every_link_has_a_value():

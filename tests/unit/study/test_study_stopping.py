@@ -33,12 +33,17 @@ def test_retracting_leaves_no_rounding_behind():
     assert advisor_of(study).ledger.seen.counts.tolist() == [0, 1, 0, 0, 0]
 
 
-def test_a_retraction_after_the_decision_opens_the_study_again():
+def test_results_after_the_decision_are_no_part_of_it_and_a_retraction_opens_the_study_again():
     study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_pulls=0)
-    one, two = study.ask(2)
+    one, two, three = study.ask(3)
     study.tell(one, {0: 5.0})
     study.tell(two, {1: 0.0})
-    assert study.decision.certified
+    before = study.decision
+    study.tell(three, {three.arms[0]: 2.0})
+    assert study.decision.certified and study.decision.evidence == before.evidence
+    assert says(study.decision.assumptions, "results-late", n=1)
+    assert study.events()[-1].kind == "told"
+    study.retract(three, "wrong tube")
     study.retract(one, "wrong tube")
     assert not study.done and study.decision is None
     study.tell(one, {0: 0.0})
@@ -46,19 +51,7 @@ def test_a_retraction_after_the_decision_opens_the_study_again():
         todo = study.ask()
         study.tell(todo, {a: 3.0 if a else 0.0 for a in todo.arms})
     assert study.decision.answer == (1,)
-    assert says(study.decision.assumptions, "retracted", retractions=1)
-
-
-def test_results_that_come_after_the_decision_are_kept_but_not_part_of_it():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), min_pulls=0)
-    one, two, three = study.ask(3)
-    study.tell(one, {0: 5.0})
-    study.tell(two, {1: 0.0})
-    before = study.decision
-    study.tell(three, {three.arms[0]: 2.0})
-    assert study.decision.evidence == before.evidence
-    assert says(study.decision.assumptions, "results-late", n=1)
-    assert study.events()[-1].kind == "told"
+    assert says(study.decision.assumptions, "retracted", retractions=2)
 
 
 def test_what_touches_the_guarantee_is_in_the_assumptions():
@@ -117,19 +110,19 @@ def test_lateness_that_could_select_values_is_in_the_assumptions(monkeypatch):
     assert {one.code for one in study.decision.assumptions} == {"threshold", "sigma-unchecked"}
 
 
-@pytest.mark.parametrize("threshold", ["mixture", "proved"])
-def test_only_what_was_told_counts_for_stopping(threshold):
-    one, other = (cg.Study(HARD, threshold=threshold) for _ in range(2))
-    todo, rng = one.ask(60), np.random.default_rng(3)
-    for here in todo[:10]:
-        values = measure(here, rng, np.arange(6.0), 1.0)
-        one.tell(here, values)
-        other.observe(values)
-    a, b = advisor_of(one), advisor_of(other)
-    assert a.ledger.pending.sum() == 100 and b.ledger.pending.sum() == 0
-    for what in ("evidence", "best", "rival"):
-        assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
-    assert one.status.threshold == other.status.threshold and a.ledger.seen.counts.sum() == 20
+def test_only_what_was_told_counts_for_stopping():
+    for threshold in ("mixture", "proved"):
+        one, other = (cg.Study(HARD, threshold=threshold) for _ in range(2))
+        todo, rng = one.ask(60), np.random.default_rng(3)
+        for here in todo[:10]:
+            values = measure(here, rng, np.arange(6.0), 1.0)
+            one.tell(here, values)
+            other.observe(values)
+        a, b = advisor_of(one), advisor_of(other)
+        assert a.ledger.pending.sum() == 100 and b.ledger.pending.sum() == 0
+        for what in ("evidence", "best", "rival"):
+            assert getattr(a.told.view, what).tolist() == getattr(b.told.view, what).tolist()
+        assert one.status.threshold == other.status.threshold and a.ledger.seen.counts.sum() == 20
 
 
 # ---- stopping without a certificate
@@ -163,43 +156,43 @@ def test_a_budget_stop_reports_the_confidence_that_was_reached():
     assert study.decision.p_value == 1.0 and study.decision.lead is None
 
 
-@pytest.mark.parametrize(("threshold", "proved"), [("mixture", True), ("stylised", False)])
-def test_a_heuristic_p_value_is_called_so(threshold, proved):
-    study, rng = (
-        cg.Study(PROBLEM, delta=1e-30, threshold=threshold, max_rounds=40),
-        np.random.default_rng(0),
-    )
-    while not study.done:
-        todo = study.ask()
-        study.tell(todo, measure(todo, rng))
-    decision = study.decision
-    assert (
-        decision.why == "budget"
-        and decision.p_value < 1.0
-        and decision.proved is decision.to_dict()["proved"] is proved
-    )
-    assert (
-        "by the heuristic threshold stylised, which is not proved" in str(decision.sentence)
-    ) is not proved
+def test_a_heuristic_p_value_is_called_so():
+    for threshold, proved in (("mixture", True), ("stylised", False)):
+        study, rng = (
+            cg.Study(PROBLEM, delta=1e-30, threshold=threshold, max_rounds=40),
+            np.random.default_rng(0),
+        )
+        while not study.done:
+            todo = study.ask()
+            study.tell(todo, measure(todo, rng))
+        decision = study.decision
+        assert (
+            decision.why == "budget"
+            and decision.p_value < 1.0
+            and decision.proved is decision.to_dict()["proved"] is proved
+        )
+        assert (
+            "by the heuristic threshold stylised, which is not proved" in str(decision.sentence)
+        ) is not proved
 
 
-def test_a_deadline_ends_the_asking(monkeypatch):
+def test_a_deadline_ends_the_asking_and_a_result_that_was_out_may_certify(monkeypatch):
+    clock = [1e9]
+    monkeypatch.setattr("combgame.storage.clock.now", lambda: clock[0])
     study = cg.Study(PROBLEM, deadline="2999-01-01T00:00")
     todo = study.ask()
-    monkeypatch.setattr("combgame.storage.clock.now", lambda: 4e10)
+    clock[0] = 4e10
     assert study.state == "deadline" and study.ask(2) == []
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
     assert study.decision.why == "deadline" and study.decision.values == 2
     assert str(study.decision.sentence).endswith("extend(deadline=...) lets it go on.")
-
-
-def test_a_result_that_was_out_at_the_deadline_may_certify(monkeypatch):
+    clock[0] = 1e9
     study = cg.Study(
         cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)), deadline="2999-01-01T00:00", min_pulls=0
     )
     one, two = study.ask(2)
     study.tell(one, {0: 0.0})
-    monkeypatch.setattr("combgame.storage.clock.now", lambda: 4e10)
+    clock[0] = 4e10
     assert study.decision.why == "deadline"
     assert "results that still come are counted" in study.decision.sentence.remedy()
     assert says(study.decision.assumptions, "values-out", n=1)
@@ -280,7 +273,7 @@ def test_a_deadline_can_be_extended_and_lifted(monkeypatch):
         study.extend(deadline=math.inf, reason="more")
 
 
-def test_a_study_that_was_stopped_by_hand_stays_so():
+def test_a_study_that_was_stopped_by_hand_stays_so_and_a_certified_one_cannot_be():
     study = cg.Study(PROBLEM)
     todo = study.ask()
     study.tell(todo, dict.fromkeys(todo.arms, 0.1))
@@ -288,6 +281,17 @@ def test_a_study_that_was_stopped_by_hand_stays_so():
     assert not study.decision.sentence.remedy()
     study.retract(todo, "wrong plate")
     assert study.state == "by hand" and study.decision.values == 0 and study.ask(1) == []
+    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
+    number = study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
+    events = len(study.events())
+    with refused("certified-already", cg.StudyError, name="study"):
+        study.stop("the end of the year")
+    assert len(study.events()) == events
+    study.retract(number, "mistyped")
+    assert study.state == "running"
+    study.stop("enough")
+    study.stop("really")
+    assert study.state == "by hand"
 
 
 def test_the_status_of_a_study_that_has_stopped_is_of_then():
@@ -352,9 +356,7 @@ def test_rounds_that_are_told_together_are_judged_together():
         again.apply(event, Past(again, study.events()[:k]))
     again.ledger.seal = advisor_of(study).ledger.seal
     assert dump(again) == dump(advisor_of(study)) and decide(again, again.ended) == decision
-
-
-def test_rounds_may_be_told_as_pairs():
+    # they may be told as pairs
     study = cg.Study(PROBLEM, min_pulls=0)
     one, two = study.ask(2)
     study.tell_many([(one, dict.fromkeys(one.arms, 0.1)), (two.id, dict.fromkeys(two.arms, 0.2))])
@@ -388,35 +390,7 @@ def test_the_status_has_the_settings():
     assert json.loads(json.dumps(study.status.to_dict()))["settings"]["min_pulls"] == 2
 
 
-def test_a_certified_study_cannot_be_stopped():
-    study = cg.Study(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(0.1)))
-    number = study.observe({0: [0.0, 0.1], 1: [50.0, 50.1]})
-    events = len(study.events())
-    with refused("certified-already", cg.StudyError, name="study"):
-        study.stop("the end of the year")
-    assert len(study.events()) == events
-    study.retract(number, "mistyped")
-    assert study.state == "running"
-    study.stop("enough")
-    study.stop("really")
-    assert study.state == "by hand"
-
-
-def test_an_arm_told_anew_is_noted_like_any_other():
-    study = cg.Study(PROBLEM)
-    todo = study.ask()
-    study.tell(todo, {0: 1000.0, 1: 0.3})
-    study.retract(arm=0, reason="a point was lost")
-    study.tell(todo, {0: (1.0, 4)})
-    study.retract(arm=1, reason="contaminated")
-    study.tell(todo, {1: None})
-    study.stop("enough")
-    rests = study.decision.assumptions
-    assert says(rests, "means-told", n=1) and says(rests, "values-missing", n=1)
-    assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
-
-
-def test_which_rounds_are_spent():
+def test_which_rounds_are_spent_and_an_arm_told_anew_is_noted_like_any_other():
     study = cg.Study(PROBLEM, delta=1e-9)
     told, taken, dropped, spoilt, _ = study.ask(5)
     for todo in (told, taken, spoilt):
@@ -428,6 +402,17 @@ def test_which_rounds_are_spent():
     assert study.status.rounds == 3 and "spent        3 rounds, 2 values" in str(study.status)
     study.stop("enough")
     assert study.decision.rounds == 3
+    study = cg.Study(PROBLEM)
+    todo = study.ask()
+    study.tell(todo, {0: 1000.0, 1: 0.3})
+    study.retract(arm=0, reason="a point was lost")
+    study.tell(todo, {0: (1.0, 4)})
+    study.retract(arm=1, reason="contaminated")
+    study.tell(todo, {1: None})
+    study.stop("enough")
+    rests = study.decision.assumptions
+    assert says(rests, "means-told", n=1) and says(rests, "values-missing", n=1)
+    assert study.decision.values == 4 and study.decision.rounds == 1 and study.replay().same
 
 
 def test_min_pulls_come_first():

@@ -40,15 +40,18 @@ FAMILIES = [cg.Gaussian(0.5), cg.Gaussian([0.5, 1.0, 0.7, 0.6]), cg.Bernoulli(),
 FAMILIES += [cg.Gaussian(supposed=0.5, shared=False)]
 
 
-@pytest.mark.parametrize("rewards", FAMILIES, ids=str)
-@pytest.mark.parametrize("bounds", [None, [(0.0, 0.9), (0.1, 1.0), (0.0, 1.0), (0.05, 0.95)]])
+BOUNDS = [(0.0, 0.9), (0.1, 1.0), (0.0, 1.0), (0.05, 0.95)]
+PAIRS = list(zip(FAMILIES, (None, BOUNDS, BOUNDS, BOUNDS, None), strict=True))
+
+
+@pytest.mark.parametrize(("rewards", "bounds"), PAIRS)
 def test_minimising_is_maximising_the_turned_values(rewards, bounds):
     least = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), rewards, bounds=bounds, goal="minimise")
     most, means = turned(least), np.array([0.6, 0.15, 0.5, 0.85])
     pivot = 1.0 if isinstance(rewards, cg.Bernoulli) else 0.0
     other = pivot - means
     assert least.maximised == most and most.maximised is most
-    how = {"runs": 2, "engine": "python", "seed": 3, "max_rounds": 60}
+    how = {"runs": 2, "engine": "python", "seed": 3, "max_rounds": 30}
     one, two = cg.simulate(least, means, **how), cg.simulate(most, other, **how)
     assert one.stops.tolist() == two.stops.tolist() and one.answers == two.answers
     assert (one.means == means).all() and one.best == (1,)
@@ -74,7 +77,7 @@ def test_plans_of_what_is_minimised():
     assert wide.rows() == cg.plan(turned(least), [-3.0, -1.0, -2.0], epsilon=0.3, **how).rows()
 
 
-@pytest.mark.parametrize("rewards", [cg.Gaussian(0.3), cg.Bernoulli(), cg.Bounded(-1, 2)], ids=str)
+@pytest.mark.parametrize("rewards", [cg.Bernoulli(), cg.Bounded(-1, 2)], ids=str)
 def test_a_study_shows_values_as_they_were_told(rewards):
     problem = cg.Problem(cg.Arms(3), rewards=rewards, goal="minimise", names=["a", "b", "c"])
     twin, means, rng = turned(problem), [0.8, 0.1, 0.9], np.random.default_rng(0)
@@ -116,28 +119,10 @@ def test_doubts_and_retractions_where_values_are_turned():
     assert sorted(part.arguments["value"] for part in said.arguments["parts"]) == [1.25, 7.5]
 
 
-def test_goals_that_are_refused():
-    with refused("must-be", cg.InputError, name="goal"):
-        cg.Problem(cg.Arms(2), rewards=cg.Bernoulli(), goal="least")
-    paths = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
-    with refused("sizes-differ"):
-        cg.Problem(paths, rewards=cg.Bernoulli(), goal="minimise")
-    assert cg.Problem(paths, rewards=cg.Bounded(0, 1), goal="minimise").maximised.d == 3
-
-    class Own(cg.Gaussian):
-        pass
-
-    with refused("cannot-minimise"):
-        cg.Problem(cg.Arms(2), rewards=Own(1.0), goal="minimise")
-    american = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1), goal="minimize")
-    assert american.goal == "minimise" and from_data(to_data(american)) == american
-    assert "goal" not in to_data(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1)))
-
-
 # ---- names
 
 
-def test_names_may_stand_where_numbers_do():
+def test_names_may_stand_where_numbers_do_and_sigma_goes_by_them():
     names = ["wt", "A12G", "K7R", "L3P"]
     plain = cg.Problem(cg.Subsets(4, 2), cg.Arms(4), cg.Gaussian(0.1), names=names)
     for problem in (
@@ -160,27 +145,37 @@ def test_names_may_stand_where_numbers_do():
     assert few.actions == cg.Listed([[0, 2], [1, 3]], 4) and few.label([2]) == "K7R"
     almost = cg.Problem(cg.AlmostAllSets(names, "K7R"), rewards=cg.Gaussian(0.1))
     assert almost.actions == cg.AlmostAllSets(4, 2)
+    problem = cg.Problem(cg.Arms(["a", "b", "c"]), rewards=cg.Gaussian({"c": 3, "a": 1, "b": 2}))
+    assert problem.rewards == cg.Gaussian([1, 2, 3]) and from_data(to_data(problem)) == problem
+    loose = cg.Gaussian({"a": 1, "b": 2})
+    assert from_data(to_data(loose)) == loose
+    file = {
+        "names": ["a", "b"],
+        "goal": "minimise",
+        "actions": {"kind": "arms"},
+        "rewards": {"kind": "gaussian", "sigma": {"b": 2, "a": 1}},
+    }
+    read, _ = problem_from(file)
+    assert read.rewards == cg.Gaussian([1, 2]) and read.goal == "minimise"
+    with refused("unknown", name="least"):
+        problem_from({**file, "goal": "least"})
 
 
-@pytest.mark.parametrize(
-    "structure",
-    [
+def test_structures_with_names_are_values():
+    for structure in (
         cg.Arms(["x", "y", "z"]),
         cg.Subsets(["x", "y", "z"], 2),
         cg.Partition([["x", "z"], ["y"]], 1),
         cg.Listed([["x", "z"], ["y"]], ["x", "y", "z"]),
         cg.AlmostAllSets(["x", "y", "z"], "y"),
-    ],
-    ids=str,
-)
-def test_structures_with_names_are_values(structure):
-    assert from_data(to_data(structure)) == structure and structure != structure.unnamed()
-    assert eval(repr(structure), vars(cg)) == structure
-    assert structure.numbered(np.array([2, 0, 1])).called is None
-    assert structure.sets() == structure.unnamed().sets()
+    ):
+        assert from_data(to_data(structure)) == structure and structure != structure.unnamed()
+        assert eval(repr(structure), vars(cg)) == structure
+        assert structure.numbered(np.array([2, 0, 1])).called is None
+        assert structure.sets() == structure.unnamed().sets()
 
 
-def test_names_that_are_refused():
+def test_names_and_goals_that_are_refused():
     with refused("arm-named-twice", name="a"):
         cg.Arms(["a", "b", "a"])
     for wrong in (["a", ""], [], "abc", [1, 2]):
@@ -198,23 +193,21 @@ def test_names_that_are_refused():
         cg.Problem(cg.Arms(2), rewards=cg.Gaussian({"a": 0.1, "b": 0.2}))
     with refused("must-be", name="sigma"):
         cg.Gaussian({"a": 0.1, "b": -1})
+    with refused("must-be", cg.InputError, name="goal"):
+        cg.Problem(cg.Arms(2), rewards=cg.Bernoulli(), goal="least")
+    paths = cg.Paths([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
+    with refused("sizes-differ"):
+        cg.Problem(paths, rewards=cg.Bernoulli(), goal="minimise")
+    assert cg.Problem(paths, rewards=cg.Bounded(0, 1), goal="minimise").maximised.d == 3
 
+    class Own(cg.Gaussian):
+        pass
 
-def test_sigma_by_name():
-    problem = cg.Problem(cg.Arms(["a", "b", "c"]), rewards=cg.Gaussian({"c": 3, "a": 1, "b": 2}))
-    assert problem.rewards == cg.Gaussian([1, 2, 3]) and from_data(to_data(problem)) == problem
-    loose = cg.Gaussian({"a": 1, "b": 2})
-    assert from_data(to_data(loose)) == loose
-    file = {
-        "names": ["a", "b"],
-        "goal": "minimise",
-        "actions": {"kind": "arms"},
-        "rewards": {"kind": "gaussian", "sigma": {"b": 2, "a": 1}},
-    }
-    read, _ = problem_from(file)
-    assert read.rewards == cg.Gaussian([1, 2]) and read.goal == "minimise"
-    with refused("unknown", name="least"):
-        problem_from({**file, "goal": "least"})
+    with refused("cannot-minimise"):
+        cg.Problem(cg.Arms(2), rewards=Own(1.0), goal="minimise")
+    american = cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1), goal="minimize")
+    assert american.goal == "minimise" and from_data(to_data(american)) == american
+    assert "goal" not in to_data(cg.Problem(cg.Arms(2), rewards=cg.Gaussian(1)))
 
 
 # ---- a first file
@@ -228,45 +221,39 @@ def init(*words):
     return CliRunner().invoke(app, ["init", *map(str, words)], catch_exceptions=False)
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
+def test_init_takes_a_table_of_names_or_refuses_in_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    how = ["--names", "names.csv", "--play", 2, "--sigma", 0.2, "--goal", "minimise"]
+    wanted = cg.Problem(
+        cg.Subsets(["wt", "K7R", "L3P"], 2), cg.Arms(3), cg.Gaussian(0.2), goal="minimise"
+    )
+    for table in (
         "wt\nK7R\nL3P\n",
         "arm\nwt\nK7R\nL3P\n",
         "plate;Name\n1;wt\n1;K7R\n2;wt\n2;L3P\n",
         "round,arm,value\n1,wt,\n1,K7R,\n2,L3P,\n",
-    ],
-)
-def test_init_takes_a_table_of_names(tmp_path, monkeypatch, table):
-    monkeypatch.chdir(tmp_path)
-    Path("names.csv").write_text(table)
-    how = ["--names", "names.csv", "--play", 2, "--sigma", 0.2, "--goal", "minimise"]
-    assert "wrote p.toml (3 arms)" in init("p.toml", *how).output
-    wanted = cg.Problem(
-        cg.Subsets(["wt", "K7R", "L3P"], 2), cg.Arms(3), cg.Gaussian(0.2), goal="minimise"
-    )
-    assert read_problem("p.toml")[0] == wanted
+    ):
+        Path("p.toml").unlink(missing_ok=True)
+        Path("names.csv").write_text(table)
+        assert "wrote p.toml (3 arms)" in init("p.toml", *how).output
+        assert read_problem("p.toml")[0] == wanted
     with refused("file-there", cg.StoreError, path="p.toml"):
         init("p.toml", *how)
     for noise in ("unknown", "bernoulli", "bounded"):
         assert init("p.toml", "--names", "names.csv", "--noise", noise, "--force").exit_code == 0
         assert read_problem("p.toml")[0].d == 3
-
-
-def test_init_that_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    Path("p.toml").unlink()
     with refused("names-not-given"):
         init()
-    Path("names.csv").write_text("a,b\n1,2\n")
-    with refused("no-names"):
-        init("--names", "names.csv")
-    Path("names.csv").write_text("a\nb\n")
-    with refused("sigma-not-given"):
-        init("--names", "names.csv", "--noise", "gaussian")
-    with refused("must-be", name="noise"):
-        init("--names", "names.csv", "--noise", "loud")
-    with refused("must-be", name="size"):
-        init("--names", "names.csv", "--play", 3)
+    for names, words, code in (
+        ("a,b\n1,2\n", [], "no-names"),
+        ("a\nb\n", ["--noise", "gaussian"], "sigma-not-given"),
+        ("a\nb\n", ["--noise", "loud"], "must-be"),
+        ("a\nb\n", ["--play", 3], "must-be"),
+    ):
+        Path("names.csv").write_text(names)
+        with refused(code):
+            init("--names", "names.csv", *words)
     assert not Path("problem.toml").exists()
 
 
@@ -305,25 +292,27 @@ def test_init_asks(monkeypatch, tmp_path):
         init("--force")
 
 
-@pytest.mark.parametrize("noise", [("--noise", "unknown"), ("--sigma", 0.2)])
-def test_init_writes_levels_of_plates(tmp_path, monkeypatch, noise):
-    monkeypatch.chdir(tmp_path)
-    Path("names.csv").write_text("a\nb\nc\n")
-    how = ["--names", "names.csv", "--play", 2, *noise]
-    init("yes.toml", *how, "--levels")
-    init("no.toml", *how, "--no-levels")
-    init("unsaid.toml", *how)
-    sigma = 0.2 if noise[0] == "--sigma" else None
-    assert read_problem("yes.toml")[0].rewards == cg.Gaussian(sigma, level="per play")
-    assert read_problem("no.toml")[0] == read_problem("unsaid.toml")[0]
-    assert read_problem("no.toml")[0].rewards == cg.Gaussian(sigma)
-    assert '# level = "per play"' in Path("no.toml").read_text()  # how it is stated later
-    assert ("# supposed = " in Path("no.toml").read_text()) is (sigma is None)  # how to plan
-    with refused("levels-of-noise", noise="bernoulli"):
-        init("p.toml", "--names", "names.csv", "--play", 2, "--noise", "bernoulli", "--levels")
-    with refused("level-apart"):
-        init("p.toml", "--names", "names.csv", "--levels")
-    assert not Path("p.toml").exists()
+def test_init_writes_levels_of_plates(tmp_path, monkeypatch):
+    for noise in (("--noise", "unknown"), ("--sigma", 0.2)):
+        monkeypatch.chdir(tmp_path)
+        Path("names.csv").write_text("a\nb\nc\n")
+        how = ["--names", "names.csv", "--play", 2, *noise]
+        for made in tmp_path.glob("*.toml"):
+            made.unlink()
+        init("yes.toml", *how, "--levels")
+        init("no.toml", *how, "--no-levels")
+        init("unsaid.toml", *how)
+        sigma = 0.2 if noise[0] == "--sigma" else None
+        assert read_problem("yes.toml")[0].rewards == cg.Gaussian(sigma, level="per play")
+        assert read_problem("no.toml")[0] == read_problem("unsaid.toml")[0]
+        assert read_problem("no.toml")[0].rewards == cg.Gaussian(sigma)
+        assert '# level = "per play"' in Path("no.toml").read_text()  # how it is stated later
+        assert ("# supposed = " in Path("no.toml").read_text()) is (sigma is None)  # how to plan
+        with refused("levels-of-noise", noise="bernoulli"):
+            init("p.toml", "--names", "names.csv", "--play", 2, "--noise", "bernoulli", "--levels")
+        with refused("level-apart"):
+            init("p.toml", "--names", "names.csv", "--levels")
+        assert not Path("p.toml").exists()
 
 
 # ---- old data
@@ -348,30 +337,30 @@ def test_what_old_data_know_is_not_measured_again_in_the_start():
 # ---- data frames
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_data_frames(wide):
-    study, twin = cg.Study(PROBLEM, seed=2, delta=1e-9), cg.Study(PROBLEM, seed=2, delta=1e-9)
-    rng = np.random.default_rng(0)
-    values = {one.id: measure(one, rng) for one in study.ask(3)}
-    twin.ask(3)
-    twin.tell_many(values)
-    if wide:
-        frame = pd.DataFrame(
-            [{"round": k, **{NAMES[a]: x for a, x in one.items()}} for k, one in values.items()]
-        )
-    else:
-        lines = [(k, NAMES[a], x) for k, one in values.items() for a, x in one.items()]
-        frame = pd.DataFrame(lines, columns=["round", "arm", "value"])
-    study.tell_many(frame if wide else frame.set_index(["round", "arm"]))
-    assert study.rows("arm") == twin.rows("arm") and not study.pending
-    old = pd.DataFrame({"arm": ["ann", "bob", "ann"], "value": [0.5, None, 0.7]})
-    study.observe(old)
-    twin.observe({"ann": [0.5, 0.7]})
-    assert study.rows("arm") == twin.rows("arm")
-    means = pd.DataFrame({"arm": ["ann", "bob"], "value": [0.5, 0.25], "n": [4, 2]})
-    study.observe(means)
-    twin.observe({"ann": (0.5, 4), "bob": (0.25, 2)})
-    assert study.rows("arm") == twin.rows("arm")
+def test_data_frames():
+    for wide in (False, True):
+        study, twin = cg.Study(PROBLEM, seed=2, delta=1e-9), cg.Study(PROBLEM, seed=2, delta=1e-9)
+        rng = np.random.default_rng(0)
+        values = {one.id: measure(one, rng) for one in study.ask(3)}
+        twin.ask(3)
+        twin.tell_many(values)
+        if wide:
+            frame = pd.DataFrame(
+                [{"round": k, **{NAMES[a]: x for a, x in one.items()}} for k, one in values.items()]
+            )
+        else:
+            lines = [(k, NAMES[a], x) for k, one in values.items() for a, x in one.items()]
+            frame = pd.DataFrame(lines, columns=["round", "arm", "value"])
+        study.tell_many(frame if wide else frame.set_index(["round", "arm"]))
+        assert study.rows("arm") == twin.rows("arm") and not study.pending
+        old = pd.DataFrame({"arm": ["ann", "bob", "ann"], "value": [0.5, None, 0.7]})
+        study.observe(old)
+        twin.observe({"ann": [0.5, 0.7]})
+        assert study.rows("arm") == twin.rows("arm")
+        means = pd.DataFrame({"arm": ["ann", "bob"], "value": [0.5, 0.25], "n": [4, 2]})
+        study.observe(means)
+        twin.observe({"ann": (0.5, 4), "bob": (0.25, 2)})
+        assert study.rows("arm") == twin.rows("arm")
 
 
 @settings(max_examples=25)
@@ -417,6 +406,10 @@ def test_frames_that_are_refused():
 
 
 def test_what_was_observed_before_is_pointed_out():
+    coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
+    assert coincidence(coins, {0: [0.0, 1.0] * 10}) and not coincidence(coins, {0: [1.0] * 30})
+    assert coincidence(coins, {0: {"mean": 7 / 9, "n": 9}})
+    assert fingerprint({0: 1.0, 1: None}) == fingerprint({0: 1.0})
     study = cg.Study(PROBLEM, delta=1e-9)
     data = {"ann": [0.51234, 0.49876], "bob": 0.3071}
     number = study.observe(data)
@@ -433,13 +426,6 @@ def test_what_was_observed_before_is_pointed_out():
     with refused("line-repeated", lines=[1, 3]):
         cg.Study(PROBLEM).observe(frame)
     assert cg.Study(PROBLEM).observe(frame, again=True) == 1
-
-
-def test_coincidences():
-    coins = cg.Problem(cg.Arms(2), rewards=cg.Bernoulli())
-    assert coincidence(coins, {0: [0.0, 1.0] * 10}) and not coincidence(coins, {0: [1.0] * 30})
-    assert coincidence(coins, {0: {"mean": 7 / 9, "n": 9}})
-    assert fingerprint({0: 1.0, 1: None}) == fingerprint({0: 1.0})
 
 
 def test_a_table_that_is_told_for_another_round_is_pointed_out(lab):
@@ -459,7 +445,7 @@ def test_a_table_that_is_told_for_another_round_is_pointed_out(lab):
     assert lab("tell", "todo.csv", "--again")[0] == 0
 
 
-def test_a_workbook_goes_out_and_comes_back(lab):
+def test_a_workbook_and_a_german_table_go_out_and_come_back(lab):
     import openpyxl
 
     lab("create", "screen.toml")
@@ -474,10 +460,6 @@ def test_a_workbook_goes_out_and_comes_back(lab):
     code, said = lab("tell", "todo.xlsx", "--json")[:2]
     assert code == 0 and json.loads(said)["values"] == 4
     assert json.loads(said)["read"]["kind"] == "excel"
-
-
-def test_a_german_table_goes_out_and_comes_back(lab):
-    lab("create", "screen.toml")
     lab("ask", "-n", 2, "--out", "todo.csv")
     fill("todo.csv", np.random.default_rng(0))
     lines = list(csv.reader(Path("todo.csv").read_text().splitlines()))
