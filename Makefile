@@ -5,7 +5,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: demo quick check test test-all lint types bench clean
+LOWEST := $(shell sed -n 's/.*"numba>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+
+.PHONY: demo quick check test test-all versions lint types bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit('combgame needs Python 3.11 or newer; try make PYTHON=python3.12') if sys.version_info < (3, 11) else None"
@@ -36,8 +38,19 @@ test: check
 	$(PYTEST) src tests/docs tests/storage tests/service tests/engine -m "not late"
 
 # what `make test` leaves out
-test-all: $(VENV)/.tested
+test-all: $(VENV)/.tested versions
 	$(PYTEST) -m late
+
+# the covering matrix and the time of its rounds under the lowest numba that pyproject.toml allows
+versions: $(VENV)-lowest/.tested
+	$(VENV)-lowest/bin/python -m pytest -n auto -W "ignore:under numba" \
+	    tests/engine/test_matrix.py tests/engine/test_speed.py
+
+$(VENV)-lowest/.tested: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e . \
+	    "numba==$(LOWEST).*" pytest pytest-xdist hypothesis
+	@touch $@
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -51,4 +64,4 @@ bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/rounds.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

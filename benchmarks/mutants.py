@@ -2,8 +2,8 @@
 
 Small slips, drawn with a seed, are put one at a time into the sources that are named (`<` for
 `<=`, plus for minus, `and` for `or`, a constant one higher, a condition turned round), and their
-tests are run, interpreted, until one fails. A slip that no test notices is printed. With --against,
-the tests of another checkout are run on the same slips in the sources of this one.
+tests are run, interpreted, until one fails. What no test notices is put before the tests of another
+checkout, if there is --against: do they notice it?
 """
 
 import argparse
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from against import checkouts
 from made import PYTHON, save
 
 HERE = Path(__file__).parents[1]
@@ -145,27 +144,37 @@ def main() -> None:
     )
     every = [slip for file in files for slip in slips(HERE, str(file.relative_to(HERE)))]
     drawn = random.Random(options.seed).sample(every, min(options.count, len(every)))
-    rows, text = [], []
-    for name, checkout in checkouts(options.against).items():
+
+    def passed(checkout: Path, some: list[Slip]) -> list[Slip]:
+        """Those that its tests do not notice."""
         if noticed(None, checkout, options.tests, options.seconds):
-            raise SystemExit(f"{name}: the tests fail without a slip")
-        kept = []
+            raise SystemExit(f"{checkout.name}: the tests fail without a slip")
         with ThreadPoolExecutor(options.jobs) as pool:
-            jobs = [
-                (slip, pool.submit(noticed, slip, checkout, options.tests, options.seconds))
-                for slip in drawn
-            ]
-            for slip, job in jobs:
-                if not job.result():
+            found = pool.map(
+                lambda one: noticed(one, checkout, options.tests, options.seconds), some
+            )
+            kept = []
+            for slip, seen in zip(some, found, strict=True):
+                if not seen:
                     kept.append(slip)
-                    print(f"{name}: not noticed: {slip}", file=sys.stderr, flush=True)
-        rows.append(f"| {name} | {len(every):,} | {len(drawn)} | {len(drawn) - len(kept)} |")
-        text += ["", f"Not noticed, {name}:", "", *(f"- {slip}" for slip in kept)]
+                    print(f"{checkout.name}: not noticed: {slip}", file=sys.stderr, flush=True)
+        return kept
+
+    kept = passed(HERE, drawn)
     text = [
-        "| tests | slips possible | drawn | noticed |",
-        "| --- | ---: | ---: | ---: |",
-        *rows,
-        *text,
+        f"Of {len(every):,} slips {len(drawn)} were drawn, and the tests notice "
+        f"{len(drawn) - len(kept)} of them."
+    ]
+    if options.against:
+        still = passed(options.against.resolve(), kept)
+        text[0] += (
+            f" The tests of before notice {len(kept) - len(still)} of the other {len(kept)}, "
+            "marked `before`."
+        )
+    text.append("")
+    text += [
+        f"- {slip}{'' if options.against is None or slip in still else ' `before`'}"
+        for slip in kept
     ]
     print("\n".join(text))
     save(options.out, "\n".join(text), PYTHON)

@@ -1,13 +1,15 @@
 """What a refusal says, by its code and its arguments rather than by its words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from combgame.errors import CombGameError
-from combgame.sentences import Sentence
+from combgame.sentences import Sentence, looks
+
+Case = tuple[Callable[[], Any], str, dict[str, Any]]
 
 
 @contextmanager
@@ -22,6 +24,30 @@ def refused(
     for name, value in arguments.items():
         assert error.arguments.get(name) == value, (name, error.arguments)
     assert str(error).strip(), "an error without a sentence"
+
+
+def case(code: str, call: Callable[[], Any], /, **arguments: Any) -> Case:
+    """A line of a table of refusals."""
+    return call, code, arguments
+
+
+def check_refusals(
+    cases: Iterable[Case], kind: type[CombGameError] = CombGameError, begins: str = ""
+) -> None:
+    """Every case is refused with its code and at least its arguments, in one short sentence of one
+    line that begins so. What is wrong with any of them is told at once.
+    """
+    wrong = []
+    for number, (call, code, arguments) in enumerate(cases):
+        try:
+            with refused(code, kind, **arguments) as caught:
+                call()
+            said = str(caught.value)
+            assert said.startswith(begins) and said.endswith((".", ")")) and "\n" not in said
+            assert len(said) < 400, said
+        except (Exception, pytest.fail.Exception) as error:
+            wrong.append(f"case {number}, {code} {looks(arguments)}: {looks(error)}")
+    assert not wrong, "\n".join(wrong)
 
 
 def says(sentences: Iterable[Sentence], code: str, **arguments: Any) -> bool:

@@ -64,6 +64,7 @@ def stop(number, frame):
 
 path, interrupts = sys.argv[1], int(sys.argv[2])
 signal.signal(signal.SIGTERM, stop)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores Ctrl-C
 study = cg.Study(HARD, delta=1e-12, storage=f"sqlite:///{path}", timeout=0.2, client="me")
 told, kept, locked = [], [], 0
 study.status

@@ -16,8 +16,8 @@ from ..stopping.own import StoppingBase
 
 BUDGETED = ("csar",)  # rules for a fixed number of rounds
 RULES = tuple(name for name in PRESETS if name not in BUDGETED)
-CAP = 100.0  # runs are given up after this many characteristic times, at least LEAST rounds
-LEAST = 1000
+CAP = 100.0  # runs are given up after this many characteristic times, at least SHORTEST rounds
+SHORTEST = 1000
 ENUMERATED = (
     20_000  # actions that a learner on the simplex, which looks at each every round, may have
 )
@@ -105,7 +105,7 @@ def contest(
 
 def cap(instance: KnownInstance) -> int:
     """How many rounds a run may take: two digits of CAP characteristic times."""
-    most = max(CAP * instance.time, LEAST)
+    most = max(CAP * instance.time, SHORTEST)
     scale = 10 ** (math.floor(math.log10(most)) - 1)
     return int(math.ceil(most / scale) * scale)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ..campaign.campaign import LEAST as FEWEST
+from ..campaign.campaign import LEAST
 from ..game.sources import foreign
 from ..report import html
 from ..report.svg import inline
@@ -14,7 +14,7 @@ from ..report.tables import markdown
 from ..report.words import count
 from ..simulate.result import error_interval
 from ..version import __version__
-from .contest import CAP, LEAST, Contest
+from .contest import CAP, SHORTEST, Contest
 from .profile import FACTORS, LEVEL, NEAR, Place, Row, picture, places, ranked, share, unplayed
 
 # rules by the names that publications give them
@@ -69,8 +69,8 @@ def sentences(contest: Contest, rows: Sequence[Row]) -> list[str]:
         f"{count(len(contest.rules), 'rule')} on {count(len(contest.instances), 'instance')} "
         f"(suite {contest.suite!r}), {many} runs each, all stopped by the same threshold, "
         f"{label}, at delta = {first['delta']:g}; {labels}. A run is "
-        f"given up after {CAP:g} characteristic times (at least {LEAST:,} rounds); such means are "
-        f"marked with >=. combgame {__version__}.{more}",
+        f"given up after {CAP:g} characteristic times (at least {SHORTEST:,} rounds); such means "
+        f"are marked with >=. combgame {__version__}.{more}",
     ]
     found = standing(contest, rows)
     return [*made, *(verdict(found, rule) for rule in asked(contest))]
@@ -273,7 +273,7 @@ def _unfinished(contest: Contest, rows: Sequence[Row]) -> Iterable[Table]:
         yield Table(
             "Lines that have fewer runs",
             "Cheap lines are made first, so these are the ones whose runs take longest. What has "
-            f"fewer than {FEWEST} runs is left out everywhere else; of such an instance it is open "
+            f"fewer than {LEAST} runs is left out everywhere else; of such an instance it is open "
             "who is near the best, but not who is far from it.",
             ["rule", "instances (runs)"],
             [[rule, ", ".join(where)] for rule, where in short.items()],

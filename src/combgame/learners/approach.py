@@ -33,11 +33,24 @@ def radius(diameter: float, rho: float, horizon: float) -> float:
     return diameter * rho * (1.0 + 1.0 / (18.0 * rho * rho)) / math.sqrt(horizon)
 
 
+class NoApproach(NamedTuple):
+    """In the place of `ApproachPart`, where no projection is wanted: it holds nothing, for every
+    array takes time to compile at every call that hands it on.
+    """
+
+    limit: int
+
+    def thin(
+        self, support: Support, seat: int, catalogue: Catalogue, actions: Structure, horizon: float
+    ) -> None:
+        pass
+
+
 class ApproachPart(NamedTuple):
     rho: float
     diameter: float
     coarse: bool  # within r is enough
-    limit: Ints  # int64[seats]: thin when there are more actions than this; 0: never
+    limit: Ints  # int64[seats]: thin when there are more actions than this
     spare: Support  # y, in one seat
     point: Floats  # x
     score: Floats  # x - y
@@ -50,7 +63,7 @@ class ApproachPart(NamedTuple):
         next time is when there are twice as many.
         """
         n, limit, ids = support.used[seat], self.limit[seat], support.ids[seat]
-        if limit == 0 or n <= limit:
+        if n <= limit:
             return
         for a in range(self.point.size):
             self.point[a] = 0.0
@@ -107,6 +120,9 @@ def make_approach(
     diameter: float,
     limit: int,
     coarse: bool = False,
-) -> ApproachPart:
+) -> ApproachPart | NoApproach:
+    """limit: how many actions are not thinned yet; 0: none ever are."""
+    if limit == 0:
+        return NoApproach(0)
     spare = make_support(d, np.zeros(0, np.int64), 1, room, 0)
     return ApproachPart(rho, diameter, coarse, np.full(seats, limit), spare, *np.zeros((3, d)))

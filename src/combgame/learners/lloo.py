@@ -19,7 +19,7 @@ from ..game.catalogue import Catalogue, Mixture
 from ..game.protocols import Structure
 from ..game.records import Floats
 from ..structures import Geometry
-from .approach import ApproachPart, make_approach
+from .approach import ApproachPart, NoApproach, make_approach
 from .base import LearnerBase, Record, Seating
 from .doubling import FIRST, RATIO, Doubling, check_doubling, make_doubling
 from .support import Support, make_support, support_limit, support_room
@@ -58,7 +58,7 @@ class LLOOPart(NamedTuple):
     largest: Floats  # float64[seats]: max_s ||r_s|| over the epoch
     score: Floats  # scratch
     vertex: Floats
-    approach: ApproachPart  # the approximate projection, where it is wanted
+    approach: ApproachPart | NoApproach  # the approximate projection, where it is wanted
 
     def act(self, seat: int, mixture: Mixture) -> None:
         self.support.show(seat, mixture)
@@ -146,7 +146,7 @@ class LLOO(LearnerBase):
             np.zeros(seats),
             np.zeros(d),
             np.zeros(d),
-            make_approach(d, seats, room if wanted else 1, rho, shape.diameter, wanted, coarse),
+            make_approach(d, seats, room, rho, shape.diameter, wanted, coarse),
         )
 
     def regret_bound(self, record: Record) -> float:

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .arms import short
+from .arms import Row, short
 from .axes import BEST, OTHER, whole_numbers
 from .figures import figure
-
-Row = dict[str, Any]
 
 
 def bars(axis: Any, rows: Sequence[Row], unit: str = "rounds") -> None:

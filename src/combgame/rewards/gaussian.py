@@ -37,41 +37,45 @@ def resolved(seen: Seen, a: int) -> bool:
     )
 
 
-class GaussianPart(NamedTuple):
+class Stated(NamedTuple):
+    """In the place of `Estimated`, where the standard deviations are stated: it holds nothing, for
+    every array takes time to compile at every call that hands it on.
+    """
+
     known: bool
-    sigma: Floats  # where it is not known: estimates
-    believed: Floats  # their squares
-    scatter: Fixed  # the true one, for draws
-    low: Fixed  # M, per arm
-    high: Fixed
-    free: bool  # M is all of R^d
+
+    def renew(self, sigma: Floats, seen: Seen) -> None:
+        pass
+
+    def true(self, sigma: Floats, arm: int) -> float:
+        return float(sigma[arm])
+
+
+class Estimated(NamedTuple):
+    """The standard deviations that are not known, for `GaussianPart.sigma`."""
+
+    known: bool
+    believed: Floats  # squares of the estimates
+    scatter: Fixed  # the true ones, for draws
     group: Ints  # int64[d]: arms with the same unknown sigma have the same number
     pool: Floats  # float64[2, groups] scratch
     lean: float  # values as if by which an arm's own estimate is pulled to that of its group
-    arms: Ints  # scratch
-    sign: Floats
-    spare: Floats
-    value: Floats
 
-    def estimate(self, seen: Seen) -> None:
-        """Unknown variances: the pooled estimate of a group of arms; or each arm's own, pulled to
-        that.
-        """
-        if self.known:
-            return
+    def renew(self, sigma: Floats, seen: Seen) -> None:
+        """The pooled estimate of a group of arms; or each arm's own, pulled to that."""
         if seen.blocks.precision.size > 0:
-            for a in range(self.sigma.size):
+            for a in range(sigma.size):
                 self.believed[a] = seen.blocks.variance()
-                self.sigma[a] = math.sqrt(self.believed[a])
+                sigma[a] = math.sqrt(self.believed[a])
             return
         total, degrees = self.pool[0], self.pool[1]
         for g in range(total.size):
             total[g] = degrees[g] = 0.0
-        for a in range(self.sigma.size):
+        for a in range(sigma.size):
             if resolved(seen, a):
                 total[self.group[a]] += seen.squares[a]
                 degrees[self.group[a]] += seen.counts[a] - 1.0
-        for a in range(self.sigma.size):
+        for a in range(sigma.size):
             g = self.group[a]
             pooled = total[g] / degrees[g] if total[g] > 0.0 else 1.0
             if self.lean < math.inf:
@@ -80,7 +84,25 @@ class GaussianPart(NamedTuple):
                     own, m = seen.squares[a], seen.counts[a] - 1.0
                 pooled = (own + self.lean * pooled) / (m + self.lean)
             self.believed[a] = pooled
-            self.sigma[a] = math.sqrt(self.believed[a])
+            sigma[a] = math.sqrt(self.believed[a])
+
+    def true(self, sigma: Floats, arm: int) -> float:
+        return float(self.scatter[arm])
+
+
+class GaussianPart(NamedTuple):
+    sigma: Floats  # where it is not known: estimates
+    low: Fixed  # M, per arm
+    high: Fixed
+    free: bool  # M is all of R^d
+    spreads: Stated | Estimated
+    arms: Ints  # scratch
+    sign: Floats
+    spare: Floats
+    value: Floats
+
+    def estimate(self, seen: Seen) -> None:
+        self.spreads.renew(self.sigma, seen)
 
     def divergence(self, x: float, y: float, arm: int) -> float:
         z = (x - y) / self.sigma[arm]
@@ -113,7 +135,7 @@ class GaussianPart(NamedTuple):
         return float(self.sigma[arm] * self.sigma[arm] / weight) if self.free else -1.0
 
     def draw(self, mean: float, arm: int, rng: Random) -> float:
-        return float(mean + self.scatter[arm] * rng.standard_normal())
+        return float(mean + self.spreads.true(self.sigma, arm) * rng.standard_normal())
 
     def closest(self, mean: Floats, weight: Floats, i: int, taken: Floats, value: Floats) -> int:
         arm, best, blur = -1, math.inf, 0.0
@@ -443,7 +465,7 @@ class Gaussian(RewardsBase):
             return gaussian_part(sigma, low, high)
         alone = self.shared is False
         group = np.zeros(d, np.int64) if alone else self.groups(d)
-        return gaussian_part(sigma, low, high, False, group, LEAN if alone else math.inf)
+        return gaussian_part(sigma, low, high, group, LEAN if alone else math.inf)
 
 
 def _deviations(name: str, given: Any) -> Any:
@@ -513,25 +535,12 @@ def _arm(a: Any) -> bool:
 
 
 def gaussian_part(
-    sigma: Floats,
-    low: Floats,
-    high: Floats,
-    known: bool = True,
-    group: Ints | None = None,
-    lean: float = LEAN,
+    sigma: Floats, low: Floats, high: Floats, group: Ints | None = None, lean: float = LEAN
 ) -> GaussianPart:
+    """group: arms with the same number share a sigma that is not known; None: all are stated."""
     free = bool(np.all(np.isneginf(low)) and np.all(np.isposinf(high)))
-    alike = np.zeros(low.size, np.int64) if group is None else group
-    return GaussianPart(
-        known,
-        sigma,
-        sigma**2,
-        sigma.copy(),
-        low.copy(),
-        high.copy(),
-        free,
-        alike,
-        np.zeros((2, int(alike.max()) + 1)),
-        lean,
-        *scratch(low.size),
-    )
+    spreads: Stated | Estimated = Stated(True)
+    if group is not None:
+        pool = np.zeros((2, int(group.max()) + 1))
+        spreads = Estimated(False, sigma**2, sigma.copy(), group, pool, lean)
+    return GaussianPart(sigma, low.copy(), high.copy(), free, spreads, *scratch(low.size))

@@ -25,7 +25,7 @@ from ..learners.base import Seating, impartial
 from ..stopping.base import Question
 from .base import RuleBase
 from .bonuses import make_bonus
-from .ledger import Ledger, make_ledger
+from .ledger import Ledger, NoLedger, make_ledger
 from .starts import FULL_LIMIT, check_start, in_order, padded, start_sets
 from .trackers import TRACKERS, make_tracker
 
@@ -52,14 +52,25 @@ def optimism(
         reward[a] = max(level, low, high)
 
 
+class OneSeat(NamedTuple):
+    """In the place of the catalogue of candidate answers, where all have the same learner."""
+
+    number: int
+
+    def find(self, answer: Floats) -> int:
+        return self.number
+
+    def full(self) -> bool:
+        return False
+
+
 class CombGamePart(NamedTuple):
     learner: Learner
     tracker: Tracker
     bonus: Bonus
     catalogue: Catalogue  # the actions met so far
     mixture: Mixture  # w_t
-    seats: Catalogue  # the candidate answers met so far, if each has a learner of its own
-    per_answer: bool
+    seats: Catalogue | OneSeat  # the candidate answers met so far, if each has its own learner
     whole: bool  # the learner writes w~_t itself
     order: int  # who plays first: 0 the learner, as in the paper; 1 nobody; 2 nature
     past: Floats  # sum_s w~_s, with the start's
@@ -68,12 +79,11 @@ class CombGamePart(NamedTuple):
     reward: Floats  # r_t
     home: Ints  # the numbers of the start's actions
     centre: Floats  # w~_{n_0}
-    ledger: Ledger  # the learner's regret, if it is recorded
+    ledger: Ledger | NoLedger  # the learner's regret, if it is recorded
 
     def choose(self, game: Game, seen: Seen, view: View, rng: Random) -> None:
-        seat, number, weight = 0, -1, self.mixture.arms
-        if self.per_answer:
-            seat = self.seats.find(view.best)
+        number, weight = -1, self.mixture.arms
+        seat = self.seats.find(view.best)
         if self.order < 2:
             self.learner.act(seat, self.mixture)  # line 5: w_t
             if self.whole:
@@ -107,7 +117,7 @@ class CombGamePart(NamedTuple):
         return (
             self.catalogue.size[0] + self.new > self.catalogue.length.size
             or self.learner.full()
-            or (self.per_answer and self.seats.full())
+            or self.seats.full()
         )
 
 
@@ -166,8 +176,9 @@ class CombGameSetup:
             make_bonus(self.rule.bonus),
             catalogue,
             make_mixture(support, self.d),
-            make_catalogue(seats, self.problem.answers.largest()),
-            self.rule.per_answer,
+            make_catalogue(seats, self.problem.answers.largest())
+            if self.rule.per_answer
+            else OneSeat(0),
             learner.whole,
             ORDERS.index(self.rule.order),
             len(home) * centre,
@@ -181,21 +192,20 @@ class CombGameSetup:
 
     def enlarge(self, rule: CombGamePart) -> CombGamePart:
         """Double what is full."""
-        room, seats, support = (
-            rule.catalogue.played.size,
-            rule.seats.played.size,
-            rule.mixture.ids.size,
-        )
-        catalogue, seated = rule.catalogue, rule.seats
+        room, support = rule.catalogue.played.size, rule.mixture.ids.size
+        catalogue, seated, seats = rule.catalogue, rule.seats, 1
         if catalogue.size[0] + rule.new > room:
             catalogue = enlarge_catalogue(catalogue, 4 * room)
-        if self.rule.per_answer and seated.full():
-            seated = enlarge_catalogue(seated, 2 * seats)
+        if isinstance(seated, Catalogue):
+            seats = seated.length.size
+            if seated.full():
+                seats *= 2
+                seated = enlarge_catalogue(seated, seats)
         larger = self._part(
             catalogue,
             rule.home,
             rule.centre,
-            seated.played.size,
+            seats,
             2 * support if rule.learner.full() else support,
         )
         return larger._replace(
@@ -209,7 +219,9 @@ class CombGameSetup:
 
     def figures(self, rule: CombGamePart) -> dict[str, int]:
         met = {"support": int(rule.mixture.size[0]), "met": int(rule.catalogue.size[0])}
-        return met | ({"learners": int(rule.seats.size[0])} if rule.per_answer else {})
+        if isinstance(rule.seats, Catalogue):
+            met["learners"] = int(rule.seats.size[0])
+        return met
 
 
 @dataclass(frozen=True, eq=False, repr=False)

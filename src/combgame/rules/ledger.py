@@ -14,6 +14,15 @@ from ..game.records import Floats
 ROUNDS, TAKEN, LONGEST, WIDEST, SQUARES, TOPS = range(6)  # the places of `figures`
 
 
+class NoLedger(NamedTuple):
+    """In the place of `Ledger`, where nothing is kept."""
+
+    kept: bool
+
+    def book(self, actions: Structure, mixture: Mixture, reward: Floats) -> None:
+        pass
+
+
 class Ledger(NamedTuple):
     kept: bool
     total: (
@@ -26,8 +35,6 @@ class Ledger(NamedTuple):
     vertex: Floats
 
     def book(self, actions: Structure, mixture: Mixture, reward: Floats) -> None:
-        if not self.kept:
-            return
         actions.argmax(reward, self.vertex)
         top, low, taken, length = 0.0, 0.0, 0.0, 0.0
         for a in range(reward.size):
@@ -53,6 +60,7 @@ class Ledger(NamedTuple):
             self.scaled[a] += reward[a] * share
 
 
-def make_ledger(d: int, kept: bool) -> Ledger:
-    size = d if kept else 0
-    return Ledger(kept, np.zeros(size), np.zeros(size), np.zeros(6), np.zeros(size), np.zeros(size))
+def make_ledger(d: int, kept: bool) -> Ledger | NoLedger:
+    if not kept:
+        return NoLedger(False)
+    return Ledger(True, np.zeros(d), np.zeros(d), np.zeros(6), np.zeros(d), np.zeros(d))

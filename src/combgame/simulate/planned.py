@@ -11,8 +11,8 @@ from ..errors import needs_extra
 from ..game.records import Floats
 from ..problem import Problem
 from ..report import plans
-from ..rules import Stopping
 from ..sentences import Sentence
+from ..stopping.base import Stopping
 from ..theory.complexity import Complexity, lower_bound
 from ..theory.limit import limit
 from .result import Simulation, summary

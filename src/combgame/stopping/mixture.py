@@ -176,10 +176,10 @@ def _mixing(problem: Problem, deltas: Sequence[float], epsilon: float) -> Any:
         elif problem.rewards.pooled:
             prior, cost, sided, joint = pair_scales()
             pairs = shared(seen, low, high, prior, cost, sided, joint)
-            believed = game.rewards.believed  # type: ignore[attr-defined]
+            believed = game.rewards.spreads.believed  # type: ignore[attr-defined]
             ahead = foresight(believed, prior, cost, sided, joint, _floor(threshold, deltas))
         else:
-            pairs = students(seen, game.rewards.believed, low, high)  # type: ignore[attr-defined]
+            pairs = students(seen, game.rewards.spreads.believed, low, high)  # type: ignore[attr-defined]
             ahead = blind(d)
         judge = _judge(problem, deltas, threshold, rewards, pairs, ahead, epsilon)
         return game._replace(judge=judge)

@@ -129,11 +129,12 @@ def spreads_of(
     if problem.rewards.known:
         variance = problem.rewards.spread(d) ** 2
         return KnownPart(variance, variance)
+    believed = game.rewards.spreads.believed  # type: ignore[attr-defined]
     if problem.rewards.pooled:
         groups = int(problem.rewards.groups(d).max()) + 1
-        return pooled(groups, game.rewards.believed, VARIANCE_SHARE * deltas[0])  # type: ignore[attr-defined]
+        return pooled(groups, believed, VARIANCE_SHARE * deltas[0])
     level = math.log(d / (VARIANCE_SHARE * deltas[0]))
-    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), game.rewards.believed)  # type: ignore[attr-defined]
+    return UnknownPart(level, np.zeros(d), np.zeros(d), np.full(d, math.inf), believed)
 
 
 def plugged(problem: Problem, threshold: Threshold) -> Stopping:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 from weakref import WeakSet
 
-PATIENCE = 5.0  # seconds that a fork waits for the transactions of other threads
+FORK_PATIENCE = 5.0  # seconds that a fork waits for the transactions of other threads
 
 
 class Forked(Protocol):
@@ -54,7 +54,7 @@ class Gate:
         self.changed.acquire()
         self.forking += 1
         me = threading.get_ident()
-        self.changed.wait_for(lambda: not self.inside.keys() - {me}, PATIENCE)
+        self.changed.wait_for(lambda: not self.inside.keys() - {me}, FORK_PATIENCE)
 
     def open(self) -> None:
         self.forking -= 1

@@ -14,8 +14,8 @@ from ..stopping.own import StoppingBase
 from ..structures import Arms, Subsets
 from .tally import Tally
 
-PROBLEM = Problem(Subsets(6, 2), Arms(6), Gaussian(0.1))
-MEANS = (0.83, 0.61, 0.52, 0.37, 0.24, 0.06)  # no two of them, nor their differences, alike
+NUMBERED = Problem(Subsets(6, 2), Arms(6), Gaussian(0.1))
+APART = (0.83, 0.61, 0.52, 0.37, 0.24, 0.06)  # no two of them, nor their differences, alike
 NEVER = 1e-300  # a delta at which nothing stops that is checked here
 RUNS, FEWER, ROUNDS = 60, 20, 200  # under each numbering, and interpreted; after the start
 OFF = 0.05  # of the rounds: what starts and ties, which go by numbers, may change of an arm's plays
@@ -26,8 +26,8 @@ def check_impartial(
     rule: RuleBase,
     seed: int,
     tally: Tally,
-    where: Problem = PROBLEM,
-    means: Any = MEANS,
+    where: Problem = NUMBERED,
+    means: Any = APART,
     threshold: str | StoppingBase = "mixture",
     compiled: bool = True,
 ) -> None:

@@ -34,7 +34,7 @@ GRID, NARROW, WIDE = 60, 1e-2, 30.0  # spreads of the means, in units of what wa
 def variances(problem: Problem, seen: Seen, rewards: Rewards) -> Floats:
     """Of one value of each arm, as far as is known: stated, or estimated."""
     if not problem.rewards.known:
-        believed: Floats = rewards.believed  # type: ignore[attr-defined]
+        believed: Floats = rewards.spreads.believed  # type: ignore[attr-defined]
         return believed.copy()
     spread = spread_of(problem.rewards, problem.d)
     stated = np.full(problem.d, np.nan) if spread is None else spread**2

@@ -6,7 +6,7 @@ right: have > needed exactly where evidence > level.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def shown(
             rival,
             nearest,
         )
-    if isinstance(game.rewards, GaussianPart) and not game.rewards.known:
+    if isinstance(game.rewards, GaussianPart) and not game.rewards.spreads.known:
         ratio = _estimated(game.rewards, seen, nearest)
     if evidence == -math.inf:  # an arm has no value, or the rival leads
         return Shown(float(max(ratio, 0.0)), float(max(ratio, 0.0) + level))
@@ -66,10 +66,11 @@ def restricted(ratio: float, degrees: float) -> float:
 
 def _estimated(rewards: GaussianPart, seen: Seen, nearest: Floats) -> float:
     """The same against the means at which a rival is as good, for every sigma that is estimated."""
-    alone = rewards.lean < math.inf
+    spreads: Any = rewards.spreads
+    alone = spreads.lean < math.inf
     ratio, degrees = np.zeros((2, nearest.size))
     for a, n in enumerate(seen.counts):
-        group = a if alone else rewards.group[a]
+        group = a if alone else spreads.group[a]
         degrees[group] += max(n - 1.0, 0.0)
         if n > 0.0:
             ratio[group] += n * rewards.divergence(float(seen.mean[a]), float(nearest[a]), a)

@@ -94,7 +94,7 @@ def asked(study):
 @pytest.fixture
 def held(url, monkeypatch):
     """A study whose thread is in a transaction for as long as the test takes."""
-    monkeypatch.setattr(forks, "PATIENCE", 0.1)
+    monkeypatch.setattr(forks, "FORK_PATIENCE", 0.1)
     began, ends = threading.Event(), threading.Event()
     with cg.Study(HARD, storage=url, rule="uniform", engine="python", timeout=1) as study:
 

@@ -152,23 +152,24 @@ def test_the_profile_counts_who_is_near_the_best():
     assert ranked(found, "xyz")[0] == "y"
 
 
-@pytest.mark.parametrize(
-    ("mean", "error", "said"),
-    [(105.0, 1.0, "yes"), (130.0, 5.0, "no"), (112.0, 2.0, "open"), (None, 0.0, "no")],
-)
-def test_a_verdict_accounts_for_the_noise(mean, error, said):
-    rows = [row("a", "y", 100.0)]
-    if mean is not None:
-        rows.append(row("a", "x", mean, error))
-    one = next(one for one in places(rows, "xy") if one.rule == "x")
-    assert one.verdict == said
-    text, counts = verdict([one], "x"), {"yes": 0, "no": 0, "open": 0, said: 1}
-    assert f"beyond doubt on {counts['yes']}, not so on {counts['no']}" in text
-    assert f"on {counts['open']} these runs cannot tell" in text and "2.5%" in text
+def test_a_verdict_accounts_for_the_noise():
+    for mean, error, said in (
+        (105.0, 1.0, "yes"),
+        (130.0, 5.0, "no"),
+        (112.0, 2.0, "open"),
+        (None, 0.0, "no"),
+    ):
+        rows = [row("a", "y", 100.0)]
+        if mean is not None:
+            rows.append(row("a", "x", mean, error))
+        one = next(one for one in places(rows, "xy") if one.rule == "x")
+        assert one.verdict == said, mean
+        text, counts = verdict([one], "x"), {"yes": 0, "no": 0, "open": 0, said: 1}
+        assert f"beyond doubt on {counts['yes']}, not so on {counts['no']}" in text
+        assert f"on {counts['open']} these runs cannot tell" in text and "2.5%" in text
 
 
-@pytest.mark.parametrize("rivals", [1, 3, 16])
-@pytest.mark.parametrize("runs", [12, 300])
+@pytest.mark.parametrize(("rivals", "runs"), [(1, 300), (3, 12), (16, 300)])
 def test_on_the_border_a_verdict_is_seldom_wrong(rivals, runs):
     """One rule whose true mean is 110, and others of 100, of stopping times as skewed as ours: it
     is on the border, so that "yes" and "no" are both to be rare. 2.5 % of each are expected at most
@@ -198,13 +199,11 @@ def test_a_lucky_win_is_not_beyond_doubt():
 
 
 def test_what_has_not_been_run_is_open_and_makes_nobody_near():
+    """Nor is a rule whose runs were given up a yardstick."""
     rows = [row("a", "x", 100.0), row("a", "y", 200.0), row("b", "y", 100.0)]
     found = {(one.rule, one.instance): one.verdict for one in places(rows, "xy", {("x", "b")})}
     assert found == {("x", "a"): "yes", ("y", "a"): "no", ("x", "b"): "open", ("y", "b"): "open"}
     assert [one.verdict for one in places(rows, "xy", {("z", "a")})][:2] == ["open", "no"]
-
-
-def test_a_rule_whose_runs_were_given_up_is_no_yardstick():
     rows = [row("a", "x", 100.0), row("a", "y", 20.0, capped=2)]
     assert [one.verdict for one in places(rows, "xy")] == ["yes", "no"]
 
@@ -307,9 +306,8 @@ def test_an_edited_rule_has_no_runs_yet(module, tmp_path):
     assert now[0] != first[0] and now[1] == first[1]  # ours is what it was
 
 
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [
+def test_what_cannot_be_imported_is_said(module):
+    for path, code in (
         ("my_bench_rules", "must-be"),
         ("my_bench_rules:Other", "unknown"),
         ("my_bench_rules:broken", "not-of-its-kind"),
@@ -317,11 +315,9 @@ def test_an_edited_rule_has_no_runs_yet(module, tmp_path):
         ("my_bench_rules:Needy", "needs-arguments"),
         ("my_bench_slip:Mine", "not-imported"),
         ("my_bench_nowhere:Mine", "not-imported"),
-    ],
-)
-def test_what_cannot_be_imported_is_said(module, path, code):
-    with refused(code, cg.CombGameError):
-        imported_rule(path)
+    ):
+        with refused(code, cg.CombGameError):
+            imported_rule(path)
 
 
 def test_a_stopping_rule_of_ones_own_is_imported(module):
@@ -359,15 +355,10 @@ def test_a_rule_of_ones_own_that_does_not_fit_is_refused():
         contest("arms", ["uniform"], Picky(), runs=1, instances=WHERE)
 
 
-@pytest.mark.parametrize(
-    ("how", "kind"), [({"name": "nowhere"}, "suite"), ({"rules": ["csar"]}, "rule")]
-)
-def test_unknown_names_are_refused(how, kind):
-    with refused("unknown", cg.UnknownNameError, kind=kind):
-        contest(**how)
-
-
-def test_every_rule_for_a_confidence_takes_part():
+def test_unknown_names_are_refused_and_every_rule_for_a_confidence_takes_part():
+    for how, kind in (({"name": "nowhere"}, "suite"), ({"rules": ["csar"]}, "rule")):
+        with refused("unknown", cg.UnknownNameError, kind=kind):
+            contest(**how)
     assert "frank-wolfe" in RULES and "uniform" in RULES and "csar" not in RULES
 
 

@@ -8,117 +8,92 @@ import pytest
 
 import combgame as cg
 from tests.campaigns import MEANS, PROBLEM, TOML, command, tiny
-from tests.said import refused
+from tests.said import case, check_refusals, refused
 
-BAD = {
-    "unknown key": (("runs = 5", "runs = 5\nspeed = 3"), "unknown-key", {"key": "speed"}),
-    "no problems": (("[[problems]]", "[other]"), "unknown-key", {"key": "other"}),
-    "problems left out": (
-        (TOML[TOML.index("[[problems]]") :], ""),
-        "must-be",
-        {"name": "problems", "value": None},
-    ),
-    "no truth": (
-        ("truth = {means = [0.5, 0.3, 0.2, 0.1]}", ""),
-        "no-truth",
-        {"key": "problems[0]"},
-    ),
-    "too few means": (
-        ("[0.5, 0.3, 0.2, 0.1]", "[0.5, 0.3]"),
-        "must-be",
-        {"key": "problems[0].truth", "name": "means", "value": [0.5, 0.3], "d": 4},
-    ),
-    "a tie": (
-        ("[0.5, 0.3, 0.2, 0.1]", "[0.5, 0.5, 0.2, 0.1]"),
-        "tie",
-        {"instance": "problem 1", "best": "0", "rival": "1"},
-    ),
-    "unknown rule": (
-        ('["uniform"]', '["uniformly"]'),
-        "unknown",
-        {"kind": "rules[0]", "name": "uniformly"},
-    ),
-    "no rules": (('["uniform"]', "[]"), "must-be", {"name": "rules", "value": []}),
-    "rules of a number": (('["uniform"]', "[3]"), "must-be", {"name": "rules[0]", "value": 3}),
-    "two labels": (
-        ('["uniform"]', '["uniform", {rule = "ofw", label = "uniform"}]'),
-        "same-name",
-        {"key": "rules", "name": "uniform"},
-    ),
-    "the same rule": (
-        ('["uniform"]', '["uniform", {rule = "uniform", label = "b"}]'),
-        "same-run",
-        {"one": "b", "instance": "problem 1", "other": "uniform"},
-    ),
-    "two names": (
-        ("[[problems]]", '[[problems]]\nfile = "other.toml"\nname = "p"\n[[problems]]\nname = "p"'),
-        "same-name",
-        {"key": "problems", "name": "p"},
-    ),
-    "x is a text": (
-        ("[[problems]]", '[[problems]]\nx = "four"'),
-        "must-be",
-        {"name": "problems[0].x", "value": "four"},
-    ),
-    "x is not a number": (
-        ("[[problems]]", "[[problems]]\nx = nan"),
-        "must-be",
-        {"name": "problems[0].x"},
-    ),
-    "delta": (("delta = 0.1", "delta = 1.5"), "must-be", {"name": "delta", "value": 1.5}),
-    "delta is a text": (
-        ("delta = 0.1", 'delta = "small"'),
-        "must-be",
-        {"name": "delta", "value": "small"},
-    ),
-    "no delta": (("delta = 0.1", "delta = []"), "must-be", {"name": "delta", "value": []}),
-    "runs": (("runs = 5", "runs = 0"), "must-be", {"name": "runs", "value": 0, "least": 1}),
-    "runs is a text": (("runs = 5", 'runs = "many"'), "must-be", {"name": "runs", "value": "many"}),
-    "seed": (("runs = 5", "runs = 5\nseed = -1"), "must-be", {"name": "seed", "value": -1}),
-    "max_rounds": (("runs = 5", "runs = 5\nmax_rounds = 0"), "must-be", {"name": "max_rounds"}),
-    "relabel": (
-        ("runs = 5", 'runs = 5\nrelabel = "yes"'),
-        "must-be",
-        {"name": "relabel", "value": "yes"},
-    ),
-    "threshold": (
-        ('"stylised"', '"stylish"'),
-        "unknown",
-        {"kind": "threshold", "name": "stylish"},
-    ),
-    "threshold is a number": (('"stylised"', "3"), "must-be", {"name": "threshold", "value": 3}),
-    "thresholds are numbers": (
-        ('"stylised"', "[3]"),
-        "must-be",
-        {"name": "threshold", "value": [3]},
-    ),
-    "no threshold": (('"stylised"', "[]"), "must-be", {"name": "threshold", "value": []}),
-    "no such problem file": (
-        ("[[problems]]", '[[problems]]\nfile = "none.toml"\n[[problems]]'),
-        "no-file-there",
-        {},
-    ),
-    "file and more": (
-        ("[[problems]]", '[[problems]]\nfile = "other.toml"'),
-        "beside-file",
-        {"other": "actions", "file": "other.toml", "key": "problems[0]"},
-    ),
-    "not TOML": (("runs = 5", "runs = five"), "not-toml", {}),
-}
+TRUTH = "[0.5, 0.3, 0.2, 0.1]"
+TWICE = '[[problems]]\nfile = "other.toml"\nname = "p"\n[[problems]]\nname = "p"'
+OTHER = {"other": "actions", "file": "other.toml", "key": "problems[0]"}
 
 
-@pytest.mark.parametrize("slip", BAD)
-def test_a_slip_in_a_campaign_file_gets_a_sentence(tmp_path, capsys, slip):
-    (old, new), wrong, arguments = BAD[slip]
+def slip(code, old, new, /, **arguments):
     assert old in TOML
+    return code, TOML.replace(old, new), arguments
+
+
+def more(code, line, /, **arguments):
+    return slip(code, "runs = 5", f"runs = 5\n{line}", **arguments)
+
+
+def rules(code, new, /, **arguments):
+    return slip(code, '["uniform"]', new, **arguments)
+
+
+def deltas(new, **arguments):
+    return slip("must-be", "delta = 0.1", f"delta = {new}", name="delta", **arguments)
+
+
+def threshold(code, new, /, **arguments):
+    return slip(code, '"stylised"', new, **arguments)
+
+
+def first(code, new, /, **arguments):
+    return slip(code, "[[problems]]", f"[[problems]]\n{new}", **arguments)
+
+
+BAD = [
+    more("unknown-key", "speed = 3", key="speed"),
+    slip("unknown-key", "[[problems]]", "[other]", key="other"),
+    slip("must-be", TOML[TOML.index("[[problems]]") :], "", name="problems", value=None),
+    slip("no-truth", f"truth = {{means = {TRUTH}}}", "", key="problems[0]"),
+    slip("must-be", TRUTH, "[0.5, 0.3]", key="problems[0].truth", value=[0.5, 0.3], d=4),
+    slip("tie", TRUTH, "[0.5, 0.5, 0.2, 0.1]", instance="problem 1", best="0", rival="1"),
+    rules("unknown", '["uniformly"]', kind="rules[0]", name="uniformly"),
+    rules("must-be", "[]", name="rules", value=[]),
+    rules("must-be", "[3]", name="rules[0]", value=3),
+    rules(
+        "same-name", '["uniform", {rule = "ofw", label = "uniform"}]', key="rules", name="uniform"
+    ),
+    rules(
+        "same-run",
+        '["uniform", {rule = "uniform", label = "b"}]',
+        one="b",
+        instance="problem 1",
+        other="uniform",
+    ),
+    slip("same-name", "[[problems]]", TWICE, key="problems", name="p"),
+    first("must-be", 'x = "four"', name="problems[0].x", value="four"),
+    first("must-be", "x = nan", name="problems[0].x"),
+    deltas("1.5", value=1.5),
+    deltas('"small"', value="small"),
+    deltas("[]", value=[]),
+    slip("must-be", "runs = 5", "runs = 0", name="runs", value=0, least=1),
+    slip("must-be", "runs = 5", 'runs = "many"', name="runs", value="many"),
+    more("must-be", "seed = -1", name="seed", value=-1),
+    more("must-be", "max_rounds = 0", name="max_rounds"),
+    more("must-be", 'relabel = "yes"', name="relabel", value="yes"),
+    threshold("unknown", '"stylish"', kind="threshold", name="stylish"),
+    threshold("must-be", "3", name="threshold", value=3),
+    threshold("must-be", "[3]", name="threshold", value=[3]),
+    threshold("must-be", "[]", name="threshold", value=[]),
+    first("no-file-there", 'file = "none.toml"\n[[problems]]'),
+    first("beside-file", 'file = "other.toml"', **OTHER),
+    slip("not-toml", "runs = 5", "runs = five"),
+]
+
+
+def test_a_slip_in_a_campaign_file_gets_a_sentence(tmp_path, capsys):
     (tmp_path / "other.toml").write_text(TOML[TOML.index("actions") :])
-    (tmp_path / "a.toml").write_text(TOML.replace(old, new))
-    code, out, err = command(capsys, "campaign", "run", tmp_path / "a.toml")
-    assert code == 2 and out == "" and err.startswith("combgame: ") and err.count("\n") == 1
-    file = "none.toml" if wrong == "no-file-there" else "a.toml"
-    with refused(wrong, where=str(tmp_path / file), **arguments):
-        cg.read_campaign(tmp_path / "a.toml")
-    assert file in err
+    path, shown = tmp_path / "a.toml", {"unknown-key", "tie", "no-file-there", "not-toml"}
+    for wrong, text, arguments in BAD:
+        path.write_text(text)
+        file = "none.toml" if wrong == "no-file-there" else "a.toml"
+        with refused(wrong, where=str(tmp_path / file), **arguments) as caught:
+            cg.read_campaign(path)
+        assert "\n" not in str(caught.value), wrong
+        if wrong in shown:  # by the command too
+            code, out, err = command(capsys, "campaign", "run", path)
+            assert code == 2 and out == "" and err.startswith("combgame: "), wrong
+            assert err.count("\n") == 1 and file in err, wrong
     assert not list(tmp_path.glob("a.db*"))
 
 
@@ -144,29 +119,23 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("kind", PLACES)
-def test_a_store_that_is_none_gets_a_sentence_and_is_left_alone(tmp_path, capsys, kind):
-    make, said, arguments = PLACES[kind]
-    (tmp_path / "a.toml").write_text(TOML)
-    path = tmp_path / "deeper" / "a.db"
-    path.parent.mkdir()
-    make(path)
-    before = path.read_bytes() if path.is_file() else None
-    with refused(said, **arguments) as caught:
-        cg.read_campaign(tmp_path / "a.toml").run(path, engine="python")
-    assert str(path) in caught.value.arguments.values()
-    for line in (
-        ["run", tmp_path / "a.toml", "--store", path],
-        ["status", path],
-        ["report", path],
-        ["export", path],
-        ["plot", path],
-    ):
-        code, out, err = command(capsys, "campaign", *line)
-        assert code == 2 and out == "" and err.startswith("combgame: ") and err.count("\n") == 1, (
-            line
-        )
-    assert before is None or path.read_bytes() == before
+def test_a_store_that_is_none_gets_a_sentence_and_is_left_alone(tmp_path, capsys):
+    file = tmp_path / "a.toml"
+    file.write_text(TOML)
+    for kind, (make, said, arguments) in PLACES.items():
+        path = tmp_path / kind / "a.db"
+        path.parent.mkdir()
+        make(path)
+        before = path.read_bytes() if path.is_file() else None
+        with refused(said, **arguments) as caught:
+            cg.read_campaign(file).run(path, engine="python")
+        assert str(path) in caught.value.arguments.values(), kind
+        verbs = [[verb, path] for verb in ("status", "report", "export", "plot")]
+        for line in (["run", file, "--store", path], *verbs):
+            code, out, err = command(capsys, "campaign", *line)
+            assert code == 2 and out == "" and err.startswith("combgame: "), line
+            assert err.count("\n") == 1, line
+        assert before is None or path.read_bytes() == before, kind
 
 
 def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
@@ -190,41 +159,20 @@ def test_what_a_campaign_cannot_keep_is_refused_and_what_it_means_is_said():
     assert labels == ["gcb-pe, stylised, stopped by stylised", "gcb-pe, proved"]
 
 
-@pytest.mark.parametrize(
-    ("call", "code", "arguments"),
-    [
-        (
-            lambda: cg.Instance("i", None, (0.5,)),
-            "must-be",
-            {"name": "problem", "value": None, "instance": "i"},
-        ),
-        (lambda: cg.Instance("i", PROBLEM, (math.nan, *MEANS[1:])), "not-finite", {"arm": "0"}),
-        (
-            lambda: cg.Campaign.cross("c", [PROBLEM], ["ofw"], delta=0.1, threshold="proved"),
-            "must-be",
-            {"name": "problems"},
-        ),
-        (
-            lambda: cg.Campaign.cross(
-                "c", [cg.Instance("i", PROBLEM, MEANS)], "ofw", delta=0.1, threshold="proved"
-            ),
-            "must-be",
-            {"name": "rules", "value": "ofw"},
-        ),
-        (
-            lambda: cg.Campaign.cross(
-                "c", [cg.Instance("i", PROBLEM, MEANS)], [], delta=0.1, threshold="proved"
-            ),
-            "no-configurations",
-            {"name": "c"},
-        ),
-        (
-            lambda: cg.regret(None, MEANS, rule="lloo"),
-            "must-be",
-            {"of": "regret", "name": "problem", "value": None},
-        ),
-    ],
-)
-def test_what_is_no_campaign_is_said_in_a_sentence(call, code, arguments):
-    with refused(code, cg.InputError, **arguments):
-        call()
+def test_what_is_no_campaign_is_said_in_a_sentence():
+    def cross(problems, rules):
+        return cg.Campaign.cross("c", problems, rules, delta=0.1, threshold="proved")
+
+    def instance(problem=PROBLEM, means=MEANS):
+        return cg.Instance("i", problem, means)
+
+    check_refusals(
+        [
+            case("must-be", lambda: instance(None), name="problem", value=None, instance="i"),
+            case("not-finite", lambda: instance(means=(math.nan, *MEANS[1:])), arm="0"),
+            case("must-be", lambda: cross([PROBLEM], ["ofw"]), name="problems"),
+            case("must-be", lambda: cross([instance()], "ofw"), name="rules", value="ofw"),
+            case("no-configurations", lambda: cross([instance()], []), name="c"),
+        ],
+        cg.InputError,
+    )

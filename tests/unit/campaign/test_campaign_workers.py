@@ -144,9 +144,8 @@ def test_a_killed_driver_loses_nothing_that_was_stored(tmp_path, parts, cluster)
     with Lock(path):  # nobody holds it any more, although that worker may still be there
         with open_store(path)[0] as file:
             kept = rows(file)
-        assert len(kept) >= 2 * stored and len(
-            {(line["identity"], line["delta"]) for line in kept}
-        ) == len(kept)
+        assert len(kept) >= 2 * stored
+        assert len({(line["identity"], line["delta"]) for line in kept}) == len(kept)
     until(lambda: not any(alive(pid) for pid in workers), 30.0)  # it is not left to its gate
     (tmp_path / "open").touch()
     subprocess.run(command, check=True, timeout=120)

@@ -32,10 +32,8 @@ def test_more_rounds_and_more_time_on_the_command_line(lab):
     fill("todo.csv", rng)
     assert lab("tell", "todo.csv")[0] == 0
     code, told = lab("status")
-    assert (
-        code == 4
-        and "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
-    )
+    assert code == 4
+    assert "`combgame study extend --max-rounds ... --reason ...` gives it more rounds" in told
     with refused("not-more", cg.StudyError, before=2) as caught:
         command("extend", "--max-rounds", "1", "--reason", "less")
     assert caught.value.sentence.remedy(SHELL) == "give more, or `combgame study stop` it"
@@ -101,9 +99,8 @@ def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
     lab("ask", "--out", "todo.csv")
     Path("anna.csv").write_text("arm,value\neve,0.1\n")
     code, told = lab("observe", "anna.csv", "--client", "anna")
-    assert (
-        "certified, but 1 value is hard to believe: look there first" in told and "1000 is" in told
-    )
+    assert "certified, but 1 value is hard to believe: look there first" in told
+    assert "1000 is" in told
     Path("todo.csv").write_text(
         "".join(
             line + "0.4" * (k > 0) + "\n"
@@ -111,11 +108,9 @@ def test_everybody_sees_the_doubts_and_a_certificate_that_rests_on_them(lab):
         )
     )
     code, told = lab("tell", "todo.csv")
-    assert (
-        code == 0
-        and "certified, but 1 value is hard to believe: look there first" in told
-        and "1000 is" in told
-    )
+    assert code == 0
+    assert "certified, but 1 value is hard to believe: look there first" in told
+    assert "1000 is" in told
     assert json.loads(lab("tell", "todo.csv", "--json")[1])["doubts"][0]["value"] == 1000.0
     code, told = lab("ask")
     assert code == 3 and "certified, but 1 value is hard to believe" in told and "1000 is" in told
@@ -129,10 +124,8 @@ def test_a_typo_in_the_first_value_of_an_arm_is_named_when_it_certifies(lab):
     Path("todo.csv").write_text("\n".join([head, *filled]) + "\n")
     code, told = lab("tell", "todo.csv")
     assert code == 0 and "The answer rests on a single value of bob, 1000 in round" in told
-    assert (
-        "--min-pulls 2 asks for two values of every arm" in told
-        and "min_pulls" not in told + lab("status")[1]
-    )
+    assert "--min-pulls 2 asks for two values of every arm" in told
+    assert "min_pulls" not in told + lab("status")[1]
     assert "rests on a single value of bob" in lab("ask")[1]
 
 
@@ -142,11 +135,9 @@ def test_a_head_that_was_noted_is_checked_on_the_command_line(lab):
     head = json.loads(lab("status", "--json")[1])["head"]
     assert f"last event   {head}\n" in lab("status")[1] and head.startswith("4:")
     code, text = lab("replay", "--head", head)
-    assert (
-        code == 0
-        and text.endswith(f"Event {head} is there.\n")
-        and json.loads(lab("replay", "--json")[1])["head"] == head
-    )
+    assert code == 0
+    assert text.endswith(f"Event {head} is there.\n")
+    assert json.loads(lab("replay", "--json")[1])["head"] == head
     code, text = lab("stop", "-r", "enough")
     assert (
         "note it; `combgame study replay --head ...` says whether the record still has it" in text
@@ -206,17 +197,13 @@ def test_a_whole_experiment_on_the_command_line(lab):
     assert told["next"]["code"] == "stop" and told["decision"]["sentence"]["code"] == "certified"
     assert lab("status", "--watch")[0] == 3
     code, text = lab("replay")
-    assert (
-        code == 0
-        and "every round is chosen again" in text
-        and json.loads(lab("replay", "--json")[1])["same"]
-    )
+    assert code == 0
+    assert "every round is chosen again" in text
+    assert json.loads(lab("replay", "--json")[1])["same"]
     assert json.loads(lab("list", "--json")[1]) == [{"name": "study", "state": "certified"}]
-    assert (
-        lab("plot", "--out", "picture")[0] == 0
-        and Path("picture.png").stat().st_size > 5000
-        and Path("picture.svg").exists()
-    )
+    assert lab("plot", "--out", "picture")[0] == 0
+    assert Path("picture.png").stat().st_size > 5000
+    assert Path("picture.svg").exists()
 
 
 def test_files_are_called_as_asked(lab):
@@ -229,39 +216,28 @@ def test_files_are_called_as_asked(lab):
     with refused("unknown-ending", cg.InputError, path="table.xlsx"):
         command("export", "-o", "table.xlsx")
     assert not Path("table.xlsx").exists()
-    assert (
-        lab("export", "-o", "table")[0] == 2
-        and lab("export", "-o", "table.csv", "--format", "pdf")[0] == 2
-    )
-    assert lab("export", "-o", "table", "--format", "csv")[0] == 0 and Path(
-        "table"
-    ).read_text().startswith("round,arm")
-    assert (
-        lab("export", "-o", "all.JSON")[0] == 0
-        and json.loads(Path("all.JSON").read_text())["name"] == "study"
-    )
+    assert lab("export", "-o", "table")[0] == 2
+    assert lab("export", "-o", "table.csv", "--format", "pdf")[0] == 2
+    assert lab("export", "-o", "table", "--format", "csv")[0] == 0
+    assert Path("table").read_text().startswith("round,arm")
+    assert lab("export", "-o", "all.JSON")[0] == 0
+    assert json.loads(Path("all.JSON").read_text())["name"] == "study"
     assert json.loads(lab("export", "--format", "json")[1])["name"] == "study"
 
 
 def test_other_commands(lab):
     lab("create", "screen.toml", "--max-rounds", 3, "--name", "study")
     lab("ask", "-n", 3, "--out", "todo.csv")
-    assert (
-        lab("ask", "-n", 9)[1].count("\n") == 8 and lab("ask", "-n", 9, "--client", "you")[0] == 5
-    )
+    assert lab("ask", "-n", 9)[1].count("\n") == 8
+    assert lab("ask", "-n", 9, "--client", "you")[0] == 5
     Path("todo.csv").write_text(
         "round,arm,value,note\n1,ann,0.5,x\n1,ann,0.6,\n1,bob,,dry\n2,cid,,\n2,dee,,\n"
     )
     code, text = lab("tell", "todo.csv")
-    assert (
-        code == 0
-        and "1 round, 2 values stored; 1 value missing; 1 round without any value stays open"
-        in text
-    )
-    assert (
-        "study 'study' asks" not in text
-        and "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
-    )
+    assert code == 0
+    assert "1 round, 2 values stored; 1 value missing; 1 round without any value stays open" in text
+    assert "study 'study' asks" not in text
+    assert "round 2 is asked again" in lab("fail", 2, "-r", "spilt")[1]
     assert "given up" in lab("fail", 3, "-r", "lost", "--give-up")[1]
     assert "open again" in lab("retract", 1, "-r", "misread")[1]
     assert lab("tell", "todo.csv", "--partial")[0] == 0
@@ -276,19 +252,13 @@ def test_other_commands(lab):
     assert "taken back" in lab("retract", "--arm", "eve", "-r", "other batch")[1]
     table = list(csv.DictReader(io.StringIO(lab("export")[1])))
     states = {(row["round"], row["arm"]): row["state"] for row in table}
-    assert (
-        states[("1", "ann")] == "told"
-        and states[("2", "cid")] == "failed"
-        and states[("4", "eve")] == "retracted"
-    )
-    assert (
-        lab("export", "--level", "arm", "--out", "arms.csv")[0] == 0
-        and "ann,2,0.55" in Path("arms.csv").read_text()
-    )
-    assert (
-        lab("export", "--out", "all.json")[0] == 0
-        and json.loads(Path("all.json").read_text())["name"] == "study"
-    )
+    assert states[("1", "ann")] == "told"
+    assert states[("2", "cid")] == "failed"
+    assert states[("4", "eve")] == "retracted"
+    assert lab("export", "--level", "arm", "--out", "arms.csv")[0] == 0
+    assert "ann,2,0.55" in Path("arms.csv").read_text()
+    assert lab("export", "--out", "all.json")[0] == 0
+    assert json.loads(Path("all.json").read_text())["name"] == "study"
     assert json.loads(lab("export", "--json")[1])["events"][0]["kind"] == "created"
     code, text = lab("stop", "-r", "out of plates")
     assert code == 0 and "Not certified" in text and lab("ask")[0] == 4 and lab("status")[0] == 4
@@ -302,20 +272,16 @@ def test_what_is_missing_on_the_command_line_is_said(lab, monkeypatch):
     assert lab("ask")[0] == 2
 
 
-@pytest.mark.parametrize(
-    "words", [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]]
-)
-def test_looking_makes_no_file(lab, words):
-    with refused("no-study-file", cg.UnknownNameError, file="lba.db"):
-        command(*words, "--storage", "sqlite:///lba.db")
-    assert not list(Path().glob("lba.db*"))
-    for more in (words, ["create", "screen.toml"]):
+def test_looking_and_opening_make_no_file(lab):
+    looks = [["status"], ["status", "--name", "study"], ["list"], ["ask"], ["export"], ["replay"]]
+    for words in looks:
+        with refused("no-study-file", cg.UnknownNameError, file="lba.db"):
+            command(*words, "--storage", "sqlite:///lba.db")
+        assert not list(Path().glob("lba.db*")), words
+    for words in (*looks, ["create", "screen.toml"]):
         with refused("no-folder", cg.StoreError, folder=str(Path("nowhere").resolve())):
-            command(*more, "--storage", "sqlite:///nowhere/lab.db")
-        assert not Path("nowhere").exists()
-
-
-def test_opening_makes_no_file(lab):
+            command(*words, "--storage", "sqlite:///nowhere/lab.db")
+        assert not Path("nowhere").exists(), words
     with refused("no-study-file", cg.UnknownNameError, name="study", file="lba.db"):
         cg.Study.open("sqlite:///lba.db")
     assert not Path("lba.db").exists()
@@ -345,10 +311,8 @@ def test_sentences_name_commands_not_python(lab):
         "it was stopped by hand (the project ended) after 1 round and"
         in lab("stop", "-r", "the project ended")[1]
     )
-    assert (
-        "`combgame study decision` says" in lab("ask")[1]
-        and "below is what is known" in lab("status")[1]
-    )
+    assert "`combgame study decision` says" in lab("ask")[1]
+    assert "below is what is known" in lab("status")[1]
 
 
 def test_what_is_advised_is_spelt_by_the_shell_or_as_python_does():

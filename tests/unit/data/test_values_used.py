@@ -2,7 +2,7 @@
 
 import math
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from typer.testing import CliRunner
 
@@ -19,40 +19,32 @@ FIVE = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
 MEANS = (0.5, 0.4, 0.3, 0.2, 0.1)
 
 
-def test_a_worker_prepares_a_configuration_once():
-    """Chunks come to it as copies."""
-    c = cg.Campaign.cross(
-        "c", [cg.Instance("five", FIVE, MEANS)], ["uniform"], threshold="stylised", runs=8
-    ).configurations[0]
-    execute._bench.cache_clear()
-    rows = [
-        row.stops
-        for first in range(4)
-        for row in execute.work(
-            pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here()
-        ).rows
-    ]
-    assert (execute._bench.cache_info().hits, execute._bench.cache_info().misses) == (3, 1)
-    assert [stops[0] for stops in rows] == cg.simulate(
-        FIVE, MEANS, rule="uniform", threshold="stylised", runs=4, engine="python"
-    ).rounds.tolist()
-
-
 @dataclass(frozen=True)
 class Lists(cg.Uniform):
-    """Its option has no hash."""
+    """Its options have no hash."""
 
+    impartial = True
     shares: list[float] | None = None
+    words: list[str] = field(default_factory=lambda: ["a", "b"])
 
 
-def test_even_if_an_option_of_its_rule_has_no_hash():
-    c = cg.Campaign.cross(
-        "c", [cg.Instance("five", FIVE, MEANS)], [Lists(shares=[0.5])], threshold="stylised", runs=2
-    ).configurations[0]
-    execute._bench.cache_clear()
-    for first in range(2):
-        execute.work(pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here())
-    assert execute._bench.cache_info().hits == 1
+def test_a_worker_prepares_a_configuration_once_whatever_its_options():
+    """Chunks come to it as copies."""
+    five, how = cg.Instance("five", FIVE, MEANS), {"threshold": "stylised", "runs": 8}
+    for rule in ("uniform", Lists(shares=[0.5])):
+        c = cg.Campaign.cross("c", [five], [rule], **how).configurations[0]
+        execute._bench.cache_clear()
+        rows = [
+            row.stops
+            for first in range(4)
+            for row in execute.work(
+                pickle.loads(pickle.dumps(c)), first, 1, "python", execute.here()
+            ).rows
+        ]
+        assert (execute._bench.cache_info().hits, execute._bench.cache_info().misses) == (3, 1)
+        assert [stops[0] for stops in rows] == cg.simulate(
+            FIVE, MEANS, rule="uniform", threshold="stylised", runs=4, engine="python"
+        ).rounds.tolist()
 
 
 def test_references_of_equal_problems_are_computed_once(monkeypatch, tmp_path):
@@ -68,37 +60,21 @@ def test_references_of_equal_problems_are_computed_once(monkeypatch, tmp_path):
     assert len(asked) == 1
 
 
-def test_equal_problems_have_the_same_runs_whatever_they_are_called():
+def test_rules_and_nodes_that_no_file_can_hold_have_the_runs_of_those_that_are_equal():
     def key(problem, rule="uniform"):
-        return (
-            cg.Campaign.cross("c", [cg.Instance("x", problem, MEANS)], [rule], threshold="stylised")
-            .configurations[0]
-            .key
-        )
+        instance = cg.Instance("x", problem, MEANS)
+        campaign = cg.Campaign.cross("c", [instance], [rule], threshold="stylised")
+        return campaign.configurations[0].key
 
-    other = cg.Problem(
-        cg.Paths([(str(u), str(v)) for u, v in EDGES], "s", "t"), cg.Arms(5), cg.Gaussian(1)
-    )
-    numbered = cg.Problem(
-        cg.Paths([(7, "x"), (7, 3), ("x", 4), (3, 4), (7, 4)], 7, 4),
-        cg.Arms(5),
-        cg.Gaussian(1.0),
-        names=list("vwxyz"),
-    )
-    assert key(other) == key(numbered) != key(FIVE)
-    assert (
-        key(FIVE, "lloo")
-        == key(FIVE, cg.CombGame(cg.LLOO(first=200)))
-        != key(FIVE, cg.CombGame(cg.LLOO(first=201)))
-    )
-    strange = cg.Problem(
-        cg.Paths([(frozenset(u), frozenset(v)) for u, v in EDGES], frozenset("s"), frozenset("t")),
-        cg.Arms(5),
-        cg.Gaussian(1),
-    )
-    assert key(strange) == key(
-        other
-    )  # nodes that no file can hold: their names do not matter to runs
+    usual = key(FIVE, cg.CombGame(cg.LLOO(first=200)))
+    assert key(FIVE, "lloo") == usual != key(FIVE, cg.CombGame(cg.LLOO(first=201)))
+    noise, names = cg.Gaussian(1), list("vwxyz")
+    edges = [(7, "x"), (7, 3), ("x", 4), (3, 4), (7, 4)]
+    numbered = cg.Problem(cg.Paths(edges, 7, 4), cg.Arms(5), noise, names=names)
+    edges = [(frozenset(u), frozenset(v)) for u, v in EDGES]
+    paths = cg.Paths(edges, frozenset("s"), frozenset("t"))
+    strange = cg.Problem(paths, cg.Arms(5), noise)
+    assert key(strange) == key(numbered) != key(FIVE)  # names do not matter to runs
     with refused("not-describable", cg.InputError, kind="frozenset"):
         to_data(strange)
 
@@ -114,11 +90,9 @@ def test_a_study_with_a_rule_of_any_options_opens_again_from_the_command_line_to
     with cg.Study(problem, rule=RULE, storage=url, name="plate", engine="python") as study:
         first = study.ask()
     with cg.Study.open(url, "plate", engine="python") as again:
-        assert (
-            again.problem == problem
-            and again._setting.rule == RULE
-            and again.pending[0].arms == first.arms
-        )
+        assert again.problem == problem
+        assert again._setting.rule == RULE
+        assert again.pending[0].arms == first.arms
     with cg.Study(
         problem, rule=RULE, storage=url, name="plate", engine="python", if_exists="resume"
     ) as again:

@@ -22,7 +22,7 @@ def wishart(d, seed):
     return x @ x.T / (2 * d)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_nearest_alternative_is_the_one_a_solver_finds(seed):
     rng = np.random.default_rng(seed)
     problem = cg.CorrelatedProblem(
@@ -114,17 +114,18 @@ class Watched(np.ndarray):
         return np.asarray(super().__getitem__(at))
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_every_play_is_that_of_the_twin(number):
+def test_every_play_is_that_of_the_twin():
     problem = cg.CorrelatedProblem(cg.Subsets(4, 2), cg.Arms(4), wishart(4, 7))
     means = np.array([0.8, 0.5, 0.4, 0.3])
-    watched = problem.information.view(Watched)
-    watched.taken = []
-    problem.__dict__["information"] = watched  # in place of the cached one
-    plays, last, answer = naive.correlated_plays(problem, means, 0.1, 5, number, 300)
-    found, best = problem._run(means, 0.1, 5, number, 300)
-    assert watched.taken[::2] == plays and len(plays) > 20  # each play takes its matrix twice
-    assert (found, best) == (last, answer)
+    information = problem.information
+    for number in range(3):
+        watched = information.view(Watched)
+        watched.taken = []
+        problem.__dict__["information"] = watched  # in place of the cached one
+        plays, last, answer = naive.correlated_plays(problem, means, 0.1, 5, number, 300)
+        found, best = problem._run(means, 0.1, 5, number, 300)
+        assert watched.taken[::2] == plays and len(plays) > 20  # each takes its matrix twice
+        assert (found, best) == (last, answer)
 
 
 def test_rounds_do_not_depend_on_how_arms_are_listed():

@@ -101,28 +101,25 @@ def test_rivals_are_weighed_by_what_will_be_asked():
     assert (rule.charge[: charge.size] == charge).all()
 
 
-@pytest.mark.parametrize("threshold", ["stylised", "gaussian", "gaussian-counts"])
-def test_where_rivals_are_charged_alike_nothing_is_foreseen(threshold):
-    run = begun(60, threshold)
-    assert run.game.judge.foresee(run.game, run.seen, run.view.best, run.view.rival) == 0.0
-    assert (run.rule.scale == 0.0).all()
-    arms, sign = np.array([1, 0]), np.array([1.0, -1.0])
-    value = run.game.judge.foreseen(run.game, run.seen, arms, sign, 2)
-    spread = sum(SIGMA[a] ** 2 / run.seen.counts[a] for a in (0, 1))
-    lead = max(run.seen.mean[0] - run.seen.mean[1], 0.0)
-    assert value == pytest.approx(lead**2 / (2 * spread))
-
-
-def test_unknown_variances_are_not_foreseen():
+def test_where_rivals_are_charged_alike_nothing_is_foreseen():
+    for threshold in ("stylised", "gaussian", "gaussian-counts"):
+        run = begun(60, threshold)
+        assert run.game.judge.foresee(run.game, run.seen, run.view.best, run.view.rival) == 0.0
+        assert (run.rule.scale == 0.0).all(), threshold
+        arms, sign = np.array([1, 0]), np.array([1.0, -1.0])
+        value = run.game.judge.foreseen(run.game, run.seen, arms, sign, 2)
+        spread = sum(SIGMA[a] ** 2 / run.seen.counts[a] for a in (0, 1))
+        lead = max(run.seen.mean[0] - run.seen.mean[1], 0.0)
+        assert value == pytest.approx(lead**2 / (2 * spread)), threshold
     problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(supposed=0.1, shared=False))
-    stopping = make_stopping("mixture", problem, [0.1])
+    stopping = make_stopping("mixture", problem, [0.1])  # variances that are not known
     run = Run(problem, cg.FrankWolfe().setup(problem), stopping, MEANS, 1, 3, 0, "python")
     run.advance(100)
     assert run.game.judge.foresee(run.game, run.seen, run.view.best, run.view.rival) == 0.0
 
 
-@pytest.mark.parametrize("kappa", [2.0, 6.0, 60.0])
-def test_rivals_that_are_left_out_would_change_no_bit(kappa, monkeypatch):
+@pytest.mark.parametrize(("kappa", "rounds"), [(2.0, 1500), (60.0, 500)])
+def test_rivals_that_are_left_out_would_change_no_bit(kappa, rounds, monkeypatch):
     problem = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
     means = np.array([0.7, 0.69, 0.5, 0.4, 0.3, 0.2])
 
@@ -130,7 +127,7 @@ def test_rivals_that_are_left_out_would_change_no_bit(kappa, monkeypatch):
         rule = cg.FrankWolfe(kappa=kappa, explore=8.0)  # far arms are seen often
         run = Run(problem, rule.setup(problem), NEVER, means, 1, 1, 0, "python")
         rows, skipped = [], 0
-        for t in range(3, 1500):
+        for t in range(3, rounds):
             run.advance(t)
             part, n = run.rule, run.rule.used[0]
             rows.append(part.score.copy())
@@ -148,7 +145,7 @@ def test_rivals_that_are_left_out_would_change_no_bit(kappa, monkeypatch):
     assert skipped > 100
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6))
 def test_cheap_bounds_are_above_the_mixture_of_a_pair(seed):
     rng = np.random.default_rng(seed)

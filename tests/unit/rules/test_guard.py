@@ -22,7 +22,6 @@ from combgame.study.advisor import Advisor
 from combgame.testing import check_rule
 from tests import golden
 from tests.said import refused
-from tests.unit.stopping.test_best_sets import STRUCTURES
 
 PROBLEM = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3))
 PLATES = cg.Problem(cg.Subsets(6, 2), cg.Arms(6), cg.Gaussian(0.3, level="per play"))
@@ -84,44 +83,31 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
-@pytest.mark.parametrize("kind", SLIPS)
-def test_a_slip_ends_the_run_in_a_sentence(kind, engine):
-    code, arguments = SLIPS[kind]
-    with refused(code, cg.InputError, rule=f"Slipping(kind={kind})", t=QUIET, **arguments):
-        cg.simulate(PROBLEM, MEANS, rule=Slipping(kind), delta=1e-9, runs=2, engine=engine)
+def test_a_slip_ends_the_run_in_a_sentence(engine):
+    """Also in the last round: then the run is over before the rule is asked again."""
+    for kind, (code, arguments) in SLIPS.items():
+        for last in (10**6, QUIET + 1):
+            how = {"delta": 1e-9, "runs": 1, "max_rounds": last, "engine": engine}
+            with refused(code, cg.InputError, rule=f"Slipping(kind={kind})", t=QUIET, **arguments):
+                cg.simulate(PROBLEM, MEANS, rule=Slipping(kind), **how)
 
 
-@pytest.mark.parametrize("kind", SLIPS)
-def test_and_in_its_last_round(kind):
-    """The run is over before the rule is asked again."""
-    with refused(SLIPS[kind][0]):
-        cg.simulate(
-            PROBLEM,
-            MEANS,
-            rule=Slipping(kind),
-            delta=1e-9,
-            runs=1,
-            max_rounds=QUIET + 1,
-            engine="python",
-        )
-
-
-@pytest.mark.parametrize("kind", [0, *SLIPS])
-def test_nothing_false_comes_of_a_slip(kind):
+def test_nothing_false_comes_of_a_slip():
     """What was written is put back, and what cannot be played is replaced, before anything is
     observed.
     """
-    setup = GuardedSetup(Slipping(kind), PROBLEM)
-    run = a_run(PROBLEM, Slipping().setup(PROBLEM), MEANS)
-    run.advance(QUIET)
-    part, _ = setup.fresh(run.rng)
-    before = [leaf.copy() for leaf in (*leaves_of(run.seen), run.view.best, run.view.evidence)]
-    part.choose(run.game, run.seen, run.view, run.rng)
-    after = *leaves_of(run.seen), run.view.best, run.view.evidence
-    for one, other in zip(before, after, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.view.action)))
-    assert part.full() == bool(kind)
+    for kind in (0, *SLIPS):
+        setup = GuardedSetup(Slipping(kind), PROBLEM)
+        run = a_run(PROBLEM, Slipping().setup(PROBLEM), MEANS)
+        run.advance(QUIET)
+        part, _ = setup.fresh(run.rng)
+        before = [leaf.copy() for leaf in (*leaves_of(run.seen), run.view.best, run.view.evidence)]
+        part.choose(run.game, run.seen, run.view, run.rng)
+        after = *leaves_of(run.seen), run.view.best, run.view.evidence
+        for one, other in zip(before, after, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=f"kind {kind}")
+        assert PROBLEM.actions.contains(tuple(np.flatnonzero(run.view.action))), kind
+        assert part.full() == bool(kind)
 
 
 class WritingPart:
@@ -152,14 +138,11 @@ class Writing(cg.RuleBase):
         return FixedSetup(WritingPart(self.name), padded(problem.actions.covering()))
 
 
-@pytest.mark.parametrize("name", READ)
-def test_whatever_a_rule_writes_is_named(name):
-    with refused("rule-wrote-what-was-seen", array=name):
-        cg.simulate(PLATES, MEANS, rule=Writing(name), delta=1e-9, runs=1, max_rounds=40)
-
-
-def test_all_that_was_seen_is_looked_at():
-    """But for what those who ask say of the next block, and scratch."""
+def test_whatever_a_rule_writes_of_what_was_seen_is_named():
+    """All is looked at, but for what those who ask say of the next block, and scratch."""
+    for name in READ:
+        with refused("rule-wrote-what-was-seen", array=name):
+            cg.simulate(PLATES, MEANS, rule=Writing(name), delta=1e-9, runs=1, max_rounds=40)
     free = {"wanted", "awaited", "work", "order", "mark"}
     fields = {f"seen.{name}" for name in Seen._fields} - {"seen.blocks"}
     fields |= {f"seen.blocks.{name}" for name in Blocks._fields if name not in free}
@@ -184,26 +167,35 @@ class Playing(cg.RuleBase):
         return FixedSetup(PlayingPart(self.action), padded(problem.actions.covering()))
 
 
-EVERY = {**STRUCTURES, **golden.structures()}
-SMALL = {name: one for name, one in EVERY.items() if one.d <= 10 and name != "oracle"}
+SMALL = {
+    "subsets": cg.Subsets(6, 3),
+    "partition": cg.Partition([[0, 1], [2, 3, 4]], [1, 2]),
+    "paths": cg.Paths(golden.EDGES, "s", "t"),
+    "trees": cg.SpanningTrees(golden.LINKS),
+    "barred pairs": cg.Matchings(3, 3, forbidden=[(0, 1), (2, 2)]),
+    "some pairs": cg.Matchings(2, 3, size=1),
+    "almost all": cg.AlmostAllSets(5, [2, 4]),
+    "listed": cg.Listed([(0, 1), (1, 2, 3), (3, 4), (0, 4), (2,), (0, 1, 2)], 5),
+    "programme": cg.IntegerProgram(([[3.0, 2.0, 1.0, 1.5]], 0.0, 4.0), d=4),
+}
 
 
-@pytest.mark.parametrize("kind", SMALL)
-def test_every_set_of_arms_is_judged_as_the_structure_says(kind):
+def test_every_set_of_arms_is_judged_as_the_structure_says():
     """The structure is asked by its oracle alone; the list of all its sets is the twin."""
-    actions = SMALL[kind]
-    problem = cg.Problem(actions, None, cg.Gaussian(0.3))
-    run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
-    run.advance(len(run.start))
-    every, oracle, found = set(actions.iterate()), actions.part(), 0
-    for action in product([0.0, 1.0], repeat=actions.d):
-        part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
-        part.choose(run.game, run.seen, run.view, run.rng)
-        arms = tuple(np.flatnonzero(action).tolist())
-        member = arms in every
-        assert part.full() == (not member) and playable(actions.d, oracle, arms) == member, action
-        found += member
-    assert found == len(every) and 0 < found < 2**actions.d
+    for kind, actions in SMALL.items():
+        problem = cg.Problem(actions, None, cg.Gaussian(0.3))
+        run = a_run(problem, cg.Uniform().setup(problem), np.cos(1.0 + np.arange(actions.d)))
+        run.advance(len(run.start))
+        every, oracle, found = set(actions.iterate()), actions.part(), 0
+        for action in product([0.0, 1.0], repeat=actions.d):
+            part, _ = GuardedSetup(Playing(action), problem).fresh(run.rng)
+            part.choose(run.game, run.seen, run.view, run.rng)
+            arms = tuple(np.flatnonzero(action).tolist())
+            member = arms in every
+            assert part.full() == (not member), (kind, action)
+            assert playable(actions.d, oracle, arms) == member, (kind, action)
+            found += member
+        assert found == len(every) and 0 < found < 2**actions.d, kind
 
 
 class Mine(cg.FrankWolfe):
@@ -221,8 +213,9 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("engine", ["python", "compiled"])
-@pytest.mark.parametrize("kind", SAME)
+@pytest.mark.parametrize(
+    ("kind", "engine"), [*((kind, "python") for kind in SAME), ("plates", "compiled")]
+)
 def test_runs_that_are_watched_are_the_same_runs(kind, engine):
     problem, ours, mine = SAME[kind]
     assert not foreign(ours) and foreign(mine)
@@ -266,14 +259,11 @@ class Slotted:
         return None
 
 
-def test_what_is_foreign():
+def test_what_is_foreign_and_a_rule_with_slots_is_watched_too():
     assert foreign(cg.CombGame(MyLearner())) and foreign(Around(cg.Uniform()))
     assert foreign(Slotted()) and foreign({"a": Slotted()}) and foreign(frozenset([Slotted()]))
     assert foreign(a_run)
     assert not foreign(cg.CombGame(cg.LLOO(sparsify=False), tracking="D"))
-
-
-def test_a_rule_with_slots_is_watched_too():
     with refused("rule-wrote-what-was-seen", array="seen.sums"):
         cg.simulate(PROBLEM, MEANS, rule=Slotted(), delta=1e-9, runs=1, engine="python")
 
@@ -330,9 +320,6 @@ def test_plays_of_a_block_cannot_be_chosen_by_its_values():
     """Of runs of this rule that were proved with delta = 0.05, all were wrong."""
     with refused("rule-wrote-what-was-seen", array="seen.blocks.left"):
         cg.simulate(WELLS, [0.0, 0.05, -3.0], rule=Cheating(), delta=0.05, runs=2, engine="python")
-
-
-def test_nor_in_a_study():
     study = cg.Study(WELLS, rule=Cheating(), engine="python")
     for _ in range(12):
         one = study.ask()
@@ -341,12 +328,11 @@ def test_nor_in_a_study():
     assert len(blocks) == 12 and all(size == 1 for _, size in blocks[2:])
 
 
-@pytest.mark.parametrize("engine", ["python", "compiled"])
-def test_rules_that_grow_are_watched_as_they_grow(engine):
+def test_rules_that_grow_are_watched_as_they_grow():
     square = cg.Problem(cg.Subsets(6, 3), None, cg.Gaussian(0.3))
     rule = cg.FrankWolfe(pool=1)
     setups = rule.setup(square), GuardedSetup(rule, square)
-    one, two = (a_run(square, setup, [0.5, 0.45, 0.4, 0.35, 0.3, 0.2], engine) for setup in setups)
+    one, two = (a_run(square, setup, [0.5, 0.45, 0.4, 0.35, 0.3, 0.2]) for setup in setups)
     first = two.rule
     assert one.advance(300) == two.advance(300)
     assert two.rule is not first  # it was made larger
@@ -403,19 +389,24 @@ class Beginning(cg.RuleBase):
         return FixedSetup(SlippingPart(0), padded(self.start))
 
 
-@pytest.mark.parametrize("start", [[(0, 1, 2)], [(0, 1), (2, 6)], [(0, 1), (5,)]])
-def test_a_start_that_cannot_be_played(start):
-    with refused("rule-start-no-action", rule="Beginning", n=len(start[-1])):
-        cg.simulate(PROBLEM, MEANS, rule=Beginning(start), runs=1, engine="python")
+def test_a_start_that_cannot_be_played():
+    for start in [(0, 1, 2)], [(0, 1), (2, 6)], [(0, 1), (5,)]:
+        with refused("rule-start-no-action", rule="Beginning", n=len(start[-1])):
+            cg.simulate(PROBLEM, MEANS, rule=Beginning(start), runs=1, engine="python")
 
 
 def test_a_study_asks_for_nothing_that_cannot_be_played():
-    study = cg.Study(PROBLEM, rule=Slipping(1), engine="python")
-    for _ in range(QUIET):
-        study.tell(study.ask(), dict.fromkeys(study.pending[0].arms, 0.5))
-    with refused("rule-played-no-action", rule="Slipping(kind=1)", n=6, t=QUIET):
-        study.ask()
-    assert study.status.rounds == QUIET and not study.pending
+    """And wants all of an action written."""
+    for rule, rounds, code, arguments in (
+        (Slipping(1), QUIET, "rule-played-no-action", {"rule": "Slipping(kind=1)", "n": 6}),
+        (Idle(), 3, "rule-wrote-no-set", {"rule": "Idle"}),
+    ):
+        study = cg.Study(PROBLEM, rule=rule, min_pulls=1, engine="python")
+        for _ in range(rounds):
+            study.tell(study.ask(), dict.fromkeys(study.pending[0].arms, 0.5))
+        with refused(code, t=rounds, **arguments):
+            study.ask()
+        assert study.status.rounds == rounds and not study.pending
 
 
 # ---- what is no rule, and rules that raise
@@ -510,9 +501,8 @@ def test_what_a_rule_raises_is_said_with_its_line(engine):
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-@pytest.mark.parametrize(
-    ("rule", "code"),
-    [
+def test_what_is_no_rule_is_said_before_anything_is_played():
+    for rule, code in (
         (Bare(), "no-setup"),
         (Returns(), "setup-makes-no-rules"),
         (Failing(), "part-raised"),
@@ -523,22 +513,9 @@ def test_what_a_rule_raises_is_said_with_its_line(engine):
         (Makes(SlippingPart(0), np.eye(6)), "rule-start"),
         (Makes(SlippingPart(0), np.eye(6) > 0), "rule-start"),
         (Makes(SlippingPart(0), np.array([0, 1])), "rule-start"),
-    ],
-    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
-)
-def test_what_is_no_rule_is_said_before_anything_is_played(rule, code):
-    with refused(code):
-        simulated(rule)
-
-
-def test_a_study_wants_all_of_an_action_written():
-    study = cg.Study(PROBLEM, rule=Idle(), min_pulls=1, engine="python")
-    for _ in range(3):
-        one = study.ask()
-        study.tell(one, dict.fromkeys(one.arms, 0.5))
-    with refused("rule-wrote-no-set", rule="Idle", t=3):
-        study.ask()
-    assert study.status.rounds == 3
+    ):
+        with refused(code):
+            simulated(rule)
 
 
 def test_a_campaign_takes_a_rule_that_derives_from_nothing():

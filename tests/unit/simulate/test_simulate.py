@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 import combgame as cg
+from combgame.presets import make_rule
+from combgame.simulate.bench import make_bench
+from combgame.simulate.numbering import OWN, drawn
+from combgame.simulate.run import Run
 from combgame.stopping.names import make_stopping
 from combgame.theory.limit import root
 from tests.said import refused
@@ -70,10 +74,6 @@ def test_several_deltas_come_from_the_same_runs():
 
 @pytest.mark.compiled
 def test_stopping_is_the_first_round_whose_evidence_passes_the_threshold():
-    from combgame.presets import make_rule
-    from combgame.simulate.numbering import OWN, drawn
-    from combgame.simulate.run import Run
-
     threshold, order = make_stopping("stylised", PROBLEM, [0.1]), drawn(PROBLEM.d, 0, 0, OWN)
     run = Run(
         PROBLEM,
@@ -159,6 +159,30 @@ def test_frames_and_reports():
     )
 
 
+@pytest.mark.parametrize(
+    ("rule", "threshold"),
+    [
+        ("lloo", "stylised"),
+        ("frank-wolfe", "mixture"),
+        ("uniform", "mixture"),
+        ("gcb-pe", "proved"),
+    ],
+)
+def test_runs_of_a_series_are_those_made_one_by_one(rule, threshold):
+    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
+    chosen = cg.GCBPE(0.0325) if rule == "gcb-pe" else rule
+    means = [0.9, 0.6, 0.5, 0.3, 0.1]
+    bench = make_bench(problem, means, chosen, [0.1, 0.01], threshold, 3, 200, "python")
+    for number in range(3):
+        together, mine = bench.one(number), bench.numbers(number)
+        own = np.array(means)[mine.order]
+        setup, told = bench.rule.setup(problem), bench.stopping
+        alone = Run(problem, setup, told, own, 2, 3, number, "python")
+        alone.advance(200)
+        assert together.stops.tolist() == alone.stops.tolist()
+        assert together.winners.tolist() == mine.theirs(alone.winners).tolist()
+
+
 def test_the_characteristic_time_of_known_instances():
     two = cg.Problem(cg.Arms(2), None, cg.Gaussian(1.0))
     found = cg.complexity(two, [0.5, 0.0])
@@ -193,7 +217,7 @@ def test_bounds_on_the_means_are_used():
         0,
     )  # both are projected on 1: the larger estimate first
     usual = {"rule": "lloo", "delta": 0.1, "threshold": "proved", "engine": "python"}
-    sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=10, **usual)
+    sim = cg.simulate(problem, [0.9, 0.4, 0.1], runs=4, **usual)
     assert sim.error_rate <= 0.1 and not sim.capped.any()
     with refused("mean-outside", cg.InputError, arm="0", mean=1.9, low=0.0, high=1.0):
         cg.simulate(problem, [1.9, 0.4, 0.1], runs=1, **usual)
@@ -211,13 +235,29 @@ def test_every_kind_of_answer_is_found():
         sim = cg.simulate(
             problem,
             [0.9, 0.75, 0.5, 0.35, 0.2, 0.0],
-            runs=3,
+            runs=2,
             rule="lloo",
             delta=0.1,
-            threshold="proved",
+            threshold="stylised",
             engine="python",
         )
         assert sim.best == truth and sim.correct.all() and not sim.capped.any(), answers
+
+
+def test_an_answer_that_is_as_good_is_no_error():
+    problem = cg.Problem(cg.Arms(3), None, cg.Gaussian(1.0))
+    sim = cg.simulate(
+        problem,
+        [2.0, 2.0, 0.0],
+        rule="uniform",
+        delta=0.2,
+        threshold="stylised",
+        runs=30,
+        max_rounds=400,
+        ties="run",
+        engine="python",
+    )
+    assert (1,) in sim.answers and sim.error_rate == 0.0
 
 
 def test_one_action_and_one_arm_are_handled():

@@ -53,6 +53,9 @@ STRUCTURES = {
 }
 
 
+LN2 = math.log(2.0)
+
+
 def psi(z):
     return 0.5 * z * z + math.log(2.0) + log_ndtr(z)
 
@@ -60,7 +63,7 @@ def psi(z):
 # ---- the conjugate
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.floats(math.log(LEAST) - 3, math.log(MOST) + 3))
 def test_the_conjugate_is_never_understated(log_p):
     p = math.exp(log_p)
@@ -111,40 +114,6 @@ def irreducible(structure):
     return sets, set(pairs)
 
 
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_every_wrong_answer_has_a_better_one_among_those_that_are_looked_at(kind):
-    """And the two differ in what the wrong one and the best differ in."""
-    structure, rng = STRUCTURES[kind], np.random.default_rng(1)
-    sets, pairs = irreducible(structure)
-    for _ in range(20):
-        mu = rng.normal(size=structure.d)
-        worth = {s: sum(mu[list(s)]) for s in sets}
-        best = max(sets, key=worth.__getitem__)
-        for one in sets:
-            if one != best:
-                assert any(
-                    worth[other] > worth[one] and (other ^ one) <= (best ^ one)
-                    for other in sets
-                    if (one, other) in pairs
-                )
-
-
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_the_shares_of_what_a_best_answer_fixes_add_up_to_one_at_most(kind):
-    structure = STRUCTURES[kind]
-    part, d = structure.rivals(), structure.d
-    sets, pairs = irreducible(structure)
-    for best in sets:
-        shares = [
-            math.exp(part.odds(vector(one, d), vector(best, d)))
-            for one in sets
-            if (one, best) in pairs
-        ]
-        assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
-    if kind in ("chain", "square", "wide"):  # and no more is given away than need be
-        assert sum(shares) == pytest.approx(1.0)
-
-
 class Asked:
     """A weigher that notes what it is asked, and finds nothing."""
 
@@ -163,17 +132,36 @@ class Asked:
         return math.inf
 
 
-@pytest.mark.parametrize("kind", STRUCTURES)
-def test_a_search_that_prunes_nothing_meets_each_rival_once(kind):
-    structure = STRUCTURES[kind]
-    sets, pairs = irreducible(structure)
-    for best in sets:
-        asked, other = Asked(), next(iter(j for i, j in pairs if i == best))
-        structure.rivals().scan(
-            asked, vector(best, structure.d), -math.inf, math.inf, vector(other, structure.d)
-        )
-        assert len(set(asked.met)) == len(asked.met)
-        assert {best ^ one for one in asked.met} == {j for i, j in pairs if i == best}
+def test_the_rivals_that_are_looked_at_suffice_and_share_delta():
+    """They suffice: every wrong answer has a better one among them, which differs from it in what
+    it and the best differ in. Their shares of delta add up to 1 at most. And a search that prunes
+    nothing meets each of them once.
+    """
+    for kind, structure in STRUCTURES.items():
+        rng = np.random.default_rng(1)
+        part, d = structure.rivals(), structure.d
+        sets, pairs = irreducible(structure)
+        for _ in range(20):
+            mu = rng.normal(size=d)
+            worth = {s: sum(mu[list(s)]) for s in sets}
+            best = max(sets, key=worth.__getitem__)
+            for one in sets:
+                if one != best:
+                    assert any(
+                        worth[other] > worth[one] and (other ^ one) <= (best ^ one)
+                        for other in sets
+                        if (one, other) in pairs
+                    )
+        for best in sets:
+            rivals = [one for one in sets if (one, best) in pairs]
+            shares = [math.exp(part.odds(vector(one, d), vector(best, d))) for one in rivals]
+            assert min(shares) > 0.0 and sum(shares) <= 1.0 + 1e-9
+            asked, other = Asked(), next(iter(j for i, j in pairs if i == best))
+            part.scan(asked, vector(best, d), -math.inf, math.inf, vector(other, d))
+            assert len(set(asked.met)) == len(asked.met)
+            assert {best ^ one for one in asked.met} == {j for i, j in pairs if i == best}
+        if kind in ("chain", "square", "wide"):  # and no more is given away than need be
+            assert sum(shares) == pytest.approx(1.0)
 
 
 def test_shares_of_paths_beyond_counting():
@@ -369,26 +357,46 @@ def test_the_search_misses_nothing(kind, seed, spread, boxed, epsilon):
             offers = judge.weigher.offer[:, judge.arms[:n]].sum(axis=1) + judge.weigher.base
             evidence = each[j] - judge.rivals.odds(best, other)
             assert offers.max() <= evidence + 0.01 * (1 + abs(evidence))
+            about = judge.arms, judge.sign, n  # half of either mixture
+            half = np.logaddexp(judge.weigher.own(*about), judge.weigher.joint(*about)) - LN2
+            assert evidence == pytest.approx(half, rel=1e-9, abs=1e-9)
             bounds[j] = offers
     true = min(each.values())
-    assert true - 1e-9 * (1 + abs(true)) <= least <= true + 0.01 * (1 + abs(true))
-    assert each[frozenset(np.flatnonzero(rival))] == pytest.approx(least, rel=1e-9, abs=1e-9)
+    assert true - 1e-7 * (1 + abs(true)) <= least <= true + 0.01 * (1 + abs(true))
+    assert each[frozenset(np.flatnonzero(rival))] == pytest.approx(least, rel=1e-7, abs=1e-7)
     assert looked >= least - 1e-6 * (1 + abs(least))
     assert looked <= judge.floor or looked == pytest.approx(least, rel=1e-2, abs=1e-2)
+    far = max(each, key=each.get)
+    floor = 0.5 * (true + each[far])
+    if true < floor < math.inf:  # one that is below it is enough
+        some = judge.rivals.scan(judge.weigher, best, floor, each[far], vector(far, d))
+        assert true - 1e-7 * (1 + abs(true)) <= some <= floor
     tied = alternative + epsilon / problem.answers.largest() * best
     if box is None:
         assert tied @ rival >= tied @ best - 1e-9
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 5, 12, 40])
+def test_epsilon_is_what_the_leader_is_lifted_by_in_all():
+    for kind in ("list", "tangled", "square"):
+        found = []
+        for epsilon in (0.3, 0.0):
+            problem, game, seen, view = scene(kind, 5, 0.3, epsilon=epsilon)
+            if epsilon == 0.0:
+                lift = 0.3 / problem.answers.largest() * view.best
+                seen.mean[:], seen.weighed[3] = seen.mean + lift, seen.weighed[3] + lift
+            game.judge.look(game, seen, view)
+            others = (vector(s, problem.d) for s in problem.answers.sets())
+            others = [one for one in others if (one != view.best).any()]
+            found.append([game.judge.versus(game, seen, view.best, one) for one in others])
+        assert found[0] == pytest.approx(found[1], rel=1e-6, abs=1e-6), kind
+
+
 @pytest.mark.parametrize("kind", ["grid", "matchings"])
-def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, most, monkeypatch):
+def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, monkeypatch):
     """What was not searched counts with its bound, wherever the search stood."""
-    monkeypatch.setattr(detours_module, "LIMIT", most)
-    monkeypatch.setattr(components_module, "LIMIT", most)
-    structure = cg.grid_network(6) if kind == "grid" else cg.Matchings(4, 5)
-    (sets, pairs), gave_up = irreducible(structure), 0
-    for seed in range(25):
+    structure = cg.grid_network(6) if kind == "grid" else cg.Matchings(4, 4)
+    (sets, pairs), gave_up = irreducible(structure), {0: 0, 2: 0, 5: 0, 12: 0}
+    for seed in range(12):
         rng, d = np.random.default_rng(seed), structure.d
         problem = cg.Problem(structure, None, cg.Gaussian(0.3))
         counts, mean = np.round(10 ** rng.uniform(1.5, 3.5, d)), rng.normal(size=d) * 0.3
@@ -407,10 +415,15 @@ def test_a_search_that_gives_up_claims_no_more_than_it_knows(kind, most, monkeyp
         each = [judge.versus(game, seen, best, vector(s, d)) for s in rivals]
         far = vector(max(rivals, key=lambda s, i=leader: len(s ^ i)), d)
         begin = judge.versus(game, seen, best, far)
-        value = judge.rivals.scan(judge.weigher, best, -math.inf, max(begin, min(each) + 5.0), far)
-        assert value <= min(each) + 1e-9
-        gave_up += value < min(each) - 1e-9
-    assert gave_up or most > 5
+        for most in gave_up:
+            monkeypatch.setattr(detours_module, "LIMIT", most)
+            monkeypatch.setattr(components_module, "LIMIT", most)
+            above = max(begin, min(each) + 5.0)
+            value = judge.rivals.scan(judge.weigher, best, -math.inf, above, far)
+            assert value <= min(each) + 1e-9, (seed, most)
+            gave_up[most] += value < min(each) - 1e-9
+            assert judge.look(game, seen, view) <= max(judge.floor, min(each)) + 1e-9, (seed, most)
+    assert gave_up[0] and gave_up[2] and gave_up[5]
 
 
 def test_a_run_stops_only_when_every_rival_is_ruled_out():
@@ -436,30 +449,6 @@ def test_a_run_stops_only_when_every_rival_is_ruled_out():
     assert (both.at(0.001).rounds > both.at(0.3).rounds).all() and both.at(
         0.001
     ).rounds.max() < 1000
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("kind", "rule"), [("tangled", "frank-wolfe"), ("barred", "uniform"), ("list", "frank-wolfe")]
-)
-def test_the_engines_agree(kind, rule):
-    structure = STRUCTURES[kind]
-    problem = cg.Problem(structure, None, cg.Gaussian(0.3))
-    means = np.random.default_rng(3).uniform(size=structure.d)
-    runs = [
-        cg.simulate(
-            problem,
-            means,
-            rule=rule,
-            delta=0.1,
-            threshold="mixture",
-            runs=3,
-            engine=engine,
-        )
-        for engine in ("python", "compiled")
-    ]
-    assert runs[0].rounds.tolist() == runs[1].rounds.tolist()
-    assert runs[0].answers == runs[1].answers
 
 
 def test_a_precise_start_does_not_hide_a_noisy_end():
@@ -593,7 +582,7 @@ def test_values_of_0_or_1_have_their_own_mixture_beside(kind, seed, boxed):
     view = View(best, rival, alternative, np.zeros(1), np.zeros(d))
     value, judge, each = game.judge.look(game, seen, view), game.judge, []
     low, high = np.array(problem.low), np.array(problem.high)
-    for other in itertools.islice(structure.iterate(), 40):
+    for other in itertools.islice(structure.iterate(), 12):
         n = differ(best, vector(other, d), judge.arms, judge.sign)
         if n == 0:
             continue

@@ -17,13 +17,10 @@ import combgame as cg
 from combgame.game.records import blank
 from combgame.game.round import OFTEN, gather, note, scatter
 from combgame.rewards.gaussian import FINE
-from combgame.simulate.run import Run
 from combgame.stopping.mixture import APART, JOINT, OWN, SCALES, pair_scales
-from combgame.stopping.names import make_stopping
 from combgame.stopping.pooled import CHANCES, RATIOS, excluded, ratios, spreading
 from combgame.stopping.shared import FINEST, shared
 from tests.studies import advisor_of
-from tests.unit.stopping.test_stopping import STRUCTURES, looked
 
 
 def log_spread(degrees, squares, variance):
@@ -116,8 +113,7 @@ def least(part, mean, i=0, j=1, enough=math.inf):
     return part.least(mean, i, j, enough)
 
 
-def test_the_chances_add_up():
-    assert CHANCES.sum() == pytest.approx(1.0, abs=1e-12) and RATIOS[0] == 0.0
+def test_what_the_spread_excludes_is_what_the_definition_says():
     assert spreading(ratios(), 40.0, 0.7)[0] == pytest.approx(log_spread(40.0, 28.0, 1.0))
     s = excluded(ratios(), 40.0, 9.0)
     assert log_spread(40.0, 40.0 * s, 1.0) > 9.0 > log_spread(40.0, 40.0 * s * 1.0001, 1.0)
@@ -239,82 +235,6 @@ def test_what_is_added_up_is_what_the_definition_says(seed):
 
 
 # ---- the judge
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    kind=st.sampled_from(["arms", "pairs", "groups", "trees"]),
-    seed=st.integers(0, 10**6),
-    epsilon=st.sampled_from([0.0, 0.0, 0.2]),
-    several=st.booleans(),
-)
-def test_the_judge_takes_the_least_of_all_exchanges(kind, seed, epsilon, several):
-    structure, rng = STRUCTURES[kind], np.random.default_rng(seed)
-    d = structure.d
-    groups = [list(range(d // 2)), list(range(d // 2, d))]
-    problem = cg.Problem(structure, None, cg.Gaussian(shared=groups if several else True))
-    counts, mean = np.floor(10.0 ** rng.uniform(0.5, 3, d)), rng.normal(size=d)
-    stopping = make_stopping("mixture", problem, [0.1], epsilon=epsilon)
-    seen = filled(
-        counts, mean, [(60.0, rng.uniform(1, 90))] * (1 + several), problem_groups(problem)
-    )
-    game = stopping.on(problem.game(), seen)
-    best, rival, _, value = looked(game, seen, mean, counts)
-    leader, each = set(np.flatnonzero(best)), {}
-    for s in structure.sets():
-        if len(leader ^ set(s)) == 2:
-            (i,), (j,) = leader - set(s), set(s) - leader
-            each[s] = least(game.judge.pairs, mean + epsilon / structure.largest() * best, i, j)
-    level, lowest = stopping.threshold.level(1, 0), min(each.values())
-    assert level == pytest.approx(math.log(structure.exchange().number / 0.1))
-    assert (lowest > level) == (value > level)
-    assert value == (lowest if value > level else min(value, each[rival]))
-
-
-def problem_groups(problem):
-    return problem.rewards.groups(problem.d)
-
-
-def test_units_do_not_matter():
-    values = []
-    for unit in (1e-80, 1.0, 1e80):
-        seen = filled([20, 30], [3 * unit, 0.0], [(40, 60 * unit**2)])
-        values.append(least(of(seen), seen.mean))
-    assert values == pytest.approx([values[1]] * 3, rel=1e-9) and values[1] > 10
-
-
-def test_without_a_spread_nothing_is_certified():
-    """None seen, equal values, a spread of a few last digits, or a start that is not over."""
-    for degrees, squares in ((0, 0.0), (50, 0.0), (50, 1e-29), (50, 1e-295)):
-        seen = filled([50, 50], [5.0, 0.0], [(degrees, squares)])
-        assert least(of(seen), seen.mean) == 0.0
-    seen = filled([50, 50], [5.0, 0.0], [(50, 50.0)])
-    seen.start[0] = 1
-    assert least(of(seen), seen.mean) == 0.0
-
-
-@pytest.mark.compiled
-def test_both_engines_give_the_same_evidence():
-    """With several deltas at once."""
-    problem, ends = cg.Problem(cg.Arms(3), None, cg.Gaussian(supposed=0.3)), []
-    for engine in ("python", "compiled"):
-        stopping = make_stopping("mixture", problem, [0.1, 1e-3])
-        means = np.array([0.9, 0.5, 0.4])
-        run = Run(problem, cg.FrankWolfe().setup(problem), stopping, means, 2, 4, 0, engine)
-        run.advance(300)
-        ends.append((run.stops.tolist(), run.seen.noise.tolist(), run.view.evidence.tolist()))
-    assert ends[0] == ends[1] and 0 < ends[0][0][0] <= ends[0][0][1]
-
-
-@pytest.mark.compiled
-def test_errors_stay_below_delta_where_two_arms_are_tied():
-    """About half of the runs that stop are wrong: of 400 at delta = 0.2, 104 wrong or more have a
-    chance of 2e-3 if the rate is 0.2 itself.
-    """
-    problem = cg.Problem(cg.Arms(2), None, cg.Gaussian(supposed=1.0))
-    usual = {"rule": "frank-wolfe", "threshold": "mixture", "ties": "run", "engine": "compiled"}
-    sim = cg.simulate(problem, [1e-6, 0.0], delta=0.2, runs=400, max_rounds=300, **usual)
-    assert sim.report()[0]["errors"] < 104
 
 
 # ---- studies

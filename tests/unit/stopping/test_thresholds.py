@@ -108,6 +108,11 @@ def test_validity_is_proved_only_where_the_theorem_applies():
     assert not validity("gaussian", bounded).proved and validity("sub-gaussian", bounded).proved
     for rewards in (gaussian, coin, bounded):
         assert make_stopping("proved", ten_arms(rewards), [0.1]).validity.label == "proved"
+        assert make_stopping("mixture", ten_arms(rewards), [0.1]).validity.proved
+    unknown = cg.Problem(cg.Arms(3), None, cg.Gaussian(shared=False))
+    found = make_stopping("proved", unknown, [0.1])
+    assert found.name == "mixture" and found.validity.proved
+    assert not make_stopping("gaussian-counts", ten_arms(coin), [0.1]).validity.proved
     with refused("unknown", cg.UnknownNameError, kind="threshold", name="best"):
         make_stopping("best", ten_arms(gaussian), [0.1])
 

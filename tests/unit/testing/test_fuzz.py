@@ -2,11 +2,11 @@
 `python -m combgame.testing.fuzz` that has a place here.
 """
 
-import subprocess
 import sys
 
 import pytest
 
+from combgame.testing.fuzz.__main__ import main
 from combgame.testing.fuzz.case import Case, Foreign, tried
 from combgame.testing.fuzz.run import KINDS, Tally, again, fuzz, summary
 
@@ -43,13 +43,15 @@ def test_what_is_foreign_is_said_with_its_case(tmp_path):
     assert "numbers" in summary({"numbers": Tally(cases=1, foreign=[outcome])})
 
 
-def test_the_command_says_what_it_tried(tmp_path):
-    words = ["-m", "combgame.testing.fuzz", "--cases", "60", "--kind", "problems", "--seed", "4"]
-    words += ["--out", str(tmp_path / "fuzz.md")]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[0].split()[:3] == ["kind", "cases", "done"]
-    assert done.stdout.splitlines()[1].split()[:2] == ["problems", "60"]
+def test_the_command_says_what_it_tried(tmp_path, monkeypatch, capsys):
+    words = ["--cases", "60", "--kind", "problems", "--seed", "4", "--out"]
+    monkeypatch.setattr(sys, "argv", ["fuzz", *words, str(tmp_path / "fuzz.md")])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out = capsys.readouterr().out.splitlines()
+    assert not end.value.code, out
+    assert out[0].split()[:3] == ["kind", "cases", "done"]
+    assert out[1].split()[:2] == ["problems", "60"]
     page = (tmp_path / "fuzz.md").read_text().splitlines()
     assert page[0].startswith("Made by `python -m combgame.testing.fuzz --cases 60 --kind problems")
     assert page[2].startswith("60 cases in 0 minutes: 0 exceptions")

@@ -27,7 +27,7 @@ from combgame.testing import (
 )
 from combgame.testing.learners import Pupil, lessons
 from combgame.wire import status_data, status_from
-from tests.said import refused
+from tests.said import case, check_refusals, refused
 
 PROBLEM = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.3))
 MEANS = [0.9, 0.6, 0.5, 0.4, 0.3]
@@ -170,27 +170,25 @@ class Boast(Table):
     validity = 7
 
 
-@pytest.mark.parametrize(
-    ("how", "code", "arguments"),
-    [
-        ({"threshold": Table}, "must-be", {"name": "threshold"}),
-        ({"threshold": 3}, "must-be", {"name": "threshold", "value": 3}),
-        ({"threshold": NoLevel()}, "no-level", {"part": "float"}),
-        ({"threshold": Boast()}, "must-be", {"name": "Boast.validity", "value": 7}),
-        ({"threshold": Table(), "epsilon": 0.1}, "epsilon-needs-mixture", {}),
-        ({"threshold": Table(), "eliminate": True}, "cannot-eliminate", {}),
-    ],
-)
-def test_what_cannot_be_a_threshold_is_refused(how, code, arguments):
-    with refused(code, cg.CombGameError, **arguments):
-        cg.simulate(PROBLEM, MEANS, runs=1, engine="python", **how)
+def test_what_cannot_be_a_threshold_is_refused():
+    def given(code, how, /, problem=PROBLEM, **arguments):
+        usual = {"runs": 1, "engine": "python"}
+        return case(code, lambda: cg.simulate(problem, MEANS, **usual, **how), **arguments)
 
-
-@pytest.mark.parametrize("rewards", [cg.Gaussian(supposed=0.3), cg.Gaussian(0.3, level="per play")])
-def test_own_thresholds_need_known_variances_and_no_levels(rewards):
-    problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards)
-    with pytest.raises(cg.InputError, match=r"Table\(\)"):
-        cg.simulate(problem, MEANS, runs=1, threshold=Table())
+    check_refusals(
+        [
+            given("must-be", {"threshold": Table}, name="threshold"),
+            given("must-be", {"threshold": 3}, name="threshold", value=3),
+            given("no-level", {"threshold": NoLevel()}, part="float"),
+            given("must-be", {"threshold": Boast()}, name="Boast.validity", value=7),
+            given("epsilon-needs-mixture", {"threshold": Table(), "epsilon": 0.1}),
+            given("cannot-eliminate", {"threshold": Table(), "eliminate": True}),
+        ]
+    )
+    for rewards in (cg.Gaussian(supposed=0.3), cg.Gaussian(0.3, level="per play")):
+        problem = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), rewards)
+        with pytest.raises(cg.InputError, match=r"Table\(\)"):  # known variances, and no levels
+            cg.simulate(problem, MEANS, runs=1, threshold=Table())
 
 
 # ---- the checks find what is wrong
@@ -254,13 +252,14 @@ def test_check_stopping_refutes(part, said):
         check_stopping(Off(part), runs=60, rounds=40)
 
 
-@pytest.mark.parametrize("part", [NanPart, ArrayPart, LogPart])
-def test_a_level_that_is_no_number_is_refused_before_anything_is_played(part):
-    with refused("level-not-a-number", cg.InputError, part=part.__name__, t=0, which=0) as caught:
-        cg.simulate(PROBLEM, MEANS, threshold=Off(part), runs=1, engine="python")
-    assert "[which]" in caught.value.remedy
-    with refused("level-not-a-number", cg.InputError, part=part.__name__):
-        cg.Study(PROBLEM, threshold=Off(part))
+def test_a_level_that_is_no_number_is_refused_before_anything_is_played():
+    for part in (NanPart, ArrayPart, LogPart):
+        about = {"part": part.__name__, "t": 0, "which": 0}
+        with refused("level-not-a-number", cg.InputError, **about) as caught:
+            cg.simulate(PROBLEM, MEANS, threshold=Off(part), runs=1, engine="python")
+        assert "[which]" in caught.value.remedy
+        with refused("level-not-a-number", cg.InputError, part=part.__name__):
+            cg.Study(PROBLEM, threshold=Off(part))
 
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
@@ -281,6 +280,17 @@ def test_nor_is_it_compared_in_a_study():
             study.tell(study.ask(), {a: MEANS[a] for a in study.pending[0].arms})
 
 
+class Own(cg.RuleBase):
+    """A rule with a part of this kind, which is given some rows."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def setup(self, problem):
+        rows = padded(problem.actions.covering())
+        return FixedSetup(self.kind(rows.astype(float)), rows)
+
+
 class WrongRulePart(NamedTuple):
     kind: str
 
@@ -297,17 +307,8 @@ class WrongRulePart(NamedTuple):
         return False
 
 
-class WrongRule(cg.RuleBase):
-    def __init__(self, kind):
-        self.kind = kind
-
-    def setup(self, problem):
-        return FixedSetup(WrongRulePart(self.kind), padded(problem.actions.covering()))
-
-
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
+def test_check_rule_refutes():
+    for kind, said in (
         ("action", "which is no action of"),
         ("counts", r"wrote into seen\.counts after \d rounds; write view\.action alone"),
         ("sums", r"wrote into seen\.sums after \d rounds; write view\.action alone"),
@@ -316,11 +317,9 @@ class WrongRule(cg.RuleBase):
         ("clock", r"wrote into seen\.clock"),
         ("weighed", r"wrote into seen\.weighed"),
         ("best", r"wrote into view\.best"),
-    ],
-)
-def test_check_rule_refutes(kind, said):
-    with pytest.raises(AssertionError, match=said):
-        check_rule(WrongRule(kind), rounds=10)
+    ):
+        with pytest.raises(AssertionError, match=said):
+            check_rule(Own(lambda _, kind=kind: WrongRulePart(kind)), rounds=10)
 
 
 class Later:
@@ -338,14 +337,10 @@ class Later:
         return False
 
 
-class Lying(cg.RuleBase):
-    def setup(self, problem):
-        return FixedSetup(Later(10), padded(problem.actions.covering()))
-
-
 def test_check_rule_refuses_more_errors_than_a_proved_threshold_makes():
     with pytest.raises(AssertionError, match="with the proved threshold 'mixture', which holds"):
-        check_rule(Lying(), rounds=10, problem=PROBLEM, means=[1.0, 0.99, 0.98, 0.97, 0.96])
+        lying = Own(lambda _: Later(10))
+        check_rule(lying, rounds=10, problem=PROBLEM, means=[1.0, 0.99, 0.98, 0.97, 0.96])
 
 
 class Favour:
@@ -376,7 +371,7 @@ class Partial(cg.RuleBase):
         return FixedSetup(part, padded(problem.actions.covering()))
 
 
-@pytest.mark.parametrize(("often", "first"), [(1, 0), (4, 0), (5, 3)])
+@pytest.mark.parametrize(("often", "first"), [(1, 0), (5, 3)])
 def test_check_rule_refuses_an_impartial_rule_that_names_arms(often, first):
     with pytest.raises(AssertionError, match=r"arm \d is in \d+% of the plays .*`impartial`"):
         check_rule(Partial(often, first), rounds=10)
@@ -427,33 +422,27 @@ class Whole(Follows):
     whole: ClassVar[bool] = True
 
 
-@pytest.mark.parametrize(
-    ("learner", "said"),
-    [
+def test_check_learner_refutes():
+    for learner, said in (
         (Follows(-1.0), r"where \(0, 1\) is the best action, it got .* equal weights get"),
         (Follows(1.0), r"where \(0, 1\) and \(2, 3\) take turns, it got .* equal weights get"),
         (Whole(), r"wrote mixture\.arms = \[0\.9, .* but the marginals of its weights are"),
-    ],
-    ids=lambda one: type(one).__name__,
-)
-def test_check_learner_refutes(learner, said):
-    with pytest.raises(AssertionError, match=said):
-        check_learner(learner, rounds=10)
+    ):
+        with pytest.raises(AssertionError, match=said):
+            check_learner(learner, rounds=10)
 
 
-@pytest.mark.parametrize(
-    "learner", [cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO(), cg.SFTPL(1)], ids=str
-)
-def test_our_learners_get_more_than_equal_weights(learner):
+def test_our_learners_get_more_than_equal_weights():
     """SFTPL draws; it got at least 0.1 of the range more than that with every seed tried."""
-    rng = np.random.default_rng(1)
-    for _, rewards in lessons(rng):
-        pupil, got = Pupil(learner, 1, rng), 0.0
-        for t, reward in enumerate(rewards):
-            pupil.act(0, t)
-            got += pupil.mixture.arms @ reward
-            pupil.feed(0, reward)
-        assert got > rewards.sum() / 3.0
+    for learner in (cg.Hedge(), cg.AdaHedge(), cg.OFW(), cg.LLOO(), cg.SFTPL(1)):
+        rng = np.random.default_rng(1)
+        for _, rewards in lessons(rng):
+            pupil, got = Pupil(learner, 1, rng), 0.0
+            for t, reward in enumerate(rewards):
+                pupil.act(0, t)
+                got += pupil.mixture.arms @ reward
+                pupil.feed(0, reward)
+            assert got > rewards.sum() / 3.0, learner
 
 
 class SlantedPart(GaussianPart):
@@ -487,9 +476,8 @@ class SlantedPart(GaussianPart):
         return GaussianPart.upper(self, x, level * (2.0 if self.fault == "upper" else 1.0), arm)
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
+def test_check_rewards_refutes():
+    for fault, said in (
         ("divergence", "move|step|upper|lower|variance"),
         ("draw", "have the mean"),
         ("last arm", r"draw\(0\.2, 3\) have the mean"),
@@ -499,17 +487,15 @@ class SlantedPart(GaussianPart):
         ("closest", "closest says"),
         ("step", "per slope"),
         ("upper", "upper"),
-    ],
-)
-def test_check_rewards_refutes(fault, said):
-    kind = type("Slanted", (SlantedPart,), {"fault": fault})
+    ):
+        kind = type("Slanted", (SlantedPart,), {"fault": fault})
 
-    class Slanted(cg.Gaussian):
-        def part(self, low, high):
-            return kind(*cg.Gaussian.part(self, low, high))
+        class Slanted(cg.Gaussian):
+            def part(self, low, high, kind=kind):
+                return kind(*cg.Gaussian.part(self, low, high))
 
-    with pytest.raises(AssertionError, match=said):
-        check_rewards(Slanted(0.5), trials=3)
+        with pytest.raises(AssertionError, match=said):
+            check_rewards(Slanted(0.5), trials=3)
 
 
 class Stuck(cg.Gaussian):
@@ -553,6 +539,29 @@ def test_nor_what_is_drawn_of_them():
         check_rewards(Odd(0.5), trials=1)
 
 
+def test_a_check_says_what_it_cannot_check():
+    named = ((check_structure, "structure"), (check_rewards, "rewards"), (check_learner, "learner"))
+    check_refusals(
+        case("must-be", lambda check=check, x=x: check(x), of=check.__name__, name=name)
+        for check, name in named
+        for x in ("x", None, 3, cg.Arms)
+    )
+
+    def one(name, check, given, **how):
+        return case("must-be", lambda: check(given, **how), of=check.__name__, name=name)
+
+    check_refusals(
+        [
+            one("trials", check_structure, cg.Arms(3), trials=0),
+            one("seed", check_rewards, cg.Bernoulli(), seed="x"),
+            one("problem", check_stopping, "mixture", problem=3),
+            one("problem", check_rule, "lloo", problem=3, means=[0.1]),
+            case("must-be", lambda: check_rewards(cg.Bernoulli(), low=0.8, high=0.2)),
+        ],
+        cg.InputError,
+    )
+
+
 def test_checks_print_what_they_checked(capsys):
     check_structure(cg.Subsets(4, 2), trials=7)
     printed = capsys.readouterr().out
@@ -575,15 +584,11 @@ class BeyondPart(NamedTuple):
         return False
 
 
-class Beyond(cg.RuleBase):
-    def setup(self, problem):
-        return FixedSetup(BeyondPart(np.zeros(5)), padded(problem.actions.covering()))
-
-
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
+    how = {"rule": Own(lambda _: BeyondPart(np.zeros(5))), "runs": 1, "threshold": "stylised"}
     with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="choose") as caught:
-        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine=engine)
+        cg.simulate(PROBLEM, MEANS, engine=engine, **how)
     error = caught.value
     assert "# beyond" in Path(__file__).read_text().splitlines()[error.arguments["line"] - 1]
     assert str(error).startswith("BeyondPart.choose reached outside an array: line ")
@@ -594,7 +599,8 @@ def test_a_rule_that_reaches_outside_its_arrays_is_named_with_the_line(engine):
 def test_what_cannot_be_played_again_names_the_part_alone(monkeypatch):
     monkeypatch.setattr(sys.modules[Run.__module__], "REPLAYED", 0)
     with refused("outside-arrays", cg.EngineError, part="BeyondPart", method="") as caught:
-        cg.simulate(PROBLEM, MEANS, rule=Beyond(), runs=1, threshold="stylised", engine="compiled")
+        how = {"rule": Own(lambda _: BeyondPart(np.zeros(5))), "runs": 1, "threshold": "stylised"}
+        cg.simulate(PROBLEM, MEANS, engine="compiled", **how)
     assert str(caught.value).startswith("BeyondPart reached outside an array (")
 
 
@@ -640,15 +646,6 @@ class HelperPart(GonePart):
     def choose(self, game, seen, view, rng):
         game.actions.sample(rng, view.action)
         self.rows[0, 0] = marked(seen.mean[0])
-
-
-class Own(cg.RuleBase):
-    def __init__(self, kind):
-        self.kind = kind
-
-    def setup(self, problem):
-        rows = padded(problem.actions.covering())
-        return FixedSetup(self.kind(rows.astype(float)), rows)
 
 
 @pytest.mark.compiled

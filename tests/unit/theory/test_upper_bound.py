@@ -16,17 +16,17 @@ MEANS = [0.3, 0.29, 0.28, 0.23, 0.2]
 PROBLEM = cg.Problem(cg.Subsets(5, 3), cg.Arms(5), cg.Gaussian(0.1))
 
 
-@pytest.mark.parametrize("rule", ["hedge", "adahedge", "lloo"])
-def test_t_0_is_the_last_round_at_which_the_inequality_holds(rule):
-    bound = cg.upper_bound(PROBLEM, MEANS, rule=rule)
+def test_t_0_is_the_last_round_at_which_the_inequality_holds():
+    for rule in ("hedge", "adahedge", "lloo"):
+        bound = cg.upper_bound(PROBLEM, MEANS, rule=rule)
 
-    def rest(t):
-        h = bound.approximation(t)
-        return bound.level(t) * bound.time + bound.constant * (bound.regret(t) + h)
+        def rest(t, bound=bound):
+            h = bound.approximation(t)
+            return bound.level(t) * bound.time + bound.constant * (bound.regret(t) + h)
 
-    t = bound.last
-    assert rest(0.999 * t) >= 0.999 * t
-    assert all(rest(factor * t) < factor * t for factor in (1.001, 2.0, 10.0, 1e6))
+        t = bound.last
+        assert rest(0.999 * t) >= 0.999 * t, rule
+        assert all(rest(factor * t) < factor * t for factor in (1.001, 2.0, 10.0, 1e6)), rule
 
 
 def test_the_constants_are_the_papers_formulas():
@@ -55,13 +55,13 @@ def test_h_is_two_roots_of_t_and_one_where_nothing_else_costs():
         assert bound.constant * bound.approximation(t) == pytest.approx(roots, abs=1e-3)
 
 
-@pytest.mark.parametrize(("c", "late"), [(1.0, 27.182818), (0.5, 108.731273), (2.0, 6.795705)])
-def test_after_t_0_the_bound_adds_two_e_d_over_c_squared(c, late):
+def test_after_t_0_the_bound_adds_two_e_d_over_c_squared():
     """5 arms; numbers from a pocket calculator, at constants that make T_0 small."""
-    bound = cg.upper_bound(PROBLEM, MEANS, c=c)
-    small = replace(bound, time=1e-9, chernoff=1e12, width=1e-9, lipschitz=0.0)
-    assert small.last < 1e4
-    assert small.rounds - small.last == pytest.approx(late, abs=1e-5)
+    for c, late in ((1.0, 27.182818), (0.5, 108.731273), (2.0, 6.795705)):
+        bound = cg.upper_bound(PROBLEM, MEANS, c=c)
+        small = replace(bound, time=1e-9, chernoff=1e12, width=1e-9, lipschitz=0.0)
+        assert small.last < 1e4
+        assert small.rounds - small.last == pytest.approx(late, abs=1e-5), c
 
 
 def halfway(x):
@@ -111,13 +111,13 @@ def test_it_says_what_it_needs():
         cg.upper_bound(coins, MEANS)
 
 
-@pytest.mark.parametrize("d", [3, 4, 5, 6])
-def test_psi_of_almost_all_sets_by_trying_all_rows(d):
-    assert exact_psi(needle_rows(d)) == pytest.approx(needle_psi(d))
-    assert cg.AlmostAllSets(d, 1).geometry().psi == needle_psi(d)
+def test_psi_of_almost_all_sets_by_trying_all_rows():
+    for d in (3, 4, 5):
+        assert exact_psi(needle_rows(d)) == pytest.approx(needle_psi(d)), d
+        assert cg.AlmostAllSets(d, 1).geometry().psi == needle_psi(d), d
 
 
-@pytest.mark.parametrize("d", [7, 12, 20, 30])
+@pytest.mark.parametrize("d", [7, 20])
 def test_psi_of_almost_all_sets_up_to_a_permutation(d):
     """For each arm but the needle: both of its rows, one of the two, or neither; with or without
     the two rows of the needle.

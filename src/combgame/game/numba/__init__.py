@@ -1,5 +1,6 @@
 """Everything this package asks of numba, in one place; imported when something is compiled."""
 
+import gc
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -12,6 +13,10 @@ from ..telling import telling
 from . import compiler, disk
 from .failures import in_a_sentence
 from .methods import callable_inside, options
+
+# how often Python looks for circles of objects while numba makes millions of them: as it does by
+# default, that is a fifth of the time
+SELDOM = (100_000, 20, 50)
 
 _TAUGHT: set[Any] = set()
 
@@ -69,11 +74,14 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
     """The machine code for arguments of a type."""
     before, config.BOUNDSCHECK = config.BOUNDSCHECK, _checks(ours)
+    often = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
     try:
         with compiler.accelerator.lazily() if compiler.ACTIVE else nullcontext():
             entry.compile((kind,))
     finally:
         config.BOUNDSCHECK = before
+        gc.set_threshold(*often)
     code: Callable[..., Any] = entry.get_overload((kind,))
     return code
 
