@@ -826,3 +826,27 @@ def test_what_is_over_sooner_interpreted_is_not_compiled(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     few, tied, again = done.stdout.splitlines()
     assert few == again == "True True" and tied.startswith("True")
+
+
+SWITCHED_OFF = """
+import sys
+import combgame as cg
+from combgame.cli.doctor import _compiler
+problem, means = cg.Problem(cg.Subsets(5, 2), cg.Arms(5), cg.Gaussian(0.1)), [5.0, 4, 3, 2, 1]
+made = cg.simulate(problem, means, runs=2, max_rounds=20, progress=False)
+print(made.rounds.size, _compiler("0.68"))
+try:
+    cg.simulate(problem, means, runs=2, engine="compiled")
+except cg.EngineError as error:
+    print(error.code, error)
+"""
+
+
+def test_where_numba_is_switched_off_runs_are_interpreted():
+    """It was an AttributeError, and the doctor called the engine ready."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-W", "error", "-c", SWITCHED_OFF]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    runs, refused = done.stdout.splitlines()
+    assert runs == "2 not to be used: NUMBA_DISABLE_JIT is set"
+    assert refused.startswith("no-numba ") and "NUMBA_DISABLE_JIT is set" in refused

@@ -6,7 +6,7 @@ import platform
 import warnings
 from importlib.metadata import PackageNotFoundError, version
 
-from ..game.numba_versions import unaccelerated
+from ..game.numba_versions import switched_off, unaccelerated
 from .options import AsJson, put
 
 EXTRAS = {
@@ -34,13 +34,18 @@ def doctor(as_json: AsJson = False) -> None:
 
 def _compiler(numba: str) -> str:
     if importlib.util.find_spec("numba") is None:
-        return "numba is missing"
+        return "not to be used: numba is missing"
+    if off := switched_off():
+        return f"not to be used: {off}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is said here
-        from ..game.numba import compiler
+        from ..game.numba import compiler, disk
+    kept = f"; what is compiled is kept in {disk.root()}"
     if compiler.ACTIVE:
-        return "ready, with the accelerator of compiling"
-    return f"ready: {unaccelerated(numba, compiler.MISSING)}"
+        return f"ready, with the accelerator of compiling{kept}"
+    if compiler.PLAIN:
+        return f"ready, without its accelerator, which COMBGAME_COMPILER=plain leaves out{kept}"
+    return f"ready: {unaccelerated(numba, compiler.MISSING)}{kept}"
 
 
 def _card() -> str:

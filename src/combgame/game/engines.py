@@ -12,6 +12,7 @@ from ..errors import EngineError, said_by, unknown
 from ..sentences import Option, Sentence
 from .callback import SIGNATURE
 from .marks import FUNCTIONS, PARTS
+from .numba_versions import switched_off
 from .parts import leaves_of
 from .round import play
 
@@ -53,11 +54,8 @@ def _choose(
         None,
     )
     callback = any(isinstance(x, SIGNATURE) for x in leaves)
-    if (
-        foreign is None
-        and importlib.util.find_spec("numba") is not None
-        and (engine == "compiled" or not callback)
-    ):
+    idle = _idle()
+    if foreign is None and not idle and (engine == "compiled" or not callback):
         kept = compiled_entry(function, not callback and all(ours(part) for part in parts))
         from .numba import teach
 
@@ -67,11 +65,18 @@ def _choose(
         ways = {"auto": Option("engine", "auto"), "python": Option("engine", "python")}
         remedy = "use {auto} or {python}"
         if foreign is None:
-            text = "engine = 'compiled' cannot be used: numba is not installed"
-            raise EngineError("no-numba", text, remedy=remedy, **ways)
+            text = "engine = 'compiled' cannot be used: {why}"
+            raise EngineError("no-numba", text, remedy=remedy, why=idle, **ways)
         text, kind = "engine = 'compiled' cannot be used: {part} is not a NamedTuple part", foreign
         raise EngineError("foreign-part", text, remedy=remedy, part=type(kind).__name__, **ways)
     return function
+
+
+def _idle() -> str:
+    """Why numba compiles nothing here; "" if it does."""
+    if importlib.util.find_spec("numba") is None:
+        return "numba is not installed"
+    return switched_off()
 
 
 @functools.cache

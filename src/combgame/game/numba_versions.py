@@ -1,5 +1,7 @@
 """The versions of numba with which the accelerator is used (`numba/accelerator.py`)."""
 
+import os
+
 from ..sentences import Sentence
 
 TRIED = ("0.63", "0.65", "0.67", "0.68")
@@ -12,6 +14,12 @@ def tried(version: str) -> bool:
     (True, False, False)
     """
     return ".".join(version.split(".")[:2]) in TRIED
+
+
+def switched_off() -> str:
+    """Whether numba is told to compile nothing, in words; "" if it is not."""
+    off = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
+    return "NUMBA_DISABLE_JIT is set" if off else ""
 
 
 def unaccelerated(version: str, why: str) -> Sentence:

@@ -28,10 +28,12 @@ COUNT = [0]  # functions that this process has compiled
 
 
 @contextmanager
-def telling(function: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[None]:
-    """Around what may take a while."""
+def telling(
+    function: Callable[..., Any], args: tuple[Any, ...], usual: str = "about 10 s"
+) -> Iterator[None]:
+    """Around what may take a while; usual: how long it takes."""
     what, began, before = words(function, args), time.perf_counter(), COUNT[0]
-    said = f"compiling {what}, once: about 10 s"
+    said = f"compiling {what}, once: {usual}"
     later = threading.Timer(MOMENT, LOG.info, [said])
     later.daemon = True
     later.start()
@@ -61,6 +63,7 @@ def words(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
     if game is None:
         return function.__name__
     rule: Any = next((x for x in args if hasattr(x, "choose")), None)
+    rule = getattr(rule, "watched", rule)  # by a guard
     who = function.__name__ if rule is None else _name(getattr(rule, "learner", rule))
     return f"{who} on {_name(game.actions)} with {_name(game.rewards)} rewards"
 

@@ -35,12 +35,13 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
     called.kept = function  # type: ignore[attr-defined]
     entry = njit(nogil=True, error_model="numpy", **options())(called)
+    usual = "10 to 20 s" if compiler.ACTIVE else "half a minute to a minute"
     known: dict[Any, Callable[..., Any]] = {}  # faster than numba's own dispatcher, twenty times
 
     def code_for(args: tuple[Any, ...]) -> Callable[..., Any]:
         key = layout(args)
         if key is None or key not in known:
-            with telling(function, args), nullcontext() if ours else in_a_sentence():
+            with telling(function, args, usual), nullcontext() if ours else in_a_sentence():
                 known[key] = _made(entry, typeof(args), ours)
         return known[key]
 

@@ -11,7 +11,8 @@ from numba.core import ir
 from numba.core import types as kinds
 from numba.core.compiler import Compiler as NumbaCompiler
 
-from ..numba_versions import tried, unaccelerated
+from ...errors import unknown
+from ..numba_versions import switched_off, tried, unaccelerated
 from ..telling import COUNT
 from . import disk
 from .failures import noted
@@ -26,9 +27,15 @@ except (ImportError, AttributeError) as error:  # private parts of numba that ar
     accelerator, MOVED = None, f"{type(error).__name__}: {error}"
 
 
+WAY = os.environ.get("COMBGAME_COMPILER", "")
+PLAIN = WAY == "plain"
+if WAY not in ("", "plain"):
+    warnings.warn(str(unknown("COMBGAME_COMPILER", WAY, ["plain"]).sentence), stacklevel=2)
+
+
 def _missing() -> str:
     """Why the accelerator is not used; "" if it is. It is tried once for a folder on the disk."""
-    if os.environ.get("COMBGAME_COMPILER") == "plain":
+    if PLAIN:
         return "COMBGAME_COMPILER=plain leaves it out"
     if not tried(numba.__version__):
         return "it was not tried with this version"
@@ -44,7 +51,7 @@ def _missing() -> str:
 
 MISSING = _missing()
 ACTIVE = not MISSING
-if MISSING and os.environ.get("COMBGAME_COMPILER") != "plain":
+if MISSING and not PLAIN and not switched_off():
     warnings.warn(str(unaccelerated(numba.__version__, MISSING)), stacklevel=2)
 
 
