@@ -142,6 +142,7 @@ CHANGES = [
     "UPDATE runs SET chunk = chunk + 1 WHERE run = 7",
     "UPDATE chunks SET checksum = 'ab' WHERE id = 7",
     "UPDATE chunks SET number = number + 1 WHERE id = 7",
+    "UPDATE chunks SET first = 'one', checksum = 'ab' WHERE id = 7",
     "DELETE FROM runs WHERE run = 7",
     "DELETE FROM chunks WHERE id = 7",
     "UPDATE configurations SET description = replace(description, '0.3', '0.4')",

@@ -346,6 +346,7 @@ def test_geometry_of_known_polytopes():
     ) and g.mu == math.sqrt(6)
     assert cg.Arms(7).geometry().diameter == math.sqrt(2)
     assert cg.Subsets(5, 4).geometry().diameter == math.sqrt(2)
+    assert cg.Matchings(3, 3).geometry().diameter == math.sqrt(6)
     segment = cg.Listed([[0, 1], [1, 2]], 3).geometry()
     assert segment.diameter == pytest.approx(math.sqrt(2)) and segment.phi == pytest.approx(
         math.sqrt(2)
