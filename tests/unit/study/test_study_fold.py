@@ -6,7 +6,6 @@ import pytest
 
 import combgame as cg
 from combgame.study.ledger import Ledger
-from combgame.study.snapshot import dump
 from tests.said import refused, says
 from tests.studies import advisor_of
 
@@ -29,7 +28,7 @@ def tell(study, *rounds, lead=0.0):
         study.tell(todo, {arm: lead * arm + 0.1 * todo.id for arm in todo.arms})
 
 
-def plates(d=3):
+def plates(d):
     """A study whose rounds have levels, and show all arms."""
     return cg.Study(cg.Problem(cg.Subsets(d, d), cg.Arms(d), LEVELS), engine="python")
 
@@ -57,7 +56,7 @@ def test_all_of_the_start_tells_of_sigma_about_the_mean_of_the_start():
     noise = study.status.noise
     assert noise.degrees == 2  # one of either arm
     # rounds 1 and 3 have arm a, 2 and 4 the other
-    assert noise.observed == pytest.approx((2 * 0.1**2 + 2 * 0.1**2) ** 0.5 / 2**0.5)
+    assert noise.observed == pytest.approx(2**0.5 * 0.1)
 
 
 def test_rounds_that_have_the_usual_replicates_belong_to_the_start():
@@ -131,14 +130,29 @@ def test_a_round_that_fails_after_the_study_was_stopped_leaves_the_decision_as_i
     assert (study.decision.evidence, study.status.late) == (before, 1)
 
 
-def test_a_round_that_is_given_up_may_be_all_that_its_block_waited_for():
-    study = cg.Study(cg.Problem(cg.Subsets(2, 2), cg.Arms(2), LEVELS), engine="python")
-    *rounds, last = study.ask(3)
-    for todo in rounds:
+def block_told_but_for(n):
+    """A study whose rounds have levels, told but for n rounds of its first block."""
+    study = plates(2)
+    rounds = study.ask(2 + n)
+    for todo in rounds[:2]:
         study.tell(todo, {0: 0.0, 1: 50.0})
+    return study, rounds[2:]
+
+
+def test_a_round_that_is_given_up_may_be_all_that_its_block_waited_for():
+    study, (last,) = block_told_but_for(1)
     assert not study.done
     study.fail(last, "spilt", retry=False)
     assert study.done and study.decision.answer == (1,)
+
+
+def test_a_block_that_is_complete_after_the_study_was_stopped_leaves_the_decision_as_it_was():
+    study, (other, last) = block_told_but_for(2)
+    study.stop("out of money")
+    before = study.decision.evidence
+    for todo, late in ((other, 0), (last, 1)):
+        study.fail(todo, "spilt", retry=False)
+        assert (study.decision.evidence, study.status.late) == (before, late)
 
 
 def test_what_is_told_anew_within_the_start_tells_nothing_of_how_values_vary():
@@ -233,7 +247,7 @@ def test_a_round_that_was_told_in_part_has_cost_its_budget_when_it_is_given_up()
 def test_all_of_a_play_that_is_measured_anew_is_still_to_come():
     """Also where some of it was told while it waited to be asked again."""
     for fails in (True, False):
-        study = plates()
+        study = plates(3)
         todo = study.ask(client="ada", lease=1e-9)
         study.tell(todo, {0: 0.1}, final=False, client="ada")
         if fails:
@@ -242,7 +256,7 @@ def test_all_of_a_play_that_is_measured_anew_is_still_to_come():
         (again,) = study.ask(1, client="bob")
         assert (again.id, again.left) == (1, (0, 1, 2))
         assert still_out(study) == 3
-    study = plates()
+    study = plates(3)
     todo = study.ask()
     study.tell(todo, {0: 0.1}, final=False)
     study.fail(todo, "spilt")
