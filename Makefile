@@ -49,7 +49,7 @@ versions: $(VENV)-lowest/.tested
 $(VENV)-lowest/.tested: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e . \
-	    "numba==$(LOWEST).*" pytest pytest-xdist hypothesis
+	    "numba==$(LOWEST).0" pytest pytest-xdist hypothesis
 	@touch $@
 
 lint: $(VENV)/.tested

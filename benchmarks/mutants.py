@@ -90,8 +90,8 @@ def slips(root: Path, file: str) -> Iterator[Slip]:
                 yield Slip(file, right.lineno - 1, begin, begin + len(sign), sign, OTHER[sign])
 
 
-def noticed(slip: Slip | None, checkout: Path, tests: list[str], seconds: float) -> bool:
-    """Whether a test fails, or does not end in time."""
+def noticed(slip: Slip | None, checkout: Path, tests: list[str], seconds: float) -> bool | None:
+    """Whether a test fails; None: they did not end in time."""
     with TemporaryDirectory() as scratch:
         place = Path(scratch)
         shutil.copytree(HERE / "src", place / "src")
@@ -119,7 +119,7 @@ def noticed(slip: Slip | None, checkout: Path, tests: list[str], seconds: float)
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return True
+            return None
     if done.returncode not in (0, 1):  # a slip may make a module that cannot be imported
         print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
     return done.returncode != 0
@@ -147,23 +147,27 @@ def main() -> None:
 
     def passed(checkout: Path, some: list[Slip]) -> list[Slip]:
         """Those that its tests do not notice."""
-        if noticed(None, checkout, options.tests, options.seconds):
-            raise SystemExit(f"{checkout.name}: the tests fail without a slip")
+        if noticed(None, checkout, options.tests, options.seconds) is not False:
+            raise SystemExit(f"{checkout.name}: the tests fail, or take too long, without a slip")
         with ThreadPoolExecutor(options.jobs) as pool:
             found = pool.map(
                 lambda one: noticed(one, checkout, options.tests, options.seconds), some
             )
             kept = []
             for slip, seen in zip(some, found, strict=True):
-                if not seen:
+                if seen is None:
+                    endless.add(slip)
+                elif not seen:
                     kept.append(slip)
                     print(f"{checkout.name}: not noticed: {slip}", file=sys.stderr, flush=True)
         return kept
 
+    endless: set[Slip] = set()
     kept = passed(HERE, drawn)
     text = [
-        f"Of {len(every):,} slips {len(drawn)} were drawn, and the tests notice "
-        f"{len(drawn) - len(kept)} of them."
+        f"Of {len(every):,} slips {len(drawn)} were drawn. The tests notice "
+        f"{len(drawn) - len(kept) - len(endless)} of them; with {len(endless)} they did not end in "
+        f"{options.seconds:g} seconds."
     ]
     if options.against:
         still = passed(options.against.resolve(), kept)

@@ -33,6 +33,8 @@ def pytest(checkout: Path, *words: str) -> str:
         check=False,
     )
     lines = done.stdout.strip().splitlines()
+    if done.returncode not in (0, 5):  # 5: nothing was collected
+        print(f"pytest ends with {done.returncode} in {checkout}", file=sys.stderr)
     print(*lines[-8:], sep="\n", file=sys.stderr, flush=True)
     return done.stdout
 

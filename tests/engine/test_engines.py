@@ -2,6 +2,7 @@
 only as long as it is right.
 """
 
+import gc
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -850,3 +852,29 @@ def test_where_numba_is_switched_off_runs_are_interpreted():
     runs, refused = done.stdout.splitlines()
     assert runs == "2 not to be used: NUMBA_DISABLE_JIT is set"
     assert refused.startswith("no-numba ") and "NUMBA_DISABLE_JIT is set" in refused
+
+
+def test_two_threads_that_compile_leave_the_settings_of_the_process_as_they_were():
+    """The second took what the first had set for what was there before."""
+    from combgame.game import numba as way
+
+    class Entry:
+        def compile(self, _):
+            during.append((gc.get_threshold()[0], way.config.BOUNDSCHECK))
+            time.sleep(0.05)
+
+        def get_overload(self, _):
+            return None
+
+    for often in (700, 0):  # 0: somebody has switched it off
+        during, kept = [], gc.get_threshold()
+        gc.set_threshold(often, 10, 10)
+        before = gc.get_threshold(), way.config.BOUNDSCHECK
+        try:
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda ours: way._made(Entry(), None, ours), [True, False, True]))
+            assert (gc.get_threshold(), way.config.BOUNDSCHECK) == before
+        finally:
+            gc.set_threshold(*kept)
+        assert {one for one, _ in during} == ({way.SELDOM[0]} if often else {0})
+        assert sorted(str(checks) for _, checks in during) == ["1", *[str(before[1])] * 2]

@@ -183,8 +183,9 @@ def isolated(server):
 
 
 @only_postgres
-def test_another_default_isolation_fails_no_round(url, isolated):
-    isolated("serializable")
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_another_default_isolation_fails_no_round(url, isolated, level):
+    isolated(level)
     study_of(url).close()
     failed = []
 

@@ -330,7 +330,8 @@ def test_both_engines_give_the_same_evidence(case):
 def test_a_run_in_steps_is_the_run_in_one_go():
     """Looking again at the same round, as a run that goes on does, changes nothing."""
     for case in ("known", "own sigmas", "one sigma", "coins"):
-        assert ends_of(case, "python", 1, 120) == ends_of(case, "python", 10, 120), case
+        once = ends_of(case, "python", 1)
+        assert once == ends_of(case, "python", 10) and once[0][0] > 0, case
 
 
 @pytest.mark.compiled

@@ -1,6 +1,7 @@
 """Everything this package asks of numba, in one place; imported when something is compiled."""
 
 import gc
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -18,6 +19,7 @@ from .methods import callable_inside, options
 # default, that is a fifth of the time
 SELDOM = (100_000, 20, 50)
 
+_SETTINGS = threading.RLock()
 _TAUGHT: set[Any] = set()
 
 
@@ -74,15 +76,17 @@ def compiled(function: Callable[..., Any], ours: bool) -> Callable[..., Any]:
 
 def _made(entry: Any, kind: Any, ours: bool) -> Callable[..., Any]:
     """The machine code for arguments of a type."""
-    before, config.BOUNDSCHECK = config.BOUNDSCHECK, _checks(ours)
-    often = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
-        with compiler.accelerator.lazily() if compiler.ACTIVE else nullcontext():
-            entry.compile((kind,))
-    finally:
-        config.BOUNDSCHECK = before
-        gc.set_threshold(*often)
+    with _SETTINGS:  # of the process: one thread at a time, as numba compiles anyway
+        before, config.BOUNDSCHECK = config.BOUNDSCHECK, _checks(ours)
+        often = gc.get_threshold()
+        if often[0] > 0:
+            gc.set_threshold(*SELDOM)
+        try:
+            with compiler.accelerator.lazily() if compiler.ACTIVE else nullcontext():
+                entry.compile((kind,))
+        finally:
+            config.BOUNDSCHECK = before
+            gc.set_threshold(*often)
     code: Callable[..., Any] = entry.get_overload((kind,))
     return code
 
